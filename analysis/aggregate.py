@@ -1,0 +1,187 @@
+"""Aggregates: what tables, figures and the terminal show, computed once from the kept scores.
+
+An average over a domain, a level or everything is the mean over its tasks, each with the same weight (as
+the published tables have it; a test reproduces their 252 cells). Ranks go by these averages among the
+systems under the same condition. A system that lacks one of the tasks behind an average is shown, but not
+ranked by it.
+
+Shares of response types are over all recorded episodes. Scores, seconds, tokens and money are over the
+    scored ones.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from r_eval.analysis.estimate import average, of_scores
+from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, Use
+from r_eval.analysis.scoring import ensure_scored
+from r_eval.folder import Cell, RunFolder
+
+USED = ("seconds", "calls", "prompt_tokens", "completion_tokens", "cost")
+"""Fields of a score record that a system's use is the mean of."""
+
+
+def aggregate(*runs: RunFolder) -> Aggregates:
+    """Aggregates of one or more runs; scores that are missing or out of date are computed first.
+
+    Where two runs have the same system on the same task and condition, the later one's name is added to its
+        systems.
+
+    Raises:
+        UserError: A folder is not a run, or a record cannot be read.
+    """
+    manifests, rows, seen = [], [], set[Cell]()
+    tasks: dict[str, Task] = {}
+    scoring: dict[tuple[str, float], None] = {}
+    for run in runs:
+        ensure_scored(run)
+        manifest = run.manifest()
+        manifests.append(manifest)
+        for entry in manifest["tasks"]:
+            known = {key: str(entry.get(key) or "") for key in Task.__dataclass_fields__}
+            tasks.setdefault(entry["name"], Task(**{**known, "domain": known["domain"] or domain_of(known["name"])}))
+        cells = run.cells()
+        suffix = f" ({manifest['name']})" if seen.intersection(cells) else ""
+        seen.update(cells)
+        expected = {cell: int(entry["episodes"]) for cell, entry in zip(cells, manifest["cells"], strict=True)}
+        for (condition, system), own in _by_system(cells).items():
+            row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix)
+            _fill(row, ((cell, run.scores(cell).values()) for cell in own), expected, scoring)
+            rows.append(row)
+    return finish(manifests, list(tasks.values()), _merged(rows), list(scoring))
+
+
+def finish(
+    manifests: list[dict[str, Any]],
+    tasks: list[Task],
+    rows: list[Row],
+    scoring: list[tuple[str, float]],
+    has_episodes: bool = True,
+) -> Aggregates:
+    """Averages and ranks on top of rows that have their tasks."""
+    groups = groups_of(tasks)
+    for row in rows:
+        for group, names in groups.items():
+            row.averages[group] = average([row.tasks[name] for name in names if name in row.tasks], len(names))
+    found = Aggregates(manifests, tasks, rows, groups, scoring, has_episodes)
+    for condition in found.conditions:
+        for group in groups:
+            _rank(found.under(condition), group)
+    return found
+
+
+def groups_of(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """Group -> task names: "<domain>_<level>", "<domain>" and "all"; empty groups are left out."""
+    groups: dict[str, list[str]] = {}
+    domains = list(dict.fromkeys(task.domain for task in tasks))
+    for domain in domains:
+        for level in LEVELS:
+            names = [task.name for task in tasks if task.domain == domain and task.level == level]
+            if names:
+                groups[f"{domain}_{level}"] = names
+    for domain in domains:
+        groups[domain] = [task.name for task in tasks if task.domain == domain]
+    groups[ALL] = [task.name for task in tasks]
+    return groups
+
+
+def domain_of(task: str) -> str:
+    """The domain that a task's name says: what stands before the slash."""
+    return task.partition("/")[0]
+
+
+def _by_system(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.condition, cell.system), []).append(cell)
+    return found
+
+
+def _merged(rows: Iterable[Row]) -> list[Row]:
+    """Rows of the same system and condition from runs over different tasks, as one."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        first = found.setdefault((row.condition, row.system), row)
+        if first is row:
+            continue
+        first.use = _use_together(first, row)
+        first.tasks |= row.tasks
+        first.types += row.types
+        first.recorded += row.recorded
+        first.undecided += row.undecided
+        first.unparsed += row.unparsed
+        first.failures += row.failures
+    return list(found.values())
+
+
+def _use_together(one: Row, two: Row) -> Use:
+    """Weighted means of two parts of a system; a median cannot be had from two medians."""
+    weights = [sum(cell.n for cell in row.tasks.values()) for row in (one, two)]
+    together = Use()
+    for name in Use.__dataclass_fields__:
+        parts = [(getattr(row.use, name), weight) for row, weight in zip((one, two), weights, strict=True) if weight]
+        if parts and name != "seconds_median" and all(value is not None for value, _ in parts):
+            setattr(together, name, sum(value * weight for value, weight in parts) / sum(w for _, w in parts))
+    return together
+
+
+def _fill(
+    row: Row,
+    cells: Iterator[tuple[Cell, Iterable[Mapping[str, Any]]]],
+    expected: Mapping[Cell, int],
+    scoring: dict[tuple[str, float], None],
+) -> None:
+    """Read the score records of a system, cell by cell, into its row."""
+    use: dict[str, list[Any]] = {key: [] for key in USED}
+    failures: Counter[tuple[str, str, str]] = Counter()
+    for cell, records in cells:
+        scores = []
+        for record in records:
+            row.recorded += 1
+            row.types[record["response_type"]] += 1
+            row.undecided += record["undecided"]
+            row.unparsed += record["unparsed"]
+            scoring.setdefault((record["taxonomy"], record["threshold"]))
+            if record["outcome"] != "finished":
+                failures[cell.task, record["outcome"], record["cause"]] += 1
+            if record["score"] is not None:
+                scores.append(record["score"])
+                for key, values in use.items():
+                    values.append(record[key])
+        row.tasks[cell.task] = of_scores(math.fsum(scores), len(scores), expected[cell])
+    row.failures = [Failure(*key, count) for key, count in failures.most_common()]
+    row.use = _use(use)
+
+
+def _use(values: Mapping[str, list[Any]]) -> Use:
+    means = {key: statistics.fmean(found) if found and None not in found else None for key, found in values.items()}
+    seconds = values["seconds"]
+    return Use(
+        seconds_mean=means["seconds"],
+        seconds_median=statistics.median(seconds) if seconds else None,
+        calls=means["calls"],
+        prompt_tokens=means["prompt_tokens"],
+        completion_tokens=means["completion_tokens"],
+        cost=means["cost"],
+    )
+
+
+def _rank(rows: Sequence[Row], group: str) -> None:
+    """Ranks within one condition. Means that differ by rounding of the last bits only are a tie.
+
+    Bounds are not ranked: an oracle in the first place would say nothing about the systems.
+    """
+    means = [round(mean, 12) for row in rows if (mean := _ranked(row, group)) is not None]
+    for row in rows:
+        mean = _ranked(row, group)
+        row.ranks[group] = None if mean is None else 1 + sum(other > round(mean, 12) for other in means)
+
+
+def _ranked(row: Row, group: str) -> float | None:
+    found = row.averages[group]
+    return found.mean if found.tasks == found.of_tasks and not row.baseline else None

@@ -1,0 +1,139 @@
+"""Text to tokens, the way the repaired metrics and the response types compare texts.
+
+Decisions, each with its reason:
+
+- NFKC, case folding, NFKC again (Unicode's caseless matching): full-width, ligature and composed forms are
+  equal. Accents stay: "Ñ" is not "N".
+- Every character of a punctuation, symbol or separator category ends a token, in any script; format
+  characters (soft hyphen, joiners) vanish. The published code deletes ASCII punctuation only, which fuses
+  "A;B" and leaves "。".
+- Kept inside a token: a decimal point between digits and a minus sign before a number ("1.5" is not "15",
+  "-5" is not "5"), and "+" or "#" that end a word ("C++" is not "C"). A thousands comma is dropped ("1,234"
+  is "1234") and so is a fraction of zeros ("5.0" is "5"). Decimal digits of every script are read as 0-9.
+- Deleted without a break, as the published code does: an apostrophe between letters ("O'Brien" is "OBrien")
+  and the full stops of initials ("U.S." is "US").
+- a, an, the are dropped unless nothing would be left ("a" is "a", not "").
+- Han, kana and CJK compatibility characters are a token each, since those scripts put no space between words.
+- A text of nothing but punctuation keeps it: "+" is not "-", and neither is "".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+ARTICLES = frozenset({"a", "an", "the"})
+Tokens = tuple[str, ...]
+
+_SIMPLE = re.compile(r"[A-Za-z0-9]+(?:,? [A-Za-z0-9]+)*\.?")
+_APOSTROPHES = "'\u2018\u2019\u02bc\u02bb\uff07"
+_MINUS = "-\u2212"
+_WORD = r"[^\s.,+#'\-]"
+_LETTER = r"[^\W\d_]"
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_INITIALS = re.compile(rf"(?<!{_WORD}){_LETTER}(?:\.{_LETTER})+(?!{_WORD})\.?")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ZEROS = re.compile(r"(?<=\d)\.0+$")
+_TOKEN = re.compile(
+    rf"(?:(?<!\S)(?<!\d )-(?=\.?\d))?"  # a minus sign, not the dash of a range
+    rf"(?:(?<!{_WORD})\.(?=\d))?"  # .5
+    rf"(?:{_WORD}|(?<=\d)\.(?=\d)|(?<={_LETTER})'(?={_LETTER}))+"
+    rf"(?:[+#]+(?!{_WORD}))?"  # C++, C#
+)
+
+
+def tokens(text: str, camel: bool = False, thousands: bool = True) -> Tokens:
+    """The tokens of a text.
+
+    Args:
+        camel: Break words where a capital follows a small letter ("SportsTeam" is "sports team"). Never the
+            only reading of a text, so that "McDonald" stays equal to "mcdonald".
+        thousands: Read "100,200" as one number, not as two.
+    """
+    return without_articles(words(text, camel, thousands))
+
+
+def words(text: str, camel: bool = False, thousands: bool = True) -> list[str]:
+    """The tokens of a text, articles included."""
+    if camel:
+        text = _CAMEL.sub(" ", text)
+    if _SIMPLE.fullmatch(text):
+        return text.replace(",", "").rstrip(".").lower().split()
+    return _careful(text, thousands)
+
+
+def without_articles(found: list[str]) -> Tokens:
+    """The tokens but a, an, the; all of them where nothing else is there."""
+    return tuple([word for word in found if word not in ARTICLES]) or tuple(found)
+
+
+def has_camel(text: str) -> bool:
+    """Whether reading the text with `camel` gives other tokens."""
+    return _CAMEL.search(text) is not None
+
+
+def _careful(text: str, thousands: bool) -> list[str]:
+    raw = text
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text.casefold())
+    else:
+        text = text.lower()
+    text = text.translate(_SEPARATE)
+    if thousands and "," in text:
+        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+    if "." in text:
+        text = _INITIALS.sub(lambda match: match[0].replace(".", "") + " ", text)
+    found = [_polish(word) for word in _TOKEN.findall(text)]
+    return found or [char for char in unicodedata.normalize("NFKC", raw) if unicodedata.category(char)[0] not in "ZC"]
+
+
+def _polish(word: str) -> str:
+    if "'" in word:
+        word = word.replace("'", "")
+    if "." in word:
+        word = _ZEROS.sub("", word) if word.count(".") == 1 else word
+        word = word.replace("-.", "-0.") if word.startswith("-.") else word
+        word = f"0{word}" if word.startswith(".") else word
+    return word
+
+
+class _Separate(dict[int, str]):
+    """Translation table filled as characters are met: what each becomes before the tokens are cut."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = result = self._become(chr(code))
+        return result
+
+    @staticmethod
+    def _become(char: str) -> str:
+        category = unicodedata.category(char)
+        if char in ".,+#":
+            return char
+        if char in _APOSTROPHES:
+            return "'"
+        if char in _MINUS:
+            return "-"
+        if category == "Nd":
+            return str(unicodedata.decimal(char))
+        if category in ("Cf", "Cs"):
+            return ""
+        if category[0] in "PSZC":
+            return " "
+        return f" {char} " if _is_cjk(char) else char
+
+
+def _is_cjk(char: str) -> bool:
+    code = ord(char)
+    return (
+        0x3005 <= code <= 0x3007
+        or 0x3040 <= code <= 0x30FF
+        or 0x31F0 <= code <= 0x31FF
+        or 0x3400 <= code <= 0x4DBF
+        or 0x4E00 <= code <= 0x9FFF
+        or 0xF900 <= code <= 0xFAFF
+        or 0x20000 <= code <= 0x3FFFD
+    )
+
+
+_SEPARATE = _Separate()

@@ -1,0 +1,121 @@
+"""Published results as aggregates: a folder with a `scores.csv` and no episodes.
+
+Such a folder is accepted wherever a run is; `load` tells the two apart. Columns `workflow, llm, task,
+score` (percent), `episodes` where known. A task is a name or a paper's id such as 1-1; an id stands for the
+task of that id, with its domain and level.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from r_eval.analysis.aggregate import aggregate, domain_of, finish
+from r_eval.analysis.estimate import published
+from r_eval.analysis.rows import Aggregates, Row, Task
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+
+PAPER_TASKS = tuple(
+    Task(name, id_, domain=domain_of(name), level={"1": "KS", "2": "KU", "3": "KA"}[id_[0]])
+    for id_, name in (
+        ("1-1", "wiki/high-freq"),
+        ("1-2", "wiki/low-freq"),
+        ("1-3", "aminer/soay-easy"),
+        ("2-1", "wiki/copen-csj"),
+        ("2-2", "wiki/copen-cpj"),
+        ("2-3", "wiki/copen-cic"),
+        ("2-4", "aminer/profiling"),
+        ("3-1", "wiki/hotpotqa"),
+        ("3-2", "wiki/2wikimultihopqa"),
+        ("3-3", "wiki/musique"),
+        ("3-4", "wiki/kqapro"),
+        ("3-5", "aminer/soay-hard"),
+    )
+)
+"""The twelve tasks of the paper's Table 1: number, name, domain, level."""
+
+_COLUMNS = ("workflow", "llm", "task", "score")
+
+
+def load(*runs: RunFolder) -> Aggregates:
+    """The aggregates of runs and folders of published results, in one.
+
+    Raises:
+        UserError: A folder is neither, or a file in it cannot be read.
+    """
+    own = [run for run in runs if not is_published(run.path)]
+    found = [read_published(run.path) for run in runs if is_published(run.path)]
+    if own or not found:
+        found.insert(0, aggregate(*own))
+    if len(found) == 1:
+        return found[0]
+    tasks = {task.name: task for part in reversed(found) for task in part.tasks}
+    return finish(
+        [manifest for part in found for manifest in part.runs],
+        list(tasks.values()),
+        [row for part in found for row in part.rows],
+        [pair for part in found for pair in part.scoring],
+        has_episodes=any(part.has_episodes for part in found),
+    )
+
+
+def is_published(folder: Path) -> bool:
+    """Whether a folder holds published results rather than a run."""
+    return (folder / "scores.csv").is_file() and not (folder / "run.json").exists()
+
+
+def read_published(folder: Path, condition: str = "clean") -> Aggregates:
+    """The aggregates of a folder's scores.csv.
+
+    Raises:
+        UserError: The file is not there, lacks a column, or has a line that cannot be read.
+    """
+    path = folder / "scores.csv"
+    paper = {task.id: task for task in PAPER_TASKS} | {task.name: task for task in PAPER_TASKS}
+    rows: dict[str, Row] = {}
+    tasks: dict[str, Task] = {}
+    for number, line in _lines(path):
+        task = paper.get(line["task"]) or Task(line["task"], domain=domain_of(line["task"]))
+        tasks.setdefault(task.name, task)
+        system = f"{line['workflow']}+{line['llm']}"
+        row = rows.setdefault(system, Row(condition, system, line["workflow"], line["llm"]))
+        if task.name in row.tasks:
+            raise UserError(f"{path}:{number}: {system} has a second score for {line['task']}")
+        score = _number(path, number, "score", line["score"], 100.0)
+        given = (line.get("episodes") or "").strip()
+        episodes = int(_number(path, number, "episodes", given)) if given else None
+        row.tasks[task.name] = published(score / 100, episodes)
+    order = [task for task in PAPER_TASKS if task.name in tasks]
+    order += [task for task in tasks.values() if task not in order]
+    domains = list(dict.fromkeys(task.domain for task in order))
+    order.sort(key=lambda task: domains.index(task.domain))
+    manifest = {"name": folder.name, "published": True, "cells": []}
+    return finish([manifest], order, list(rows.values()), [], has_episodes=False)
+
+
+def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            lines = [(reader.line_num, line) for line in reader]
+            columns = reader.fieldnames or ()
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; published results are a folder with a scores.csv") from None
+    absent = [column for column in _COLUMNS if column not in columns]
+    if absent:
+        raise UserError(f"{path}: lacks the column {absent[0]!r}; needed are {', '.join(_COLUMNS)}")
+    for number, line in lines:
+        if any(not (line[column] or "").strip() for column in _COLUMNS):
+            raise UserError(f"{path}:{number}: a value is missing; needed are {', '.join(_COLUMNS)}")
+    return lines
+
+
+def _number(path: Path, number: int, column: str, text: str, most: float = 1e12) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= most:
+        raise UserError(f"{path}:{number}: {column} is {text!r}; expected a number from 0 to {most:.0f}")
+    return value

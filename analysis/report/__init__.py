@@ -1,0 +1,71 @@
+"""The report: one folder with a page that opens from disk, its data, its figures' code, and the tables.
+
+    report/
+      index.html          the page; no server, no network
+      assets/             style, scripts, plotly.min.js
+      data/results.js     what the page shows
+      tables/*.csv        the same numbers for other programs
+
+Opened from disk a page may not fetch, so its data are scripts. They hold nothing but a call of `JSON.parse`,
+and the page sets every text as text, never as markup: what a model wrote cannot become part of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from r_eval.analysis.published import load
+from r_eval.analysis.report.payload import payload, script
+from r_eval.analysis.tables import write_tables
+from r_eval.errors import MissingExtra
+from r_eval.folder import RunFolder, write_whole
+
+__all__ = ["write_report"]
+
+
+def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
+    """Write the report of one or more runs; scores that are missing or out of date are computed first.
+
+    Args:
+        out: The report's folder; what it held before is replaced.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        UserError: A run cannot be read.
+        MissingExtra: plotly is not installed.
+    """
+    library = _plotly()
+    aggregates = load(*runs)
+    page = out / "index.html"
+    files = _assets()
+    template = files.pop(page.name)
+    for name, text in files.items():
+        write_whole(out / "assets" / name, text)
+    write_whole(out / "assets" / "plotly.min.js", library)
+    tables = write_tables(aggregates, out / "tables")
+    data = payload(aggregates) | {"tables": [path.name for path in tables]}
+    write_whole(out / "data" / "results.js", script("results", data))
+    write_whole(page, template)
+    return page
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise MissingExtra("plotly", "report", "The report page") from None
+    return str(get_plotlyjs())
+
+
+def _assets() -> dict[str, str]:
+    """The page, its style and its scripts, as they lie beside this module."""
+    files = resources.files("r_eval.analysis.report").iterdir()
+    return {
+        file.name: file.read_text(encoding="utf-8")
+        for file in sorted(files, key=lambda file: file.name)
+        if file.name.endswith((".html", ".css", ".js"))
+    }

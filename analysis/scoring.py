@@ -1,0 +1,171 @@
+"""Scores: what each episode's answer is worth and which type of response it is, kept beside the episodes.
+
+A line of `scores/<system>/<condition>/<task>.jsonl` belongs to the episode with the same `episode_id`.
+Scoring reads episodes and writes scores, so it can be repeated at any time with another metric, taxonomy or
+threshold; the last one asked for is what is kept.
+
+Rule: what the machinery did (`tool_failure`, `llm_failure`, `cancelled`) has no score (null), and leaves
+the cell incomplete; everything else has one, and a missing answer is worth 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from r_eval.analysis import metrics as known_metrics
+from r_eval.analysis.responses import THRESHOLDS, classify
+from r_eval.errors import UserError
+from r_eval.folder import Cell, RunFolder
+from r_eval.records import MACHINERY, Episode
+
+DEFAULT_METRIC = "token_f1"
+
+
+@dataclass(slots=True)
+class Scores:
+    """What one scoring found, in counts; the scores themselves are in the run folder.
+
+    Attributes:
+        episodes: Episodes recorded.
+        scored: Those of them with a score; the others were stopped by the machinery.
+        mean: Over the scored episodes, not over tasks; `aggregate` has the averages that tables show.
+    """
+
+    taxonomy: str
+    threshold: float
+    episodes: int = 0
+    scored: int = 0
+    undecided: int = 0
+    unparsed: int = 0
+    types: dict[str, int] = field(default_factory=dict)
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.scored if self.scored else None
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Count one score record."""
+        self.episodes += 1
+        self.undecided += record["undecided"]
+        self.unparsed += record["unparsed"]
+        self.types[record["response_type"]] = self.types.get(record["response_type"], 0) + 1
+        if record["score"] is not None:
+            self.scored += 1
+            self.total += record["score"]
+
+
+def score_run(
+    run: RunFolder, metrics: Sequence[str] = (), taxonomy: str = "strict", threshold: float | None = None
+) -> Scores:
+    """Score every recorded episode of a run and keep the scores in its folder, a cell at a time.
+
+    Args:
+        metrics: More metrics to compute beside each task's own.
+        taxonomy: "strict" or "published"; see `responses`.
+        threshold: From which score on an answer matches; None takes the taxonomy's own.
+
+    Raises:
+        UserError: A metric or the taxonomy is unknown, or a record cannot be read. Nothing has been written
+            then for the cell at fault.
+    """
+    own = {task["name"]: task.get("metric") or DEFAULT_METRIC for task in run.manifest()["tasks"]}
+    for name in {*metrics, *own.values()}:
+        known_metrics.get(name)
+    if taxonomy not in THRESHOLDS:
+        raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
+    limit = THRESHOLDS[taxonomy] if threshold is None else threshold
+    scores = Scores(taxonomy, limit)
+    for cell in run.cells():
+        if not cell.path(run.episodes_root).exists():
+            cell.path(run.scores_root).unlink(missing_ok=True)
+            continue
+        episodes = run.cell_episodes(cell)
+        run.write_scores(cell, _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit), scores))
+    return scores
+
+
+def score_cell(
+    cell: Cell,
+    episodes: Iterable[Episode],
+    own: dict[str, str],
+    metrics: Sequence[str],
+    taxonomy: str,
+    threshold: float,
+) -> Iterator[dict[str, Any]]:
+    """Score records of one cell; `own` names each task's metric."""
+    metric = own.get(cell.task, DEFAULT_METRIC)
+    for episode in episodes:
+        yield score_episode(episode, metric, metrics, taxonomy, threshold)
+
+
+def score_episode(
+    episode: Episode,
+    metric: str = DEFAULT_METRIC,
+    metrics: Sequence[str] = (),
+    taxonomy: str = "strict",
+    threshold: float | None = None,
+) -> dict[str, Any]:
+    """The score record of one episode, as a line of `scores/` has it.
+
+    Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric
+        is.
+    """
+    value = known_metrics.get(metric)(episode.answer, episode.golds)
+    reward = value
+    if taxonomy == "published":
+        reward = known_metrics.token_f1_published(episode.answer, episode.golds)
+    response = classify(episode, reward, taxonomy, threshold)
+    failed = episode.outcome.kind in MACHINERY
+    usage = episode.usage
+    return {
+        "episode_id": episode.episode_id,
+        "question_id": episode.question_id,
+        "task": episode.task,
+        "workflow": episode.workflow,
+        "llm": episode.llm,
+        "condition": episode.condition,
+        "epoch": episode.epoch,
+        "score": None if failed else value,
+        "metric": metric,
+        "metrics": {
+            name: None if failed else known_metrics.get(name)(episode.answer, episode.golds) for name in metrics
+        },
+        "response_type": response.type,
+        "undecided": response.undecided,
+        "unparsed": any(step.kind == "answer" and step.error == "unparsed" for step in episode.steps),
+        "taxonomy": taxonomy,
+        "threshold": THRESHOLDS[taxonomy] if threshold is None else threshold,
+        "seconds": episode.seconds.total,
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost": usage.cost,
+        "outcome": episode.outcome.kind,
+        "cause": episode.outcome.cause,
+    }
+
+
+def ensure_scored(run: RunFolder) -> None:
+    """Score a run whose scores are missing or older than its episodes; with the settings of the kept ones."""
+    stale, kept = False, None
+    for cell in run.cells():
+        episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
+        if not episodes.exists():
+            continue
+        if not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns:
+            stale = True
+        if kept is None and scores.exists():
+            kept = next(iter(run.scores(cell).values()), None)
+    if stale and kept:
+        score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"])
+    elif stale:
+        score_run(run)
+
+
+def _counted(records: Iterator[dict[str, Any]], scores: Scores) -> Iterator[dict[str, Any]]:
+    for record in records:
+        scores.add(record)
+        yield record

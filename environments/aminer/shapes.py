@@ -1,0 +1,152 @@
+"""What the query APIs return. Field names are those of SoAy's AMiner APIs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A scholar found by a search.
+
+    Attributes:
+        person_id: What the other APIs ask for.
+        name: Full name; others may bear it too.
+        interests: Research interests, the main one first.
+        num_citation: Citations of all publications together.
+        num_pubs: Number of publications.
+        organization: Present organization.
+    """
+
+    person_id: str
+    name: str
+    interests: list[str]
+    num_citation: int
+    num_pubs: int
+    organization: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPublication:
+    """A publication found by a search.
+
+    Attributes:
+        pub_id: What getPublication asks for.
+        title: Full title.
+        year: Year of publication.
+    """
+
+    pub_id: str
+    title: str
+    year: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coauthor:
+    """Somebody who has written at least one publication with the scholar asked about.
+
+    Attributes:
+        person_id: The co-author's id.
+        name: The co-author's name.
+        relation: What the co-author is to the scholar: advisor, advisee or coauthor.
+    """
+
+    person_id: str
+    name: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPublication:
+    """One of a scholar's publications.
+
+    Attributes:
+        pub_id: What getPublication asks for.
+        title: Full title.
+        num_citation: Number of citations.
+        year: Year of publication.
+        authors_name_list: Names of all authors, in order.
+    """
+
+    pub_id: str
+    title: str
+    num_citation: int
+    year: int
+    authors_name_list: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """An author of a publication: person_id and name."""
+
+    person_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A publication in full.
+
+    Attributes:
+        pub_id: Its id.
+        title: Full title.
+        abstract: Summary.
+        author_list: Authors in order; each has person_id and name.
+        num_citation: Number of citations.
+        year: Year of publication.
+        venue: Journal or conference.
+    """
+
+    pub_id: str
+    title: str
+    abstract: str
+    author_list: list[Author]
+    num_citation: int
+    year: int
+    venue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Education:
+    """A degree (BSc, MSc, PhD), the organization that gave it, and the year."""
+
+    degree: str
+    organization: str
+    year: int
+
+
+@dataclass(frozen=True, slots=True)
+class Employment:
+    """A position held at an organization from one year to another (None: still held)."""
+
+    position: str
+    organization: str
+    from_year: int
+    to_year: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonInfo:
+    """A scholar's profile.
+
+    Attributes:
+        person_id: The scholar's id.
+        name: Full name.
+        gender: male or female.
+        organization: Present organization.
+        position: Present position.
+        bio: A few sentences.
+        education_experience: Degrees, oldest first; each has degree, organization and year.
+        work_experience: Positions, oldest first; each has position, organization, from_year and to_year.
+        email: Mail address.
+    """
+
+    person_id: str
+    name: str
+    gender: str
+    organization: str
+    position: str
+    bio: str
+    education_experience: list[Education]
+    work_experience: list[Employment]
+    email: str

@@ -1,0 +1,177 @@
+"""Reads of a snapshot file: every one by an index, none grows with the number of scholars.
+
+A search goes down a ladder of queries, from the strictest to the most tolerant, and stops at the first that
+finds something: a careful request is not answered with lookalikes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from r_eval.environments.base import EnvironmentFailure
+
+from . import matching
+from .snapshot import SCHEMA
+
+MOST_HITS = 10
+_MOST_WORDS = 24
+"""Words of an argument that are looked for; a name or an organisation with more matches nothing."""
+_MOST_CHARACTERS = 2000
+_MOST_COMPARED = 12
+_CANDIDATES = 200
+"""Half-matching titles that are compared word by word."""
+
+
+class Store:
+    """One snapshot, opened read-only; may be used by many threads at once.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: The file is not a snapshot, or of another schema.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no AMiner snapshot at {path}")
+        self.path = path.resolve()
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        try:
+            self.meta: dict[str, str] = dict(self._connection.execute("SELECT name, value FROM meta"))
+            self._words = self._read_words()
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise ValueError(f"{path} is not an AMiner snapshot: {error}") from None
+        if self.meta.get("schema") != str(SCHEMA):
+            self._connection.close()
+            found = self.meta.get("schema")
+            raise ValueError(f"{path} has schema {found}, this version reads {SCHEMA}; generate it again")
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        return Store, (self.path,)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """All rows of a query.
+
+        Raises:
+            EnvironmentFailure: The file cannot be read.
+        """
+        try:
+            with self._lock:
+                return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
+
+    def stream(self, sql: str) -> Iterator[Any]:
+        """The rows of a query, one by one, over a connection of its own."""
+        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            yield from connection.execute(sql)
+        finally:
+            connection.close()
+
+    def find_persons(self, name: str | None, organization: str | None, interest: str | None) -> list[int]:
+        """Sequence numbers of the scholars who match all that is given, best first, at most `MOST_HITS`."""
+        given: dict[str, list[str]] = {}
+        for field, text in (("name", name), ("organization", organization), ("interests", interest)):
+            if text is not None:
+                given[field] = matching.words(text[:_MOST_CHARACTERS])
+                if not 0 < len(given[field]) <= _MOST_WORDS or len(text) > _MOST_CHARACTERS:
+                    return []
+        hits: list[int] = []
+        for query in dict.fromkeys(self._person_queries(given)):
+            hits = self._ranks("person_text", query, MOST_HITS)
+            if hits:
+                break
+        return [self.rows("SELECT seq FROM person_rank WHERE rank = ?", (rank,))[0][0] for rank in hits]
+
+    def find_publications(self, text: str) -> list[int]:
+        """Sequence numbers of the publications whose titles match, best first, at most `MOST_HITS`."""
+        found = matching.words(text[:_MOST_CHARACTERS])
+        if not found:
+            return []
+        hits = self._ranks("publication_text", matching.quote(matching.key(found)), MOST_HITS)
+        telling = matching.telling(found)[:_MOST_WORDS]
+        hits = hits or self._ranks("publication_text", matching.all_words(telling), MOST_HITS)
+        sequence = "SELECT seq FROM publication_rank WHERE rank = ?"
+        if hits:
+            return [self.rows(sequence, (rank,))[0][0] for rank in hits]
+        return [self.rows(sequence, (rank,))[0][0] for rank in self._similar_titles(telling)]
+
+    def _person_queries(self, given: dict[str, list[str]]) -> Iterator[str]:
+        """From "exactly this" to "mistyped"; a hit of an earlier query is a better match."""
+        telling = {field: matching.telling(found) for field, found in given.items()}
+        exact = {
+            field: matching.quote((matching.name_key if field == "name" else matching.key)(found))
+            for field, found in given.items()
+        }
+        loose = {field: matching.all_words(found) for field, found in telling.items()}
+        yield _columns(exact)
+        yield _columns({**loose, **{field: exact[field] for field in exact if field == "name"}})
+        yield _columns({**loose, **{field: exact[field] for field in exact if field != "name"}})
+        yield _columns(loose)
+        for form in (matching.initials, matching.prefixes):
+            yield _columns({field: form(found) for field, found in telling.items()})
+        yield _columns(
+            {field: matching.corrected(found, self._words[field]) for field, found in telling.items()}
+        )
+
+    def _similar_titles(self, wanted: list[str]) -> list[int]:
+        """Ranks of titles that hold most of the words; unknown words are mended, or else passed over."""
+        known = self._words["title"]
+        near = {word: [word] if word in known else matching.near_words(word, known) for word in wanted}
+        choices = [options for options in near.values() if options]
+        choices.sort(key=lambda options: sum(known[word] for word in options))
+        groups = [matching.any_word(options) for options in choices[:_MOST_COMPARED]]
+        if not groups:
+            return self._ranks("publication_text", matching.prefixes(wanted), MOST_HITS)
+        for query in _weaker(groups):
+            ranks = self._ranks("publication_text", query, _CANDIDATES)
+            if ranks:
+                best = sorted(ranks, key=lambda rank: (-self._overlap(rank, choices), rank))
+                return best[:MOST_HITS]
+        return []
+
+    def _overlap(self, rank: int, choices: list[list[str]]) -> int:
+        sql = "SELECT title FROM publication JOIN publication_rank USING (seq) WHERE rank = ?"
+        held = set(matching.words(self.rows(sql, (rank,))[0][0]))
+        return sum(not held.isdisjoint(options) for options in choices)
+
+    def _ranks(self, table: str, query: str, limit: int) -> list[int]:
+        sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid LIMIT {limit}"
+        return [rank for (rank,) in self.rows(sql, (query,))]
+
+    def _read_words(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {"name": {}, "organization": {}, "interests": {}, "title": {}}
+        for field, word, count in self._connection.execute("SELECT field, word, count FROM word"):
+            found[field][word] = count
+        return found
+
+
+def _columns(queries: dict[str, str]) -> str:
+    return " AND ".join(f"({field} : ({query}))" for field, query in queries.items())
+
+
+def _weaker(groups: list[str]) -> Iterator[str]:
+    """Queries over groups, the rarest first: all of them, all but one, any two of the rarest four, the
+    rarest."""
+    yield " AND ".join(groups)
+    if len(groups) > 2:
+        yield _any_of(itertools.combinations(groups, len(groups) - 1))
+    if len(groups) > 3:
+        yield _any_of(itertools.combinations(groups[:4], 2))
+    yield from groups[:2]
+
+
+def _any_of(combinations: Iterable[tuple[str, ...]]) -> str:
+    return " OR ".join(f"({' AND '.join(combination)})" for combination in combinations)

@@ -1,0 +1,109 @@
+"""What an environment is: a class whose `@query_api` methods are a domain's knowledge.
+
+From a method's signature and docstring come the ReAct action list, the PAL stubs, the JSON schema for function
+calling, the argument check and the documentation, with no further words (see `schema`). The
+class knows nothing of LLMs, questions or scores.
+
+Every episode works on its own shallow copy of the environment (`Environment.open`), so an attribute set by a
+query API, such as the page that a wiki reader stands on, belongs to that episode alone; objects made in
+`__init__`, such as a database, are shared by all.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pydantic_core import to_jsonable_python
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class NotFound(Exception):
+    """Raised by a query API that found nothing: its message is the observation, one that a model can act on."""
+
+
+class EnvironmentFailure(Exception):
+    """Raised by a query API whose own machinery failed (a server down, a broken file); never the model's fault."""
+
+
+def query_api(method: Method) -> Method:
+    """Mark a method of an `Environment` as one of its query APIs."""
+    method.__query_api__ = True  # type: ignore[attr-defined]
+    return method
+
+
+class Environment:
+    """A domain's knowledge behind query APIs; subclass it and mark methods with `@query_api`.
+
+    Example:
+        >>> class Recipes(Environment):
+        ...     '''Dishes and their ingredients.'''
+        ...     @query_api
+        ...     def ingredients(self, dish: str) -> list[str]:
+        ...         '''List the ingredients of a dish.
+        ...
+        ...         Args:
+        ...             dish: The dish's exact name.
+        ...         '''
+        ...         return ["flour", "water"]
+        >>> list(Recipes.query_apis())
+        ['ingredients']
+    """
+
+    @classmethod
+    def query_apis(cls) -> dict[str, Callable[..., Any]]:
+        """The query API functions by name, in the order in which the class (base classes first) defines them."""
+        found: dict[str, Callable[..., Any]] = {}
+        for parent in reversed(cls.__mro__):
+            for name, member in vars(parent).items():
+                if getattr(member, "__query_api__", False):
+                    found[name] = member
+        return found
+
+    @property
+    def version(self) -> str:
+        """Hash of the knowledge, part of every cell's fingerprint. By default, of the class's source file."""
+        try:
+            source = Path(inspect.getfile(type(self))).read_bytes()
+        except (OSError, TypeError):
+            source = type(self).__qualname__.encode()
+        return hashlib.blake2b(source, digest_size=8).hexdigest()
+
+    def open(self) -> Self:
+        """A copy for one episode; what its query APIs set on `self` stays in the episode."""
+        return copy.copy(self)
+
+    def render(self, api: str, value: Any) -> str:
+        """The observation text of a query API's value: text as it is, everything else as JSON.
+
+        A list becomes one line an element, after the number of them, since models count badly.
+        """
+        plain = to_jsonable_python(value)
+        if isinstance(plain, str):
+            return plain
+        if isinstance(plain, list):
+            lines = [item if isinstance(item, str) else _json(item) for item in plain]
+            return "\n".join([f"{len(lines)} result{'' if len(lines) == 1 else 's'}.", *lines])
+        return _json(plain)
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Records of one kind, in a fixed order, from which question templates are filled.
+
+        Raises:
+            KeyError: The environment has no such kind.
+        """
+        raise KeyError(kind)
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        """Subject, relation, object: the domain as a graph, where it is one."""
+        return iter(())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,164 @@
+"""A session: an environment opened for one episode, with its call log.
+
+Whatever a model asks for comes back as an observation that it can act on: an unknown API, arguments that do not fit,
+nothing found. Only a failure of the environment's own machinery leaves the session as an exception
+(`EnvironmentFailure`), since the system under test is then not to blame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import difflib
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
+from r_eval.environments.sandbox import ProgramResult, Sandbox
+from r_eval.environments.schema import ApiSpec, BadArguments, clip, specs_of
+from r_eval.records import Step
+
+OBSERVATION_CHARACTERS = 4000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CallResult:
+    """What came of a call.
+
+    Attributes:
+        value: The API's value as plain JSON data; None where there is an error.
+        observation: The same as text, as a model reads it; with an error, the message.
+        error: None, or the kind of error: unknown_api, bad_arguments, not_found.
+    """
+
+    value: Any
+    observation: str
+    error: str | None = None
+
+
+class Session:
+    """An environment opened for one episode.
+
+    Args:
+        environment: Opened here; the session works on its own copy.
+        sandbox: Runs programs over the session's query APIs.
+        record: Receives a `Step` for every call, in order, as it happens.
+        characters: Observations longer than this are cut at a line or sentence, and say so.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        sandbox: Sandbox,
+        record: Callable[[Step], None] = lambda step: None,
+        characters: int = OBSERVATION_CHARACTERS,
+    ) -> None:
+        self._environment = environment.open()
+        self._sandbox = sandbox
+        self._record = record
+        self._characters = characters
+        self.description = inspect.getdoc(environment) or ""
+        self.specs: dict[str, ApiSpec] = specs_of(type(environment))
+        self.seconds = 0.0
+
+    async def call(self, api: str, arguments: dict[str, Any], positional: Sequence[Any] = ()) -> CallResult:
+        """Call a query API with what a model wrote.
+
+        Raises:
+            EnvironmentFailure: The environment itself failed.
+        """
+        return await self._call(api, arguments, positional, self._characters)
+
+    async def run_program(
+        self, code: str, inputs: dict[str, Any] | None = None, expressions: Sequence[str] = ()
+    ) -> ProgramResult:
+        """Run a program in the sandbox with the query APIs as its functions; every call of them is recorded.
+
+        Inside the program a call that fails raises TypeError (arguments), NameError (no such API) or LookupError
+        (nothing found), and values are plain data: text, numbers, lists, dicts. `expressions` are evaluated after it.
+
+        Raises:
+            EnvironmentFailure: The environment itself failed.
+        """
+
+        async def host(api: str, positional: Sequence[Any], named: dict[str, Any]) -> Any:
+            result = await self._call(api, named, positional, None)
+            if result.error == "unknown_api":
+                raise NameError(f"name '{clip(api)}' is not defined")
+            if result.error == "bad_arguments":
+                raise TypeError(result.observation)
+            if result.error == "not_found":
+                raise LookupError(result.observation)
+            return result.value
+
+        return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
+
+    async def _call(
+        self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int | None
+    ) -> CallResult:
+        started = time.perf_counter()
+        try:
+            result = await self._carry_out(api, arguments, positional)
+        except EnvironmentFailure as failure:
+            result = CallResult(None, str(failure), "environment")
+        seconds = time.perf_counter() - started
+        self.seconds += seconds
+        if characters is not None:
+            result = dataclasses.replace(result, observation=cut(result.observation, characters))
+        spec = self.specs.get(api)
+        names = [p.name for p in spec.parameters] if spec else []
+        named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
+        step = Step.model_construct(
+            kind="call",
+            api=api,
+            arguments=to_jsonable_python({**named, **arguments}, fallback=str),
+            observation=result.observation,
+            error=result.error,
+            seconds=seconds,
+        )
+        self._record(step)
+        if result.error == "environment":
+            raise EnvironmentFailure(result.observation)
+        return result
+
+    async def _carry_out(self, api: str, arguments: dict[str, Any], positional: Sequence[Any]) -> CallResult:
+        spec = self.specs.get(api)
+        if spec is None:
+            return CallResult(None, self._unknown(api), "unknown_api")
+        try:
+            checked = spec.check(spec.bind(positional, arguments))
+        except BadArguments as error:
+            return CallResult(None, str(error), "bad_arguments")
+        method = getattr(self._environment, api)
+        try:
+            if inspect.iscoroutinefunction(method):
+                value = await method(**checked)
+            else:
+                value = await asyncio.to_thread(method, **checked)
+            plain = to_jsonable_python(value)
+            return CallResult(plain, self._environment.render(api, plain))
+        except NotFound as nothing:
+            return CallResult(None, str(nothing), "not_found")
+        except EnvironmentFailure:
+            raise
+        except Exception as error:
+            raise EnvironmentFailure(f"{api} failed: {type(error).__name__}: {clip(str(error), 200)}") from error
+
+    def _unknown(self, api: str) -> str:
+        close = difflib.get_close_matches(api, self.specs, 1, 0.5)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        return f"There is no API named {clip(repr(api))}.{hint} The APIs: {', '.join(self.specs)}."
+
+
+def cut(text: str, characters: int) -> str:
+    """An observation shortened to a length, at the last line or sentence that fits, and saying so."""
+    if len(text) <= characters:
+        return text
+    head = text[:characters]
+    end = max(head.rfind("\n"), head.rfind(". ") + 1)
+    head = head[:end] if end > characters // 2 else head
+    return f"{head.rstrip()} [… cut: {len(text) - len(head):,} more characters]"

@@ -1,0 +1,127 @@
+"""The Python side of the command line: `run`, `arun`, `load_run` and the `Run` that they give back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from r_eval.errors import MissingExtra
+from r_eval.folder import RunFolder
+from r_eval.grid import Grid
+from r_eval.records import Episode
+from r_eval.runner.run import Runner, Watcher
+from r_eval.runner.run import arun as _arun
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Run:
+    """A run on disk; everything is read when it is asked for."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.folder = RunFolder(path)
+        self.path = self.folder.path
+
+    def episodes(self) -> Iterator[Episode]:
+        """The episodes, one after the other, validated, without loading the run into memory."""
+        return self.folder.episodes()
+
+    @property
+    def state(self) -> str:
+        """running, complete, incomplete or interrupted."""
+        return str(self.folder.manifest()["state"])
+
+    def summary(self) -> str:
+        """The score table and the response types as text."""
+        from r_eval.analysis.summary import text_summary
+
+        return text_summary(self.folder)
+
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write the report; returns the path of its page."""
+        from r_eval.analysis.report import write_report
+
+        return write_report([self.folder], Path(out) if out is not None else self.path / "report")
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an episode: the record's fields flat, `score` (0 to 1), `response_type`, further metrics.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "pandas", "Run.to_pandas") from None
+        return pandas.DataFrame(list(self._rows()))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        from r_eval.analysis.scoring import ensure_scored
+
+        ensure_scored(self.folder)
+        for cell in self.folder.cells():
+            scores = self.folder.scores(cell)
+            for episode in self.folder.cell_episodes(cell):
+                score = scores[episode.episode_id]
+                yield {
+                    **flat(episode.model_dump(exclude={"steps", "schema_"})),
+                    "steps": len(episode.steps),
+                    "score": score["score"],
+                    "response_type": score["response_type"],
+                    **score["metrics"],
+                }
+
+
+def flat(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A record without nested mappings: `{"usage": {"calls": 1}}` becomes `{"usage_calls": 1}`."""
+    result: dict[str, Any] = {}
+    for key, value in record.items():
+        if isinstance(value, dict):
+            result.update(flat(value, f"{prefix}{key}_"))
+        else:
+            result[f"{prefix}{key}"] = value
+    return result
+
+
+async def arun(
+    grid: Grid,
+    out: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    connections: int | None = None,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+    on_runner: Callable[[Runner], None] | None = None,
+) -> Run:
+    """Run a grid, or go on with it, inside an event loop; see `r_eval.runner.run.arun`."""
+    folder = await _arun(
+        grid, out, limit=limit, connections=connections, fresh=fresh, watcher=watcher, on_runner=on_runner
+    )
+    return Run(folder.path)
+
+
+def run(grid: Grid, out: str | Path | None = None, **options: Any) -> Run:
+    """Run a grid, or go on with it; takes the options of `arun`.
+
+    Raises:
+        RuntimeError: An event loop is running already (a notebook, say): use `await arun(...)` there.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(arun(grid, out, **options))
+    raise RuntimeError("an event loop is running here: use  await r_eval.arun(...)")
+
+
+def load_run(path: str | Path) -> Run:
+    """A run that lies on disk.
+
+    Raises:
+        UserError: There is none.
+    """
+    found = Run(path)
+    found.folder.manifest()
+    return found

@@ -1,0 +1,168 @@
+"""The `r-eval` command: what can be typed, and how an end becomes an exit status.
+
+Results go to standard output, progress and complaints to standard error. 0: done; 1: the run is incomplete;
+2: the command or a file is wrong; 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from r_eval.errors import UserError
+
+app = typer.Typer(
+    name="r-eval",
+    help="Evaluate which LLM, led in which way, works on your domain, why the others fail, and which one to deploy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Out = Annotated[Path | None, typer.Option("--out", help="The run's folder; runs/<grid name> by default.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep the first N questions of every task.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from r_eval import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(out: Out = None, limit: Limit = None, quiet: Quiet = False) -> None:
+    """Run the embedded grid with a small local LLM: no network, no key, no GPU."""
+    from r_eval.cli.running import demo_grid, run_command
+
+    raise typer.Exit(run_command(demo_grid(), out, limit, None, False, quiet, False))
+
+
+@app.command()
+def run(
+    grid: Annotated[Path, typer.Argument(metavar="GRID.yaml", help="The grid file.")],
+    out: Out = None,
+    limit: Limit = None,
+    connections: Annotated[int | None, typer.Option(min=1, help="Requests at once, for every LLM.")] = None,
+    engine: Annotated[str, typer.Option(help="local: this process.")] = "local",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run a grid, or go on with one that was interrupted."""
+    from r_eval.cli.running import run_command
+    from r_eval.grid import Grid
+
+    if engine != "local":
+        raise UserError(f"unknown engine '{engine}'. Known: local")
+    raise typer.Exit(run_command(Grid.load(grid), out, limit, connections, fresh, quiet, json))
+
+
+@app.command()
+def score(
+    run: RunPath,
+    metric: Annotated[list[str] | None, typer.Option(help="A further metric; may be given again.")] = None,
+    taxonomy: Annotated[str, typer.Option(help="strict, or published: the rule of the paper's own code.")] = "strict",
+    match_threshold: Annotated[float | None, typer.Option(min=0, max=1, help="From which score an answer matches.")] = None,
+    json: Json = False,
+) -> None:
+    """Score a run's episodes again; asks no LLM."""
+    from r_eval.cli.reading import score_command
+
+    score_command(run, metric or [], taxonomy, match_threshold, json)
+
+
+@app.command()
+def report(runs: RunPaths, out: Out = None) -> None:
+    """Write the report of one or more runs: a page and tables."""
+    from r_eval.cli.reading import report_command
+
+    report_command(runs, out)
+
+
+@app.command()
+def show(
+    run: RunPath,
+    episode_id: Annotated[str, typer.Argument(metavar="EPISODE_ID", help="Its beginning is enough.")],
+) -> None:
+    """Print the transcript of one episode."""
+    from r_eval.cli.reading import show_command
+
+    show_command(run, episode_id)
+
+
+@app.command()
+def call(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, module:Class or file.py:Class.")],
+    api: Annotated[str, typer.Argument(metavar="API", help="The query API.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[key=value]...")] = None,
+    json: Json = False,
+) -> None:
+    """Call a query API by hand and print what a model would see."""
+    from r_eval.cli.reading import call_command
+
+    raise typer.Exit(call_command(environment, api, arguments or [], json))
+
+
+@app.command()
+def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example smollm2-135m.")]) -> None:
+    """Fetch an embedded model, verified by SHA-256."""
+    from r_eval.llms.pull import pull as fetch
+
+    typer.echo(fetch(name))
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="workflows|llms|environments|tasks|conditions|metrics")],
+    json: Json = False,
+) -> None:
+    """List what can be named in a grid."""
+    from r_eval.cli.listing import list_command
+
+    list_command(kind, json)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what is installed, what is missing, and what to type."""
+    from r_eval.cli.listing import doctor_command
+
+    doctor_command()
+
+
+def main() -> None:
+    """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(arguments, standalone_mode=True)
+    except UserError as error:
+        if debug:
+            raise
+        sys.stderr.write(f"r-eval: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("r-eval: interrupted\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        if debug:
+            raise
+        sys.stderr.write(f"r-eval: internal error: {type(error).__name__}: {error} (--debug shows where)\n")
+        sys.exit(70)

@@ -1,0 +1,104 @@
+"""Commands that read: score, report, show, call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+from r_eval.records import Episode
+
+
+def score_command(path: Path, metrics: list[str], taxonomy: str, threshold: float | None, as_json: bool) -> None:
+    """Score a run and print its tables."""
+    from r_eval.analysis.scoring import score_run
+
+    folder = RunFolder(path)
+    scores = score_run(folder, metrics, taxonomy, threshold)
+    if as_json:
+        record = {
+            "run": str(path),
+            "taxonomy": scores.taxonomy,
+            "threshold": scores.threshold,
+            "episodes": scores.episodes,
+            "scored": scores.scored,
+            "mean": scores.mean,
+            "undecided": scores.undecided,
+            "unparsed": scores.unparsed,
+            "types": scores.types,
+        }
+        sys.stdout.write(json.dumps(record) + "\n")
+    else:
+        print_tables(folder)
+
+
+def print_tables(folder: RunFolder) -> None:
+    """The score table and the response types on standard output."""
+    from rich.console import Console
+
+    from r_eval.analysis.summary import tables
+
+    console = Console() if sys.stdout.isatty() else Console(width=100)
+    for table in tables(folder):
+        console.print(table)
+
+
+def report_command(paths: list[Path], out: Path | None) -> None:
+    """Write a report and print where its page is."""
+    from r_eval.analysis.report import write_report
+
+    folders = [RunFolder(path) for path in paths]
+    for folder in folders:
+        folder.manifest()
+    page = write_report(folders, out if out is not None else paths[0] / "report")
+    sys.stdout.write(f"{page}\n")
+
+
+def show_command(path: Path, episode_id: str) -> None:
+    """Print one transcript."""
+    from rich.console import Console
+
+    from r_eval.cli.transcript import transcript
+
+    found = [e for e in RunFolder(path).episodes() if e.episode_id.startswith(episode_id)]
+    if not found:
+        raise UserError(f"{path} has no episode {episode_id}; the ids are in its episodes/ and scores/")
+    if len(found) > 1:
+        ids = ", ".join(e.episode_id for e in found[:5])
+        raise UserError(f"{len(found)} episodes begin with {episode_id}: {ids}{', ...' if len(found) > 5 else ''}")
+    Console(highlight=False).print(transcript(found[0], _scored(path, found[0])))
+
+
+def _scored(path: Path, episode: Episode) -> dict[str, Any] | None:
+    from r_eval.analysis.scoring import ensure_scored
+
+    folder = RunFolder(path)
+    ensure_scored(folder)
+    cell = next(c for c in folder.cells() if c.system == episode.system and c.task == episode.task)
+    return folder.scores(cell._replace(condition=episode.condition)).get(episode.episode_id)
+
+
+def call_command(environment: str, api: str, pairs: list[str], as_json: bool) -> int:
+    """Call a query API and print the observation; 1 where it is an error's."""
+    from r_eval.environments.sandbox import Sandbox
+    from r_eval.environments.session import Session
+    from r_eval.tasks.base import open_environment
+
+    arguments: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UserError(f"'{pair}': expected key=value")
+        arguments[key] = value
+    session = Session(open_environment(environment), Sandbox())
+    result = asyncio.run(session.call(api, arguments))
+    if as_json:
+        record = {"observation": result.observation, "value": result.value, "error": result.error}
+        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(f"{result.observation}\n")
+    return 1 if result.error else 0

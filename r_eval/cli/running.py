@@ -1,0 +1,99 @@
+"""`r-eval run` and `r-eval demo`: run a grid, show how it goes, say what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import json
+import signal
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+from r_eval.api import Run, arun
+from r_eval.cli.progress import make_watcher
+from r_eval.cli.reading import print_tables
+from r_eval.grid import Grid
+from r_eval.records import MACHINERY
+from r_eval.runner.run import Runner, Watcher
+
+
+def demo_grid() -> Grid:
+    """The embedded grid."""
+    path = Path(str(files("r_eval").joinpath("demo.yaml")))
+    return Grid.load(path)
+
+
+def run_command(
+    grid: Grid, out: Path | None, limit: int | None, connections: int | None, fresh: bool, quiet: bool, as_json: bool
+) -> int:
+    """Run a grid, write its report, print its tables; returns the exit status."""
+    with make_watcher(quiet) as watcher:
+        result = asyncio.run(_run(grid, out, limit, connections, fresh, watcher))
+    from r_eval.analysis.scoring import score_run
+
+    score_run(result.folder)
+    page = _page(result)
+    endings = collections.Counter(e.outcome.kind for e in result.episodes())
+    state = result.state
+    if as_json:
+        record = {"run": str(result.path), "state": state, "outcomes": dict(endings), "report": page and str(page)}
+        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+    else:
+        print_tables(result.folder)
+        sys.stdout.write(f"\nEpisodes  {result.path}\n")
+        if page:
+            sys.stdout.write(f"Report    {page}\n")
+    return _status(result, state)
+
+
+def _page(result: Run) -> Path | None:
+    from r_eval.errors import MissingExtra
+
+    try:
+        return result.report()
+    except MissingExtra as missing:
+        sys.stderr.write(f"r-eval: no report page: {missing}\n")
+        return None
+
+
+def _status(result: Run, state: str) -> int:
+    """1 where episodes are missing, or where a cell failed mostly for the machinery's sake; 130 where interrupted."""
+    if state == "interrupted":
+        sys.stderr.write("r-eval: stopped; what was done is kept. The same command goes on with the rest\n")
+        return 130
+    if state == "complete":
+        return 0
+    failed: collections.Counter[str] = collections.Counter()
+    for episode in result.episodes():
+        if episode.outcome.kind in MACHINERY:
+            failed[f"{episode.outcome.kind} ({episode.outcome.cause}): {episode.outcome.detail}"] += 1
+    sys.stderr.write(f"r-eval: the run is incomplete: {sum(failed.values())} episodes failed\n")
+    for why, count in failed.most_common(3):
+        sys.stderr.write(f"  {count} x {why}\n")
+    sys.stderr.write("The same command tries them again.\n")
+    return 1
+
+
+async def _run(
+    grid: Grid, out: Path | None, limit: int | None, connections: int | None, fresh: bool, watcher: Watcher
+) -> Run:
+    task = asyncio.current_task()
+
+    def on_runner(runner: Runner) -> None:
+        def stop() -> None:
+            if runner.stopping and task is not None:
+                task.cancel()
+            else:
+                runner.stop()
+                sys.stderr.write("\nr-eval: letting the episodes under way finish; again to cancel them\n")
+
+        for name in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(name, stop)
+
+    try:
+        return await arun(
+            grid, out, limit=limit, connections=connections, fresh=fresh, watcher=watcher, on_runner=on_runner
+        )
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -1,0 +1,210 @@
+"""The run folder: where a run lies on disk, how it is written and how it is read.
+
+    runs/NAME/
+      run.json                                          the grid as resolved, versions, cells, state
+      episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
+      scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
+      report/
+
+"/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
+one piece, flushed at once and synced to the disk at most a second later, so a crash can tear the last line only, and
+opening the file for writing cuts a torn line off. Where an episode was tried again after a failure of the
+machinery, its newest line counts. Once a cell is complete its file is put in the order of the questions, so that the
+bytes do not depend on who finished first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from r_eval.errors import UserError
+from r_eval.records import SCHEMA, Episode
+
+SYNC_SECONDS = 1.0
+
+
+class Cell(NamedTuple):
+    """System x task x condition: the unit of storage."""
+
+    workflow: str
+    llm: str
+    condition: str
+    task: str
+
+    @property
+    def system(self) -> str:
+        """Name of the workflow x LLM pair."""
+        return f"{self.workflow}+{self.llm}"
+
+    def path(self, root: Path) -> Path:
+        """Where the cell's lines lie below `root` (the folder of episodes, or of scores)."""
+        return root / file_name(self.system) / file_name(self.condition) / f"{file_name(self.task)}.jsonl"
+
+
+def file_name(name: str) -> str:
+    """A name as it stands in a path: no separator, no way up, nothing that a file system refuses."""
+    safe = "".join(c if c.isalnum() or c in "-_.+=@," else "_" for c in name.replace("/", "__"))
+    return safe.lstrip(".") or "_"
+
+
+class CellWriter:
+    """Appends lines to one cell's file, durably, from a single thread."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        repair(path)
+        self._file: IO[bytes] = path.open("ab")
+        self._synced = time.monotonic()
+
+    def append(self, line: str) -> None:
+        """Write one record; it survives the death of the process at once, that of the machine within a second."""
+        self._file.write(line.encode("utf-8") + b"\n")
+        self._file.flush()
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        os.fsync(self._file.fileno())
+        self._synced = time.monotonic()
+
+    def close(self) -> None:
+        if not self._file.closed:
+            self.sync()
+            self._file.close()
+
+
+def repair(path: Path) -> None:
+    """Cut off a torn last line, if there is one."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        end = size
+        while end > 0:
+            start = max(0, end - 65536)
+            file.seek(start)
+            block = file.read(end - start)
+            newline = block.rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end != size:
+            file.truncate(end)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file in one step: a reader sees the old text or the new one, never half of either."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a JSON Lines file with their line numbers; a torn last line is left out.
+
+    Raises:
+        UserError: A line is not a JSON object.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
+            if not isinstance(record, dict):
+                raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
+            yield number, record
+
+
+class RunFolder:
+    """A run on disk, for reading. Episodes are streamed; only one cell's index is in memory at a time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def run_file(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def episodes_root(self) -> Path:
+        return self.path / "episodes"
+
+    @property
+    def scores_root(self) -> Path:
+        return self.path / "scores"
+
+    def manifest(self) -> dict[str, Any]:
+        """The contents of run.json.
+
+        Raises:
+            UserError: There is no such run, or the file cannot be read.
+        """
+        try:
+            manifest = json.loads(self.run_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UserError(f"{self.path} is not a run: it has no run.json (r-eval run GRID.yaml makes one)") from None
+        except ValueError as error:
+            raise UserError(f"{self.run_file}: not valid JSON ({error})") from None
+        if manifest.get("schema", SCHEMA) > SCHEMA:
+            raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
+        return dict(manifest)
+
+    def cells(self) -> list[Cell]:
+        """The cells of the run, in the grid's order."""
+        keys = ("workflow", "llm", "condition", "task")
+        return [Cell(*(entry[key] for key in keys)) for entry in self.manifest()["cells"]]
+
+    def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
+        """The episodes of one cell, each once, the newest line of those that were tried again."""
+        path = cell.path(self.episodes_root)
+        if not path.exists():
+            return
+        newest = {record["episode_id"]: number for number, record in read_lines(path)}
+        for number, record in read_lines(path):
+            if newest[record["episode_id"]] == number:
+                yield validated(record, path, number)
+
+    def episodes(self) -> Iterator[Episode]:
+        """All episodes of the run, cell by cell, validated, without loading the run into memory."""
+        for cell in self.cells():
+            yield from self.cell_episodes(cell)
+
+    def scores(self, cell: Cell) -> dict[str, dict[str, Any]]:
+        """The kept scores of one cell by episode id; empty where it has not been scored."""
+        path = cell.path(self.scores_root)
+        return {record["episode_id"]: record for _, record in read_lines(path)} if path.exists() else {}
+
+    def write_scores(self, cell: Cell, records: Iterable[dict[str, Any]]) -> None:
+        """Replace the kept scores of one cell."""
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        write_whole(cell.path(self.scores_root), "".join(lines))
+
+
+def validated(record: dict[str, Any], path: Path, number: int) -> Episode:
+    """The episode of one line.
+
+    Raises:
+        UserError: A field is missing, unknown or of the wrong type.
+    """
+    try:
+        return Episode.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{path}:{number}: {where}: {first['msg']}") from None

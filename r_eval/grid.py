@@ -1,0 +1,212 @@
+"""The grid: workflows x LLMs x tasks x conditions, as a YAML file or as a Python object.
+
+A `Grid` is only what was asked for, checked for form. What its names stand for is found when it is resolved
+(`r_eval.runner.plan`). Errors name the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from r_eval.errors import UserError
+from r_eval.plugins import unknown
+
+KEY_LIKE = re.compile(r"^(sk-|gsk_|hf_|xai-|AIza)[\w-]{8,}")
+
+
+class Part(BaseModel):
+    """Base of a grid's parts: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Entry(BaseModel):
+    """A named part with settings of its own, which are checked by what the name stands for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class LLMEntry(Entry):
+    """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings."""
+
+    llm: str
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _no_key(self) -> LLMEntry:
+        for key, value in self.settings.items():
+            if key in ("api_key", "key", "token") or (isinstance(value, str) and KEY_LIKE.match(value)):
+                raise ValueError("a key does not belong into a grid: put the name of its variable in api_key_env")
+        return self
+
+
+class WorkflowEntry(Entry):
+    """A workflow with settings."""
+
+    workflow: str
+    name: str | None = None
+
+
+class TaskEntry(Part):
+    """A task, or several by a glob; or one of the grid's own, by its question file."""
+
+    task: str
+    data: str | None = None
+    questions: str | None = None
+    demonstrations: str | None = None
+    environment: str | None = None
+    metric: str | None = None
+    instruction: str | None = None
+
+
+class ConditionEntry(Entry):
+    """A change to the environment."""
+
+    condition: str
+
+
+class LimitsEntry(Part):
+    """Bounds of every episode."""
+
+    steps: int = Field(10, ge=1)
+    tokens: int | None = Field(None, ge=1)
+    seconds: float = Field(300.0, gt=0)
+
+
+class Exclude(Part):
+    """Cells to leave out: those that match every pattern given."""
+
+    workflow: str = "*"
+    llm: str = "*"
+    task: str = "*"
+    condition: str = "*"
+
+
+def _entries(field: str, values: Any) -> Any:
+    if isinstance(values, str | dict):
+        values = [values]
+    if not isinstance(values, list):
+        return values
+    return [{field: value} if isinstance(value, str) else value for value in values]
+
+
+class Grid(Part):
+    """What to run.
+
+    Example:
+        >>> grid = Grid(workflows=["react"], llms=["gguf/smollm2-135m"], tasks=["wiki/high-freq"], samples=5)
+        >>> grid.workflows[0].workflow
+        'react'
+    """
+
+    name: str = Field("grid", pattern=r"^[\w.-]+$")
+    seed: int = 0
+    llms: list[LLMEntry] = Field(min_length=1)
+    workflows: list[WorkflowEntry] = Field(min_length=1)
+    tasks: list[TaskEntry] = Field(min_length=1)
+    conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
+    samples: int | None = Field(None, ge=1)
+    epochs: int = Field(1, ge=1)
+    shots: int = Field(1, ge=0)
+    limits: LimitsEntry = LimitsEntry()
+    exclude: list[Exclude] = []
+    folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+    @field_validator("llms", mode="before")
+    @classmethod
+    def _llms(cls, values: Any) -> Any:
+        return _entries("llm", values)
+
+    @field_validator("workflows", mode="before")
+    @classmethod
+    def _workflows(cls, values: Any) -> Any:
+        return _entries("workflow", values)
+
+    @field_validator("tasks", mode="before")
+    @classmethod
+    def _tasks(cls, values: Any) -> Any:
+        return _entries("task", values)
+
+    @field_validator("conditions", mode="before")
+    @classmethod
+    def _conditions(cls, values: Any) -> Any:
+        return _entries("condition", values)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Grid:
+        """The grid of a YAML file.
+
+        Raises:
+            UserError: It is not there or not a grid; names the line and the key.
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+            data, root = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+        except FileNotFoundError:
+            raise UserError(f"{path}: no such grid file") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f":{mark.line + 1}" if mark else ""
+            raise UserError(f"{path}{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+        if not isinstance(data, dict):
+            raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
+        try:
+            return cls(**{"name": path.stem, **data, "folder": path.parent})
+        except ValidationError as error:
+            raise UserError(complaint(error, str(path), root)) from None
+
+
+def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str:
+    """One sentence about the first thing that is wrong with a grid, with its line."""
+    first = error.errors()[0]
+    loc = tuple(part for part in first["loc"])
+    key = ".".join(str(part) for part in loc)
+    line = _line(root, loc)
+    at = f"{where}:{line}" if line else where
+    if first["type"] == "extra_forbidden":
+        known = _known(loc)
+        return f"{at}: {unknown('key', key, known)}"
+    if first["type"] == "missing":
+        return f"{at}: the key {key} is missing"
+    return f"{at}: {key}: {first['msg'].removeprefix('Value error, ')}"
+
+
+def _known(loc: tuple[int | str, ...]) -> list[str]:
+    parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
+    model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
+    return [name for name in model.model_fields if name != "folder"]
+
+
+def _line(node: yaml.Node | None, loc: tuple[int | str, ...]) -> int | None:
+    """The line of a key in a YAML document; of the nearest key above it where it is not there."""
+    if node is None:
+        return None
+    for part in loc:
+        inner: yaml.Node | None = None
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if key.value == part:
+                    if part == loc[-1]:
+                        return int(key.start_mark.line) + 1
+                    inner = value
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            inner = node.value[part]
+        if inner is None:
+            break
+        node = inner
+    return int(node.start_mark.line) + 1

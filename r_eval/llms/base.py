@@ -1,0 +1,174 @@
+"""The LLM protocol: one async method that turns a request into a reply.
+
+Nothing above this room knows which backend answers. Native tool calls and tool calls written as text arrive as the
+same `ToolCall` (see `tools`). Messages, requests and replies are slotted dataclasses: they are made by the million.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from r_eval.records import Tokens
+
+Role = Literal["system", "user", "assistant", "tool"]
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool offered to an LLM; `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call that an LLM made.
+
+    Attributes:
+        id: Given by the server, or made here; the answer to the call carries it.
+        arguments: As a JSON object; {} where they could not be read.
+        error: Says what was wrong where the call could not be read whole.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    error: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation; `call_id` and `name` are those of the call that a tool message answers."""
+
+    role: Role
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """What an LLM is asked.
+
+    Attributes:
+        stop: Generation ends before any of these texts.
+        max_tokens: Of the reply; None leaves it to the LLM's own setting.
+        tools: Offered tools.
+        tool_choice: "required" asks for a call, "auto" leaves it to the LLM.
+    """
+
+    messages: tuple[Message, ...]
+    stop: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "required"] = "auto"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reply:
+    """What an LLM answered.
+
+    Attributes:
+        text: Without tool calls and without reasoning.
+        tool_calls: In the order in which they were made.
+        finish: Why generation ended.
+        tokens: Counted by the server; estimated where `estimated` says so.
+        reasoning: The model's hidden thinking, where it is told apart.
+        retries: Attempts that failed before this reply.
+    """
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: Finish = "stop"
+    tokens: Tokens = dataclasses.field(default_factory=Tokens)
+    estimated: bool = False
+    reasoning: str = ""
+    retries: int = 0
+
+
+class LLMError(Exception):
+    """An LLM gave no reply.
+
+    Attributes:
+        cause: "context" (the request is longer than the model can read: the system's own doing), or one of the
+            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "reply".
+        retries: Attempts made before giving up.
+    """
+
+    def __init__(self, cause: str, message: str, retries: int = 0) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.retries = retries
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Price:
+    """USD a million tokens; what is cached costs as much as the rest of the prompt unless `cached` says less."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def cost(self, tokens: Tokens) -> float:
+        """USD for one call."""
+        cached = self.prompt if self.cached is None else self.cached
+        fresh = tokens.prompt - tokens.cached
+        return (fresh * self.prompt + tokens.cached * cached + tokens.completion * self.completion) / 1e6
+
+
+class LLM:
+    """Base of the backends. A backend is a module of this room, named as the prefix in a grid (`gguf/...`).
+
+    Args:
+        model: What stands behind the prefix.
+        settings: The grid's further keys for this LLM.
+
+    Attributes:
+        name: As the grid names it; part of the system's name.
+        connections: Requests that may be under way at once.
+        native_tools: Whether `generate` understands `Request.tools`; else they are asked for in the prompt.
+        price: USD for tokens, or None where it is not known.
+    """
+
+    SETTINGS: ClassVar[Mapping[str, type | tuple[type, ...]]] = {}
+    """Setting names that this backend takes, with their types, besides those that every LLM takes."""
+
+    native_tools: bool = False
+
+    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.model = model
+        self.temperature = float(settings.get("temperature", 0.0))
+        self.max_tokens = int(settings.get("max_tokens", 512))
+        self.connections = int(settings.get("connections", 1))
+        price = settings.get("price")
+        self.price = Price(**price) if price else None
+
+    async def open(self) -> None:
+        """Get ready: load the model, or see that the server is there.
+
+        Raises:
+            LLMError: It cannot be reached.
+            UserError: A file or a setting is wrong.
+        """
+
+    async def close(self) -> None:
+        """Let go of everything; may be called more than once."""
+
+    async def generate(self, request: Request) -> Reply:
+        """Answer a request.
+
+        Raises:
+            LLMError: There is no reply, after all retries.
+        """
+        raise NotImplementedError
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the replies besides the request: part of a cell's fingerprint."""
+        return {"llm": self.name, "temperature": self.temperature, "max_tokens": self.max_tokens}

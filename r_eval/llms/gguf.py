@@ -1,0 +1,118 @@
+"""`gguf/<alias or path>`: a GGUF file run in this process by llama.cpp (xllamacpp).
+
+Continuous batching and the prefix cache are on: what prompts have in common, such as a workflow's instructions and
+demonstrations, is computed once, and the replies say how many tokens that saved. The chat template comes from the
+file, and decides whether tools are given natively. Generation is greedy unless the grid sets a temperature.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import urllib.request
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from r_eval.errors import MissingExtra, UserError
+from r_eval.llms import wire
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.pull import MODELS, pull
+
+MAGIC = b"GGUF"
+
+
+class GGUF(LLM):
+    """A local model.
+
+    Settings:
+        context: Tokens that one request may hold, prompt and reply.
+        slots: Requests computed at once; by default one for every four processors, since more are slower on few.
+        threads: Processors used; all by default.
+        gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
+    """
+
+    SETTINGS = {"context": int, "slots": int, "threads": int, "gpu_layers": int}
+
+    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
+        super().__init__(name, model, settings)
+        processors = os.cpu_count() or 1
+        self.context = int(settings.get("context", 8192))
+        self.slots = int(settings.get("slots", max(1, processors // 4)))
+        self.threads = int(settings.get("threads", processors))
+        self.gpu_layers = int(settings.get("gpu_layers", -1))
+        self.connections = int(settings.get("connections", self.slots))
+        self._server: Any = None
+        self._threads = ThreadPoolExecutor(self.connections, thread_name_prefix="gguf")
+
+    def identity(self) -> dict[str, Any]:
+        return {**super().identity(), "context": self.context}
+
+    async def open(self) -> None:
+        """Fetch the file if it is an embedded one, and load it."""
+        if self._server is None:
+            self._server = await asyncio.to_thread(self._load)
+            self.native_tools = await asyncio.to_thread(self._template_takes_tools)
+
+    async def close(self) -> None:
+        self._server = None
+        self._threads.shutdown(wait=False)
+
+    def _load(self) -> Any:
+        try:
+            import xllamacpp
+        except ImportError:
+            raise MissingExtra("xllamacpp", "local", f"The LLM {self.name}") from None
+        path = pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
+        check_file(path, self.name)
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = self.context * self.slots
+        params.n_parallel = self.slots
+        params.cpuparams.n_threads = self.threads
+        params.cpuparams_batch.n_threads = self.threads
+        params.n_gpu_layers = self.gpu_layers
+        params.cache_prompt = True
+        params.cont_batching = True
+        params.warmup = False
+        params.verbosity = 0
+        try:
+            return xllamacpp.Server(params)
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"LLM '{self.name}': llama.cpp cannot load {path} ({error}); is it damaged?") from None
+
+    def _template_takes_tools(self) -> bool:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"{self._server.listening_address}/props", timeout=20) as answer:
+            return "tools" in str(json.load(answer).get("chat_template", ""))
+
+    async def generate(self, request: Request) -> Reply:
+        if self._server is None:
+            raise LLMError("connection", f"{self.name} is not open")
+        body = {**wire.body(self, request), "cache_prompt": True}
+        loop = asyncio.get_running_loop()
+        data = await loop.run_in_executor(self._threads, self._server.handle_chat_completions, body)
+        error = data.get("error")
+        if error:
+            cause = "context" if error.get("type") == "exceed_context_size_error" else "server"
+            raise LLMError(cause, f"{self.name}: {error.get('message', error)}")
+        try:
+            return wire.reply(data, 0)
+        except wire.BadReply as error:
+            raise LLMError("reply", f"{self.name}: {error}") from None
+
+
+def check_file(path: Path, name: str) -> None:
+    """See that a path is a GGUF file before llama.cpp reads it.
+
+    Raises:
+        UserError: It is not there, or not a GGUF file.
+    """
+    if not path.is_file():
+        aliases = ", ".join(f"gguf/{alias}" for alias in MODELS)
+        raise UserError(f"LLM '{name}': {path}: no such file. Embedded models: {aliases}")
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            raise UserError(f"LLM '{name}': {path} is not a GGUF file")

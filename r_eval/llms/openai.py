@@ -1,0 +1,151 @@
+"""`openai/<model>`: OpenAI and every server that speaks its chat completions (vLLM, llama.cpp, Ollama, ...).
+
+One JSON POST through aiohttp with a pool as large as the LLM's connections. Connection errors, timeouts, 408, 409, 429
+(obeying Retry-After) and 5xx are tried again with growing waits, bounded in number; other 4xx never are. A key comes
+from the environment variable that the grid names and is written nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from r_eval.llms import wire
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+
+if TYPE_CHECKING:
+    import aiohttp
+    from tenacity import RetryCallState
+
+OPENAI = "https://api.openai.com/v1"
+RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+ATTEMPTS = 6
+ATTEMPT_SECONDS = 120.0
+LONGEST_WAIT = 30.0
+
+
+class _Retry(Exception):
+    """A failed attempt that is worth another; `wait` is what the server asked for, in seconds."""
+
+    def __init__(self, cause: str, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.cause, self.wait = cause, wait
+
+
+class OpenAI(LLM):
+    """A chat model behind an OpenAI-compatible address."""
+
+    SETTINGS = {"base_url": str, "api_key_env": str, "native_tools": bool}
+    native_tools = True
+
+    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
+        super().__init__(name, model, settings)
+        self.connections = int(settings.get("connections", 16))
+        self.base_url = str(settings.get("base_url", OPENAI)).rstrip("/")
+        self.api_key_env = str(settings.get("api_key_env", "OPENAI_API_KEY"))
+        self.native_tools = bool(settings.get("native_tools", True))
+        self._session: aiohttp.ClientSession | None = None
+
+    def identity(self) -> dict[str, Any]:
+        return {**super().identity(), "base_url": self.base_url}
+
+    async def open(self) -> None:
+        """Open the pool and see that the server is there and takes the key."""
+        import aiohttp
+
+        key = os.environ.get(self.api_key_env, "")
+        if not key and self.base_url == OPENAI:
+            raise LLMError("key", f"{self.name}: the environment variable {self.api_key_env} is not set")
+        self._session = aiohttp.ClientSession(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            connector=aiohttp.TCPConnector(limit=self.connections),
+            timeout=aiohttp.ClientTimeout(total=ATTEMPT_SECONDS, connect=20.0),
+        )
+        try:
+            async with self._session.get(f"{self.base_url}/models", timeout=aiohttp.ClientTimeout(total=20)) as answer:
+                if answer.status in (401, 403):
+                    raise LLMError("key", f"{self.name}: {self.base_url} refuses the key in {self.api_key_env}")
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise LLMError("connection", f"{self.name}: no server answers at {self.base_url} ({why})") from None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def generate(self, request: Request) -> Reply:
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
+        body = json.dumps(wire.body(self, request), ensure_ascii=False).encode("utf-8")
+        attempts = 0
+        try:
+            async for attempt in AsyncRetrying(
+                stop=stop_after_attempt(ATTEMPTS),
+                retry=retry_if_exception_type(_Retry),
+                wait=_wait,
+                sleep=asyncio.sleep,
+                reraise=True,
+            ):
+                with attempt:
+                    attempts += 1
+                    return await self._attempt(body, attempts - 1)
+        except _Retry as last:
+            raise LLMError(last.cause, f"{self.name}: {last} ({attempts} attempts)", attempts - 1) from None
+        raise AssertionError("unreachable: tenacity returns or raises")
+
+    async def _attempt(self, body: bytes, retries: int) -> Reply:
+        data = await self._post(body)
+        try:
+            return wire.reply(data, retries)
+        except wire.BadReply as error:
+            raise _Retry("reply", str(error)) from None
+
+    async def _post(self, body: bytes) -> dict[str, Any]:
+        import aiohttp
+
+        if self._session is None:
+            raise LLMError("connection", f"{self.name} is not open")
+        url = f"{self.base_url}/chat/completions"
+        headers = {"Content-Type": "application/json"}
+        try:
+            async with self._session.post(url, data=body, headers=headers) as answer:
+                text = await answer.text(encoding="utf-8", errors="replace")
+                status, wait = answer.status, answer.headers.get("Retry-After", "")
+        except TimeoutError:
+            raise _Retry("timeout", f"no answer within {ATTEMPT_SECONDS:.0f} s") from None
+        except aiohttp.ClientError as error:
+            raise _Retry("connection", f"{type(error).__name__}: {error}") from None
+        if status in RETRIED or status >= 500:
+            cause = "rate_limit" if status == 429 else "server"
+            raise _Retry(cause, f"HTTP {status}: {_said(text)}", float(wait) if wait.isdigit() else None)
+        if status >= 400:
+            said = _said(text)
+            long = "context" in said.lower() and any(w in said.lower() for w in ("length", "exceed", "maximum", "size"))
+            cause = "context" if long else "key" if status in (401, 403) else "request"
+            raise LLMError(cause, f"{self.name}: HTTP {status}: {said}")
+        try:
+            return dict(json.loads(text))
+        except (ValueError, TypeError):
+            raise _Retry("reply", f"not JSON: {text[:100]!r}") from None
+
+
+def _wait(state: RetryCallState) -> float:
+    """Seconds before the next attempt: what the server asked for, else 0.5, 1, 2, ... seconds."""
+    failure = state.outcome.exception() if state.outcome else None
+    asked = failure.wait if isinstance(failure, _Retry) else None
+    return min(LONGEST_WAIT, asked if asked is not None else 0.5 * 2.0 ** (state.attempt_number - 1))
+
+
+def _said(text: str) -> str:
+    """The message in a server's error body, one line."""
+    try:
+        data = json.loads(text)
+        inner = data.get("error", data) if isinstance(data, dict) else data
+        text = str(inner.get("message", inner)) if isinstance(inner, dict) else str(inner)
+    except ValueError:
+        pass
+    return " ".join(text.split())[:300]

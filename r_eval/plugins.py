@@ -1,0 +1,143 @@
+"""How anything that can be named in a grid is found: workflows, environments, LLM backends, tasks, metrics.
+
+A name is looked up the same way for what comes with R-Eval and for what a stranger adds:
+
+- `module:Class`, or `./file.py:Class`;
+- a plain name, through the entry points of the group `r_eval.<kind>`. An entry point is either the object itself or a
+  package: then every module in it offers what it defines under the module's own name (`soft_match.py` offers
+  `soft-match`), so that adding one is adding a file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from r_eval.errors import UserError
+
+
+def load(kind: str, name: str, base: type[Any]) -> type[Any]:
+    """The class that a name stands for.
+
+    Args:
+        kind: Group: "workflows", "environments", "llms".
+        name: Plain name, `module:Class`, or `path/file.py:Class`.
+        base: What the class must be a subclass of.
+
+    Raises:
+        UserError: There is no such thing, or it is not a subclass of `base`.
+    """
+    if ":" in name:
+        found = from_path(name, kind)
+    else:
+        found = _named(kind, name, base)
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise UserError(f"{name} is not a {base.__name__}: expected a subclass of {base.__module__}.{base.__name__}")
+    return found
+
+
+def from_path(name: str, kind: str) -> Any:
+    """The object at `module:attribute` or `file.py:attribute`.
+
+    Raises:
+        UserError: The file, module or attribute is not there, or importing it fails.
+    """
+    where, _, attribute = name.rpartition(":")
+    module = _module_of_file(where) if where.endswith(".py") else _module(where, name)
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        offered = [n for n, v in vars(module).items() if inspect.isclass(v) or inspect.isfunction(v)]
+        own = [n for n in offered if getattr(vars(module)[n], "__module__", "") == module.__name__]
+        raise UserError(f"{where} has no {attribute}; it defines: {', '.join(own) or 'nothing'}") from None
+
+
+def _module(where: str, name: str) -> ModuleType:
+    try:
+        return importlib.import_module(where)
+    except ImportError as error:
+        raise UserError(f"{name}: cannot import {where} ({error})") from None
+
+
+def _module_of_file(where: str) -> ModuleType:
+    path = Path(where).resolve()
+    if not path.is_file():
+        raise UserError(f"{where}: no such file")
+    key = f"r_eval_file_{abs(hash(str(path))):x}_{path.stem}"
+    if key in sys.modules:
+        return sys.modules[key]
+    spec = importlib.util.spec_from_file_location(key, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{where}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[key] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[key]
+        raise UserError(f"{where}: importing it fails: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _named(kind: str, name: str, base: type[Any]) -> Any:
+    for point in _points(kind):
+        if point.name == name and point.attr:
+            return point.load()
+        if not point.attr:
+            stem = name.replace("-", "_")
+            package = point.load()
+            if stem in (m.name for m in pkgutil.iter_modules(package.__path__)):
+                found = _offered(importlib.import_module(f"{package.__name__}.{stem}"), base)
+                if found is not None:
+                    return found
+    raise UserError(unknown(kind[:-1], name, names(kind, base)))
+
+
+def names(kind: str, base: type[Any]) -> dict[str, type[Any]]:
+    """Everything of one kind that is installed, by name; what cannot be imported here is left out."""
+    found: dict[str, type[Any]] = {}
+    for point in _points(kind):
+        if point.attr:
+            found[point.name] = point.load()
+            continue
+        package = point.load()
+        for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+            try:
+                offered = _offered(importlib.import_module(f"{package.__name__}.{module}"), base)
+            except ImportError:
+                continue
+            if offered is not None:
+                found[module.replace("_", "-")] = offered
+    return found
+
+
+@functools.cache
+def _points(kind: str) -> tuple[Any, ...]:
+    return tuple(entry_points(group=f"r_eval.{kind}"))
+
+
+def _offered(module: ModuleType, base: type[Any]) -> type[Any] | None:
+    """The one class of the wanted kind that a module (or package) defines."""
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, base) and value is not base:
+            if value.__module__ == module.__name__ or value.__module__.startswith(f"{module.__name__}."):
+                return value
+    return None
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """A message for a name that nothing has: what was meant perhaps, and what there is."""
+    every = sorted(known)
+    close = difflib.get_close_matches(name, every, 1, 0.5)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"unknown {kind} '{name}'.{hint} Known: {', '.join(every) or 'none'}"

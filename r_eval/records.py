@@ -1,0 +1,173 @@
+"""The records that every part of R-Eval exchanges: question, step, outcome, episode.
+
+Plain data without behaviour. A record holds everything needed to score an episode again, and nothing derived
+from the gold answer is ever among the steps. The schema is public and versioned: a change of meaning raises
+`SCHEMA`. On hot paths records are built without validation; whatever is read from a file is validated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = 1
+
+Level = Literal["KS", "KU", "KA"]
+OutcomeKind = Literal[
+    "finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled"
+]
+StepKind = Literal["thought", "call", "observation", "answer"]
+CallError = Literal["unknown_api", "bad_arguments", "not_found", "environment", "repeated", "limit"]
+
+MACHINERY: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
+"""Outcomes that are not the system's doing: tried again on resume, and no score until then."""
+
+
+class Record(BaseModel):
+    """Base of all records: unknown keys are refused, so that a typing error in a file is found."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Document(Record):
+    """A text that comes with a question."""
+
+    title: str
+    text: str
+
+
+class Question(Record):
+    """One item of a task, in the form of a question file's line.
+
+    Attributes:
+        id: Unique within its task.
+        question: The text that is asked.
+        answers: The gold answers; any one of them is right. An item that holds several values joins them by ";".
+        level: The paper's level: knowledge seeking, understanding or application.
+        program: Gold program over the query APIs; it leaves its result in `answer`.
+        evidence: Texts that the observations must hold, all of them, for the question to count as supported.
+        context: Documents that come with the question.
+        entities: Values that a counterfactual condition may replace.
+        meta: Anything else that is known, such as the template it was made from.
+    """
+
+    id: str
+    question: str
+    answers: list[str] = Field(min_length=1)
+    level: Level
+    program: str | None = None
+    evidence: list[str] = []
+    context: list[Document] = []
+    entities: list[str] = []
+    meta: dict[str, Any] = {}
+
+
+class Tokens(Record):
+    """Tokens of one LLM call; `cached` are those of the prompt that the server did not compute again."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+class Step(Record):
+    """One event of an episode, in the order in which it happened.
+
+    A `thought` is an LLM's reply as it came. A `call` is a query API call with what came of it. An
+    `observation` is what the workflow itself said to the LLM (for example that an action could not be read); it is
+    never evidence. An `answer` is how the final answer was read out of a reply.
+
+    Attributes:
+        text: The reply, the message or the answer.
+        api, arguments: Of a call, as the model gave them.
+        observation: What the environment returned, as the model saw it.
+        error: Of a call, its kind; of an answer that could not be read, "unparsed".
+        seconds: Duration of the LLM's reply or of the call.
+        tokens: Of a thought.
+        depth: Place in the search tree, for workflows that search; 0 is the root.
+    """
+
+    kind: StepKind
+    text: str = ""
+    api: str | None = None
+    arguments: dict[str, Any] | None = None
+    observation: str | None = None
+    error: str | None = None
+    seconds: float = 0.0
+    tokens: Tokens | None = None
+    depth: int | None = None
+
+
+class Outcome(Record):
+    """How an episode ended, recorded when it happened.
+
+    Attributes:
+        kind: See DESIGN, "Outcome, and the six response types".
+        cause: A short machine-readable word below the kind, such as "steps", "context" or "syntax".
+        detail: One sentence for a person.
+    """
+
+    kind: OutcomeKind
+    cause: str = ""
+    detail: str = ""
+
+
+class Usage(Record):
+    """What an episode used. `cost` is in USD and None where no price is known (never 0 for unknown)."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    retries: int = 0
+    estimated: bool = False
+    cost: float | None = None
+
+
+class Seconds(Record):
+    """Wall time of an episode: all of it, inside LLM calls, inside query APIs."""
+
+    total: float = 0.0
+    llm: float = 0.0
+    environment: float = 0.0
+
+
+class Episode(Record):
+    """One system's attempt at one question under one condition.
+
+    Attributes:
+        episode_id: Hash of system, task, condition, question and epoch: the same in every run of the same grid.
+        workflow, llm: The system's two halves by the names that the grid gives them.
+        golds: The gold answers, kept for scoring; no workflow ever sees them.
+        answer: The model's own text, "" where there is none.
+        evidence: The question's named evidence, kept for the response types.
+        fingerprint: Hash of what decides the episode besides the LLM's replies; see `run.json`.
+    """
+
+    schema_: int = Field(SCHEMA, alias="schema")
+    episode_id: str
+    question_id: str
+    task: str
+    domain: str
+    level: Level
+    workflow: str
+    llm: str
+    condition: str
+    epoch: int = 0
+    question: str
+    golds: list[str]
+    evidence: list[str] = []
+    answer: str
+    outcome: Outcome
+    steps: list[Step] = []
+    usage: Usage = Usage()
+    seconds: Seconds = Seconds()
+    fingerprint: str = ""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+    @property
+    def system(self) -> str:
+        """Name of the workflow x LLM pair."""
+        return f"{self.workflow}+{self.llm}"

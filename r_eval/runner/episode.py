@@ -1,0 +1,195 @@
+"""One episode: a workflow, an LLM and a session meet a question, and a record comes out, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import time
+
+from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.llms import tools
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Usage
+from r_eval.runner.plan import PlannedCell
+from r_eval.workflows.base import Asked, Demonstration, Ending, Limits, ended
+
+
+class LimitReached(Exception):
+    """A limit that holds for all workflows; `cause` names it."""
+
+    def __init__(self, cause: str, detail: str) -> None:
+        super().__init__(detail)
+        self.cause = cause
+
+
+class EpisodeLLM:
+    """An LLM as one episode sees it: records every reply, counts what is used, keeps the episode's limits.
+
+    Where the LLM takes no tools natively they are written into the prompt here, and calls are read out of the text, so
+    that no workflow can tell.
+    """
+
+    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step]) -> None:
+        self._llm, self._limits, self._steps = llm, limits, steps
+        self.usage = Usage(cost=0.0 if llm is not None and llm.price else None)
+        self.seconds = 0.0
+
+    async def generate(self, request: Request, depth: int | None = None) -> Reply:
+        """Answer a request; see `LLM.generate`.
+
+        Raises:
+            LLMError: There is no reply.
+            LimitReached: The episode has used its tokens up.
+        """
+        llm, usage = self._llm, self.usage
+        if llm is None:
+            raise LLMError("request", "this workflow was declared to need no LLM")
+        used = usage.prompt_tokens + usage.completion_tokens
+        if self._limits.tokens is not None and used >= self._limits.tokens:
+            raise LimitReached("tokens", f"{used:,} of {self._limits.tokens:,} tokens are used")
+        sent = tools.write(request) if request.tools and not llm.native_tools else request
+        started = time.perf_counter()
+        usage.calls += 1
+        try:
+            reply = await llm.generate(sent)
+        except LLMError as error:
+            usage.retries += error.retries
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            self.seconds += seconds
+        self._count(reply)
+        self._steps.append(
+            Step.model_construct(
+                kind="thought", text=written(reply), seconds=seconds, tokens=reply.tokens, depth=depth
+            )
+        )
+        return tools.read(reply, request.tools) if request.tools else reply
+
+    def note(self, text: str) -> None:
+        """Record a message of the workflow's own."""
+        self._steps.append(Step.model_construct(kind="observation", text=text))
+
+    def _count(self, reply: Reply) -> None:
+        usage, price = self.usage, self._llm.price if self._llm else None
+        usage.prompt_tokens += reply.tokens.prompt
+        usage.completion_tokens += reply.tokens.completion
+        usage.cached_tokens += reply.tokens.cached
+        usage.retries += reply.retries
+        usage.estimated = usage.estimated or reply.estimated
+        if price is not None:
+            usage.cost = (usage.cost or 0.0) + price.cost(reply.tokens)
+
+
+def written(reply: Reply) -> str:
+    """A reply as one text, native calls in the notation of calls written as text."""
+    return "\n".join(filter(None, [reply.text, *(tools.written(call) for call in reply.tool_calls)]))
+
+
+def episode_id(cell: PlannedCell, question: Question, epoch: int) -> str:
+    """The same in every run of the same grid."""
+    key = "\0".join([*cell.cell, question.id, str(epoch)])
+    return hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+
+
+async def run_episode(
+    cell: PlannedCell,
+    question: Question,
+    epoch: int,
+    llm: LLM | None,
+    limits: Limits,
+    demonstrations: tuple[Demonstration, ...],
+    sandbox: Sandbox,
+    unavailable: LLMError | None = None,
+) -> Episode:
+    """Carry out one episode; nothing but a cancellation gets out.
+
+    Args:
+        llm: None for a workflow that needs none.
+        unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
+    """
+    steps: list[Step] = []
+    session = Session(cell.planned.environment, sandbox, steps.append)
+    speaker = EpisodeLLM(llm, limits, steps)
+    asked = Asked(
+        text=question.question,
+        instruction=cell.planned.task.instruction,
+        demonstrations=demonstrations,
+        context=tuple(question.context),
+        solution=question if cell.workflow.uses_gold else None,
+    )
+    started = time.perf_counter()
+    try:
+        if unavailable is not None:
+            raise unavailable
+        async with asyncio.timeout(limits.seconds):
+            ending = await cell.workflow.run(asked, session, speaker, limits)
+    except Exception as error:
+        ending = _failed(error, limits)
+    total = time.perf_counter() - started
+    if cell.workflow.uses_tools:
+        ending = _judged(ending, steps)
+    unparsed = None if ending.answer else "unparsed"
+    steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
+    seconds = Seconds(total=total, llm=speaker.seconds, environment=session.seconds)
+    return _record(cell, question, epoch, ending, steps, speaker, seconds)
+
+
+def _failed(error: Exception, limits: Limits) -> Ending:
+    """How an exception ends an episode."""
+    if isinstance(error, LLMError):
+        if error.cause == "context":
+            return ended("exhausted", "context", str(error))
+        return ended("llm_failure", error.cause, str(error))
+    if isinstance(error, LimitReached):
+        return ended("exhausted", error.cause, str(error))
+    if isinstance(error, TimeoutError):
+        return ended("exhausted", "seconds", f"more than {limits.seconds:g} s")
+    if isinstance(error, EnvironmentFailure):
+        return ended("tool_failure", "environment", str(error))
+    return ended("tool_failure", "workflow", f"{type(error).__name__}: {error}")
+
+
+def _judged(ending: Ending, steps: list[Step]) -> Ending:
+    """Limits reached without one call that was right are a misuse of the tools."""
+    if ending.outcome.kind != "exhausted" or any(s.kind == "call" and s.error is None for s in steps):
+        return ending
+    outcome = ending.outcome
+    detail = f"no call succeeded; {outcome.detail}"
+    return dataclasses.replace(ending, outcome=Outcome(kind="tool_misuse", cause=outcome.cause, detail=detail))
+
+
+def _record(
+    cell: PlannedCell,
+    question: Question,
+    epoch: int,
+    ending: Ending,
+    steps: list[Step],
+    llm: EpisodeLLM,
+    seconds: Seconds,
+) -> Episode:
+    task = cell.planned.task
+    return Episode.model_construct(
+        schema_=SCHEMA,
+        episode_id=episode_id(cell, question, epoch),
+        question_id=question.id,
+        task=task.name,
+        domain=task.domain,
+        level=question.level,
+        workflow=cell.cell.workflow,
+        llm=cell.cell.llm,
+        condition=cell.cell.condition,
+        epoch=epoch,
+        question=question.question,
+        golds=question.answers,
+        evidence=question.evidence,
+        answer=ending.answer,
+        outcome=ending.outcome,
+        steps=steps,
+        usage=llm.usage,
+        seconds=seconds,
+        fingerprint=cell.fingerprint,
+    )

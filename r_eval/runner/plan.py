@@ -1,0 +1,218 @@
+"""Resolves a grid: every name becomes the thing that it stands for, every cell gets its questions and fingerprint.
+
+Everything that can be wrong with a grid is found here, before anything is written or any LLM is asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from r_eval import plugins
+from r_eval.environments.base import Environment
+from r_eval.errors import UserError
+from r_eval.folder import Cell
+from r_eval.grid import Grid, LLMEntry, TaskEntry, WorkflowEntry
+from r_eval.llms.base import LLM
+from r_eval.llms.make import make as make_llm
+from r_eval.records import SCHEMA, Question
+from r_eval.tasks.base import Task, custom, installed, matching, open_environment
+from r_eval.tasks.questions import choose, read_questions
+from r_eval.workflows.base import Limits, Workflow
+from r_eval.workflows.base import make as make_workflow
+
+NO_LLM = "none"
+CONDITIONS = ("clean",)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedTask:
+    """A task with its environment, and what the grid's seed, shots and samples chose from it."""
+
+    task: Task
+    environment: Environment
+    asked: tuple[Question, ...]
+    shown: tuple[Question, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedCell:
+    """A cell with everything needed to run its episodes; `parts` are the hashes that make its fingerprint."""
+
+    cell: Cell
+    workflow: Workflow
+    planned: PlannedTask
+    parts: dict[str, str]
+
+    @property
+    def fingerprint(self) -> str:
+        return short_hash(self.parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A grid, resolved.
+
+    Attributes:
+        llms: By the name that the grid gives them, in its order; not opened yet.
+        cells: In the grid's order.
+    """
+
+    grid: Grid
+    llms: dict[str, LLM]
+    tasks: tuple[PlannedTask, ...]
+    cells: tuple[PlannedCell, ...]
+    limits: Limits
+
+    def episodes(self) -> int:
+        """How many episodes the whole grid has."""
+        return sum(len(c.planned.asked) for c in self.cells) * self.grid.epochs
+
+    def llm_cells(self, llm: str) -> list[PlannedCell]:
+        """The cells that one LLM answers."""
+        return [c for c in self.cells if c.cell.llm == llm]
+
+
+def resolve(grid: Grid, limit: int | None = None) -> Plan:
+    """Find everything that a grid names.
+
+    Args:
+        limit: Keep only the first so many questions of every task.
+
+    Raises:
+        UserError: A name is unknown, a file is wrong, or no cell is left.
+    """
+    workflows = _workflows(grid)
+    needed = any(w.uses_llm for w in workflows.values())
+    llms = _llms(grid) if needed else {}
+    environments: dict[str, Environment] = {}
+    tasks = tuple(_plan_task(task, grid, limit, environments) for task in _tasks(grid))
+    for condition in grid.conditions:
+        if condition.condition not in CONDITIONS:
+            raise UserError(plugins.unknown("condition", condition.condition, CONDITIONS))
+    limits = Limits(grid.limits.steps, grid.limits.tokens, grid.limits.seconds)
+    cells = tuple(_cells(grid, workflows, llms, tasks, limits))
+    if not cells:
+        raise UserError("the grid has no cell left: exclude leaves everything out")
+    return Plan(grid, llms, tasks, cells, limits)
+
+
+def _workflows(grid: Grid) -> dict[str, Workflow]:
+    found: dict[str, Workflow] = {}
+    for entry in grid.workflows:
+        name = _own_name(entry, entry.workflow, found, "workflow")
+        cls: type[Workflow] = plugins.load("workflows", _located(entry.workflow, grid.folder), Workflow)
+        found[name] = make_workflow(cls, name, entry.settings)
+    return found
+
+
+def _llms(grid: Grid) -> dict[str, LLM]:
+    found: dict[str, LLM] = {}
+    for entry in grid.llms:
+        name = _own_name(entry, entry.llm, found, "LLM")
+        prefix, _, model = entry.llm.partition("/")
+        if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
+            model = _located(model, grid.folder)
+        llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
+        llm.name = name
+        found[name] = llm
+    return found
+
+
+def _own_name(entry: LLMEntry | WorkflowEntry, given: str, taken: dict[str, Any], kind: str) -> str:
+    name = entry.name or given
+    if name in taken:
+        raise UserError(f"the {kind} '{name}' stands twice in the grid; give one of them a name: of its own")
+    return name
+
+
+def _located(name: str, folder: Path) -> str:
+    """A file's path in a grid, seen from the grid's folder."""
+    path = name.partition(":")[0]
+    if path.endswith((".py", ".gguf")) and not Path(path).is_absolute() and (folder / path).exists():
+        return str(folder / name)
+    return name
+
+
+def _tasks(grid: Grid) -> Iterator[Task]:
+    seen: set[str] = set()
+    for entry in grid.tasks:
+        for task in _named_tasks(entry, grid):
+            if task.name in seen:
+                raise UserError(f"the task '{task.name}' stands twice in the grid")
+            seen.add(task.name)
+            yield task
+
+
+def _named_tasks(entry: TaskEntry, grid: Grid) -> Iterator[Task]:
+    changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
+    if entry.data is not None:
+        raise UserError(f"task '{entry.task}': data: is not read yet; give the questions as questions: FILE.jsonl")
+    if entry.questions is None:
+        for name in matching(entry.task):
+            yield dataclasses.replace(installed(name), **changes)
+        return
+    if entry.environment is None:
+        raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
+    shown = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
+    questions = read_questions(grid.folder / entry.questions)
+    task = custom(entry.task, questions, _located(entry.environment, grid.folder), shown)
+    yield dataclasses.replace(task, **changes)
+
+
+def _plan_task(task: Task, grid: Grid, limit: int | None, environments: dict[str, Environment]) -> PlannedTask:
+    from r_eval.analysis import metrics
+
+    metrics.get(task.metric)
+    if task.environment not in environments:
+        environments[task.environment] = open_environment(task.environment)
+    samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
+    shots = grid.shots if task.demonstrations else 0
+    try:
+        asked, shown = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
+    except UserError as error:
+        raise UserError(f"task '{task.name}': {error}") from None
+    return PlannedTask(task, environments[task.environment], tuple(asked), tuple(shown))
+
+
+def _cells(
+    grid: Grid, workflows: dict[str, Workflow], llms: dict[str, LLM], tasks: tuple[PlannedTask, ...], limits: Limits
+) -> Iterator[PlannedCell]:
+    for workflow_name, workflow in workflows.items():
+        for llm_name in llms if workflow.uses_llm else [NO_LLM]:
+            for planned in tasks:
+                for condition in grid.conditions:
+                    cell = Cell(workflow_name, llm_name, condition.condition, planned.task.name)
+                    if any(_matches(cell, rule) for rule in grid.exclude):
+                        continue
+                    llm = llms[llm_name].identity() if workflow.uses_llm else None
+                    parts = {
+                        "schema": str(SCHEMA),
+                        "workflow": short_hash(workflow.identity()),
+                        "llm": short_hash(llm),
+                        "task": planned.task.version,
+                        "environment": planned.environment.version,
+                        "condition": short_hash(condition.settings),
+                        "limits": short_hash(dataclasses.asdict(limits)),
+                        "shots": short_hash([q.id for q in planned.shown]),
+                        "seed": str(grid.seed),
+                    }
+                    yield PlannedCell(cell, workflow, planned, parts)
+
+
+def _matches(cell: Cell, rule: Any) -> bool:
+    return all(
+        fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key))
+        for key in ("workflow", "llm", "task", "condition")
+    )
+
+
+def short_hash(value: Any) -> str:
+    """Hash of plain data, the same on every machine."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

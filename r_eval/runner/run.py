@@ -1,0 +1,166 @@
+"""Runs a grid: every LLM has a lane of its own with as many workers as it takes connections, so that a slow one holds
+nobody else up; records go to the run folder as they come; what is there already is not run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from r_eval.environments.sandbox import Sandbox
+from r_eval.folder import Cell, RunFolder
+from r_eval.grid import Grid
+from r_eval.llms.base import LLM, LLMError
+from r_eval.records import Episode, Question
+from r_eval.runner.demonstrations import work_out
+from r_eval.runner.episode import run_episode
+from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
+from r_eval.runner.store import Store
+from r_eval.workflows.base import Demonstration
+
+LLM_FREE_WORKERS = 2
+
+
+class Watcher(Protocol):
+    """Is told what happens, to show it."""
+
+    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
+        """The run begins; `done` says how many episodes of each cell are kept from before."""
+
+    def loading(self, llm: str) -> None:
+        """An LLM is being made ready."""
+
+    def finished(self, episode: Episode) -> None:
+        """An episode is recorded."""
+
+    def failed(self, llm: str, why: str) -> None:
+        """An LLM could not be opened; its episodes are recorded as llm_failure."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def started(self, plan: Plan, done: dict[Cell, int]) -> None: ...
+
+    def loading(self, llm: str) -> None: ...
+
+    def finished(self, episode: Episode) -> None: ...
+
+    def failed(self, llm: str, why: str) -> None: ...
+
+
+class Runner:
+    """One grid being run in one folder.
+
+    `stop` lets the episodes under way finish and begins no new ones.
+    """
+
+    def __init__(self, plan: Plan, store: Store, watcher: Watcher, connections: int | None = None) -> None:
+        self.plan, self.store, self.watcher, self.connections = plan, store, watcher, connections
+        self.stopping = False
+        self._left: collections.Counter[Cell] = collections.Counter()
+        self._demonstrations: dict[str, tuple[Demonstration, ...]] = {}
+
+    def stop(self) -> None:
+        self.stopping = True
+
+    async def run(self) -> None:
+        """Run everything that is missing."""
+        done = {c.cell: self.store.count(c) for c in self.plan.cells}
+        self.watcher.started(self.plan, done)
+        with Sandbox() as sandbox:
+            for planned in self.plan.tasks:
+                worked = await work_out(planned.shown, planned.environment, sandbox)
+                self._demonstrations[planned.task.name] = worked
+            lanes: dict[str, LLM | None] = {**self.plan.llms, NO_LLM: None}
+            await asyncio.gather(*(self._lane(name, llm, sandbox) for name, llm in lanes.items()))
+
+    async def _lane(self, name: str, llm: LLM | None, sandbox: Sandbox) -> None:
+        cells = [c for c in self.plan.llm_cells(name) if self.store.missing(c)]
+        if not cells:
+            return
+        unavailable: LLMError | None = None
+        if llm is not None:
+            self.watcher.loading(name)
+            try:
+                await llm.open()
+            except LLMError as error:
+                unavailable = error
+                self.watcher.failed(name, str(error))
+        try:
+            work = self._work(cells)
+            count = (self.connections or llm.connections) if llm is not None else LLM_FREE_WORKERS
+            await asyncio.gather(*(self._worker(work, llm, sandbox, unavailable) for _ in range(count)))
+        finally:
+            if llm is not None:
+                await llm.close()
+
+    def _work(self, cells: list[PlannedCell]) -> Iterator[tuple[PlannedCell, Question, int]]:
+        """The missing episodes, cell by cell; made as they are taken, so that a million of them are never listed."""
+        for cell in cells:
+            missing = self.store.missing(cell)
+            self._left[cell.cell] = len(missing)
+            for question, epoch in missing:
+                if self.stopping:
+                    return
+                yield cell, question, epoch
+
+    async def _worker(
+        self,
+        work: Iterator[tuple[PlannedCell, Question, int]],
+        llm: LLM | None,
+        sandbox: Sandbox,
+        unavailable: LLMError | None,
+    ) -> None:
+        for cell, question, epoch in work:
+            shown = self._demonstrations[cell.planned.task.name]
+            episode = await run_episode(
+                cell, question, epoch, llm, self.plan.limits, shown, sandbox, unavailable
+            )
+            self.store.append(cell, episode)
+            self.watcher.finished(episode)
+            self._left[cell.cell] -= 1
+            if self._left[cell.cell] == 0:
+                self.store.complete(cell)
+
+
+async def arun(
+    grid: Grid,
+    out: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    connections: int | None = None,
+    fresh: bool = False,
+    watcher: Watcher | None = None,
+    on_runner: Callable[[Runner], None] | None = None,
+) -> RunFolder:
+    """Run a grid, or go on with it; returns the run's folder.
+
+    Args:
+        out: The run's folder; `runs/<grid name>` by default. What is recorded there already is kept.
+        limit: Keep only the first so many questions of every task.
+        connections: Requests at once, for every LLM, in place of its own number.
+        fresh: Move what is in the folder aside and begin again.
+        watcher: Is told what happens.
+        on_runner: Called with the `Runner` before it starts, for stopping it.
+
+    Raises:
+        UserError: The grid is wrong, or the folder holds a run that differs from it.
+    """
+    plan = resolve(grid, limit)
+    folder = RunFolder(out if out is not None else Path("runs") / grid.name)
+    with Store(folder, plan, fresh) as store:
+        runner = Runner(plan, store, watcher or Silent(), connections)
+        if on_runner is not None:
+            on_runner(runner)
+        store.write_manifest("running")
+        state = "interrupted"
+        try:
+            await runner.run()
+            state = "complete" if store.is_complete() else "interrupted" if runner.stopping else "incomplete"
+        finally:
+            store.write_manifest(state)
+    return folder

@@ -1,0 +1,1 @@
+"""Tasks: what is asked. A task is data: `<domain>/<name>.yaml` beside its question and demonstration files."""

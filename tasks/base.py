@@ -1,0 +1,134 @@
+"""What a task is, and how one is found by its name.
+
+A task of R-Eval, or of a package that adds some (entry points of the group `r_eval.tasks`, each a package), is a file
+`<domain>/<name>.yaml`:
+
+    id: "1-1"                       the paper's id
+    title: High-frequency entities
+    environment: wiki
+    metric: token_f1
+    instruction: How the answer should look.
+
+beside `<name>.questions.jsonl` and `<name>.demonstrations.jsonl`. A grid may give a task a question file of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import functools
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from r_eval.environments.base import Environment
+from r_eval.errors import UserError
+from r_eval.plugins import load, unknown
+from r_eval.records import Question
+from r_eval.tasks.questions import read_questions
+
+DEFAULT_METRIC = "token_f1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A question set of one domain, with its metric.
+
+    Attributes:
+        name: `<domain>/<task>`.
+        environment: Name of the environment that it is asked over.
+        metric: Name of the metric that gives its score.
+        instruction: How the answer should look; shown to every workflow.
+    """
+
+    name: str
+    environment: str
+    questions: tuple[Question, ...]
+    demonstrations: tuple[Question, ...] = ()
+    id: str = ""
+    title: str = ""
+    metric: str = DEFAULT_METRIC
+    instruction: str = ""
+
+    @property
+    def domain(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
+    def level(self) -> str:
+        """The level of its first question; a task of the paper has one level only."""
+        return self.questions[0].level
+
+    @functools.cached_property
+    def version(self) -> str:
+        """Hash of everything that is asked and shown."""
+        digest = hashlib.blake2b(f"{self.environment}\0{self.metric}\0{self.instruction}\0".encode(), digest_size=8)
+        for question in (*self.questions, *self.demonstrations):
+            digest.update(question.model_dump_json().encode())
+        return digest.hexdigest()
+
+
+def task_files() -> dict[str, Path]:
+    """The files of all installed tasks, by name."""
+    found: dict[str, Path] = {}
+    for point in sorted(entry_points(group="r_eval.tasks"), key=lambda p: p.name):
+        for folder in point.load().__path__:
+            for path in sorted(Path(folder).glob("*/*.yaml")):
+                if not path.name.endswith(".templates.yaml"):
+                    found[f"{path.parent.name}/{path.stem}"] = path
+    return found
+
+
+def matching(pattern: str) -> list[str]:
+    """The names of the installed tasks that a name or glob selects, in their order.
+
+    Raises:
+        UserError: There is none.
+    """
+    files = task_files()
+    found = [name for name in files if fnmatch.fnmatchcase(name, pattern)]
+    if not found:
+        raise UserError(unknown("task", pattern, files))
+    return found
+
+
+@functools.cache
+def installed(name: str) -> Task:
+    """An installed task.
+
+    Raises:
+        UserError: There is none of that name, or one of its files is damaged.
+    """
+    path = task_files().get(name)
+    if path is None:
+        raise UserError(unknown("task", name, task_files()))
+    settings: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    questions = read_questions(path.with_name(f"{path.stem}.questions.jsonl"))
+    shown = path.with_name(f"{path.stem}.demonstrations.jsonl")
+    demonstrations = read_questions(shown) if shown.exists() else []
+    return Task(name=name, questions=tuple(questions), demonstrations=tuple(demonstrations), **settings)
+
+
+def custom(name: str, questions: Sequence[Question], environment: str, demonstrations: Sequence[Question]) -> Task:
+    """A task that a grid makes of its own question file."""
+    return Task(name, environment, tuple(questions), tuple(demonstrations), title=name, instruction=SHORT)
+
+
+SHORT = "Answer with a name, a number or a short phrase."
+
+
+def open_environment(name: str) -> Environment:
+    """An environment by name, `module:Class` or file path.
+
+    Raises:
+        UserError: There is none of that name, or it cannot be opened.
+    """
+    cls: type[Environment] = load("environments", name, Environment)
+    try:
+        return cls()
+    except (OSError, TypeError) as error:
+        raise UserError(f"environment '{name}' cannot be opened: {error}") from None

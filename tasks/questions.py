@@ -1,0 +1,77 @@
+"""Question files: JSON Lines, one question a line, and how questions are chosen from them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from r_eval.errors import UserError
+from r_eval.records import Question
+
+
+def read_questions(path: Path) -> list[Question]:
+    """The questions of a file, checked.
+
+    Raises:
+        UserError: The file is not there or empty, a line is not a question, or an id stands twice; names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such question file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    questions = [_question(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not questions:
+        raise UserError(f"{path}: holds no question")
+    seen: dict[str, int] = {}
+    for number, question in enumerate(questions, 1):
+        if question.id in seen:
+            raise UserError(f"{path}: the id '{question.id}' stands twice (questions {seen[question.id]} and {number})")
+        seen[question.id] = number
+    return questions
+
+
+def _question(line: str, where: str) -> Question:
+    try:
+        return Question.model_validate(json.loads(line))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "line"
+        raise UserError(f"{where}: {key}: {first['msg']}") from None
+    except ValueError as error:
+        raise UserError(f"{where}: not valid JSON ({error})") from None
+
+
+def write_questions(path: Path, questions: Iterable[Question]) -> None:
+    """Write a question file; fields that are not known are left out."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (q.model_dump_json(exclude_defaults=True) for q in questions)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def in_order(questions: Iterable[Question], seed: int) -> list[Question]:
+    """The questions in the order that a seed gives them, by a hash of the id: adding some does not reshuffle the rest."""
+    return sorted(questions, key=lambda q: hashlib.blake2b(f"{seed}\0{q.id}".encode(), digest_size=8).digest())
+
+
+def choose(
+    questions: Sequence[Question], demonstrations: Sequence[Question], seed: int, shots: int, samples: int | None
+) -> tuple[list[Question], list[Question]]:
+    """The questions to ask and the demonstrations to show.
+
+    A question that is shown is never asked, whether it is known by its id or by its text.
+
+    Raises:
+        UserError: There are fewer demonstrations than shots.
+    """
+    if shots > len(demonstrations):
+        raise UserError(f"shots: {shots} wanted, but the task has {len(demonstrations)} demonstrations")
+    shown = in_order(demonstrations, seed)[:shots]
+    ids, texts = {q.id for q in shown}, {q.question for q in shown}
+    asked = [q for q in in_order(questions, seed) if q.id not in ids and q.question not in texts]
+    return asked[:samples], shown

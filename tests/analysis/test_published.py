@@ -1,0 +1,56 @@
+"""Published results: a folder with a scores.csv where a run could be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r_eval.analysis.published import load, read_published
+from r_eval.analysis.tables import write_tables
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+
+
+def write(folder: Path, *lines: str) -> Path:
+    (folder / "scores.csv").write_text("\n".join(["workflow,llm,task,score", *lines, ""]), encoding="utf-8")
+    return folder
+
+
+def test_a_papers_id_stands_for_its_task(tmp_path: Path) -> None:
+    (task,) = read_published(write(tmp_path, "react,gpt-4,3-5,40")).tasks
+    assert (task.name, task.domain, task.level) == ("aminer/soay-hard", "aminer", "KA")
+
+
+def test_means_come_without_an_interval(tmp_path: Path) -> None:
+    (row,) = read_published(write(tmp_path, "react,gpt-4,1-1,40")).rows
+    assert (row.overall.mean, row.overall.low) == (0.4, None)
+
+
+def test_only_the_score_table_is_written(tmp_path: Path) -> None:
+    found = read_published(write(tmp_path, "react,gpt-4,1-1,40"))
+    assert [path.name for path in write_tables(found, tmp_path / "tables")] == ["scores.csv"]
+
+
+def test_they_can_stand_beside_a_run(tmp_path: Path, run: RunFolder) -> None:
+    found = load(run, RunFolder(write(tmp_path, "react,gpt-4,1-1,40")))
+    assert (len(found.rows), found.rows[-1].ranks["wiki_KS"] is not None) == (12, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("react,gpt-4,1-1,abc", r"scores.csv:2: score is 'abc'; expected a number from 0 to 100"),
+        ("react,gpt-4,1-1,140", r"scores.csv:2: score is '140'"),
+        ("react,gpt-4,,40", r"scores.csv:2: a value is missing"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_published(write(tmp_path, line))
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("workflow,llm,score\n", encoding="utf-8")
+    with pytest.raises(UserError, match="lacks the column 'task'"):
+        read_published(tmp_path)

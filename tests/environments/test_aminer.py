@@ -1,0 +1,419 @@
+"""The AMiner environment: an invented world that is consistent in all directions, and a search that never
+breaks."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic_core import to_jsonable_python
+
+from r_eval.environments.aminer import AMiner, Coauthor, PersonInfo, PersonPublication, Publication
+from r_eval.environments.aminer.environment import SNAPSHOT
+from r_eval.environments.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate, main
+from r_eval.environments.aminer.organisations import organisation
+from r_eval.environments.aminer.snapshot import content_hash
+from r_eval.environments.aminer.world import NOW
+from r_eval.environments.base import NotFound
+
+
+class World:
+    """The whole embedded snapshot as the query APIs show it."""
+
+    def __init__(self, aminer: AMiner) -> None:
+        self.people = {person["person_id"]: person for person in aminer.records("person")}
+        self.papers = {paper["pub_id"]: paper for paper in aminer.records("publication")}
+        self.pubs: dict[str, list[PersonPublication]] = {
+            key: aminer.getPersonPubs(key) for key in self.people
+        }
+        self.full: dict[str, Publication] = {key: aminer.getPublication(key) for key in self.papers}
+        self.coauthors: dict[str, list[Coauthor]] = {key: aminer.getCoauthors(key) for key in self.people}
+        self.info: dict[str, PersonInfo] = {key: aminer.getPersonBasicInfo(key) for key in self.people}
+
+
+@pytest.fixture(scope="module")
+def aminer() -> AMiner:
+    return AMiner()
+
+
+@pytest.fixture(scope="module")
+def world(aminer: AMiner) -> World:
+    return World(aminer)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AMiner]:
+    path = tmp_path_factory.mktemp("aminer") / "large.sqlite"
+    generate(20_000, 5, path)
+    yield AMiner(str(path))
+    path.unlink()
+
+
+# The world
+
+
+def test_the_embedded_world_has_the_promised_size(world: World) -> None:
+    assert len(world.people) >= 500
+    assert len(world.papers) >= 2000
+    assert SNAPSHOT.stat().st_size < 5_000_000
+
+
+def test_the_embedded_snapshot_is_what_its_seed_makes(aminer: AMiner, tmp_path: Path) -> None:
+    rebuilt = generate(EMBEDDED_SCHOLARS, EMBEDDED_SEED, tmp_path / "again.sqlite")
+    assert rebuilt.startswith(aminer.version)
+
+
+def test_the_stored_hash_is_the_hash_of_the_stored_rows(aminer: AMiner) -> None:
+    with closing(sqlite3.connect(SNAPSHOT)) as connection:
+        assert content_hash(connection).startswith(aminer.version)
+
+
+def test_the_same_seed_gives_the_same_hash_and_another_seed_another(tmp_path: Path) -> None:
+    one, same, other = (
+        generate(90, seed, tmp_path / f"{index}.sqlite") for index, seed in enumerate((3, 3, 4))
+    )
+    assert one == same != other
+
+
+def test_ids_look_like_aminers_own(world: World) -> None:
+    for key in [*world.people, *world.papers]:
+        assert len(key) == 24
+        int(key, 16)
+
+
+def test_coauthors_are_exactly_the_authors_of_the_same_papers(world: World) -> None:
+    together: dict[str, set[str]] = {key: set() for key in world.people}
+    for paper in world.full.values():
+        ids = {author.person_id for author in paper.author_list}
+        for key in ids:
+            together[key] |= ids - {key}
+    for key, listed in world.coauthors.items():
+        assert len(listed) == len({coauthor.person_id for coauthor in listed})
+        assert {coauthor.person_id for coauthor in listed} == together[key]
+
+
+def test_a_scholars_papers_are_those_that_list_the_scholar(world: World) -> None:
+    written = Counter(
+        (author.person_id, key) for key, paper in world.full.items() for author in paper.author_list
+    )
+    assert set(written.values()) == {1}
+    assert set(written) == {(key, paper.pub_id) for key, papers in world.pubs.items() for paper in papers}
+
+
+def test_counts_citations_and_h_index_add_up(world: World) -> None:
+    for key, person in world.people.items():
+        cited = [world.full[paper.pub_id].num_citation for paper in world.pubs[key]]
+        assert person["num_pubs"] == len(cited)
+        assert person["num_citation"] == sum(cited)
+        assert person["h_index"] == max(h for h in range(len(cited) + 1) if sum(c >= h for c in cited) >= h)
+
+
+def test_nobody_has_more_papers_than_can_be_read(world: World) -> None:
+    assert 2 <= min(map(len, world.pubs.values())) <= max(map(len, world.pubs.values())) < 25
+
+
+def test_relations_are_symmetric(world: World) -> None:
+    mirrored = {"advisor": "advisee", "advisee": "advisor", "coauthor": "coauthor"}
+    relation = {
+        (key, other.person_id): other.relation for key, listed in world.coauthors.items() for other in listed
+    }
+    assert set(relation.values()) == set(mirrored)
+    assert all(relation[other, key] == mirrored[word] for (key, other), word in relation.items())
+
+
+def test_nobody_has_two_advisors(world: World) -> None:
+    for listed in world.coauthors.values():
+        assert sum(other.relation == "advisor" for other in listed) <= 1
+
+
+def test_interests_are_topics_of_the_scholars_own_papers(world: World) -> None:
+    for key, person in world.people.items():
+        assert 1 <= len(person["interests"]) <= 5
+        for interest in person["interests"]:
+            assert any(interest in paper.title for paper in world.pubs[key])
+
+
+def test_publications_look_the_same_from_all_sides(world: World) -> None:
+    for papers in world.pubs.values():
+        for paper in papers:
+            full = world.full[paper.pub_id]
+            names = [author.name for author in full.author_list]
+            assert (paper.title, paper.num_citation, paper.year) == (full.title, full.num_citation, full.year)
+            assert paper.authors_name_list == names == world.papers[paper.pub_id]["authors"]
+
+
+def test_profiles_look_the_same_from_all_sides(aminer: AMiner, world: World) -> None:
+    for key, info in world.info.items():
+        person = world.people[key]
+        assert all(
+            getattr(info, field) == person[field] for field in ("name", "organization", "position", "gender")
+        )
+        assert aminer.getPersonInterest(key) == person["interests"]
+
+
+def test_titles_are_unique(world: World) -> None:
+    assert len({paper["title"] for paper in world.papers.values()}) == len(world.papers)
+
+
+def test_lives_are_in_order(world: World) -> None:
+    for key, info in world.info.items():
+        degrees, posts = info.education_experience, info.work_experience
+        assert [degree.year for degree in degrees] == sorted(degree.year for degree in degrees)
+        assert (posts[-1].position, posts[-1].organization, posts[-1].to_year) == (
+            info.position,
+            info.organization,
+            None,
+        )
+        assert all(one.to_year == two.from_year for one, two in pairwise(posts))
+        assert (degrees[-1].degree == "PhD") == (info.position != "PhD Student")
+        assert degrees[-1].year <= posts[0].from_year <= NOW
+        assert all(degrees[0].year < paper.year <= NOW for paper in world.pubs[key])
+
+
+def test_many_names_are_shared_by_scholars_of_different_organizations(world: World) -> None:
+    bearers: dict[str, list[str]] = {}
+    for person in world.people.values():
+        bearers.setdefault(person["name"], []).append(person["organization"])
+        assert person["namesakes"] >= 0
+    shared = [places for places in bearers.values() if len(places) > 1]
+    assert len(shared) >= 40
+    assert all(len(places) == len(set(places)) for places in shared)
+
+
+def test_organisations_never_repeat() -> None:
+    names = {organisation(1, number).name for number in range(60_000)}
+    assert len(names) == 60_000
+
+
+# Search
+
+
+def test_namesakes_are_told_apart_by_their_organization(aminer: AMiner, world: World) -> None:
+    for key, person in world.people.items():
+        found = aminer.searchPerson(name=person["name"], organization=person["organization"])
+        assert [hit.person_id for hit in found] == [key]
+
+
+def test_a_careless_search_finds_all_namesakes_most_cited_first(aminer: AMiner, world: World) -> None:
+    name = next(person["name"] for person in world.people.values() if person["namesakes"])
+    found = aminer.searchPerson(name=name)
+    assert [hit.name for hit in found] == [name] * len(found)
+    assert len(found) > 1
+    assert [hit.num_citation for hit in found] == sorted((hit.num_citation for hit in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        str.upper,
+        lambda name: " ".join(reversed(name.split())),
+        lambda name: f"{name[0]}. {' '.join(name.split()[1:])}",
+        lambda name: " ".join(word[:4] for word in name.split()),
+        lambda name: name.replace("ö", "o").replace("é", "e").replace("ł", "l").replace("ş", "s"),
+        lambda name: name[:-3] + name[-2] + name[-3] + name[-1],
+        lambda name: name[:-1],
+        lambda name: f"  {name}, Ph;'\" ".replace("Ph", ""),
+    ],
+    ids=["case", "order", "initial", "prefix", "accents", "swapped", "cut", "punctuation"],
+)
+def test_a_name_is_found_however_it_is_written(aminer: AMiner, world: World, write: Any) -> None:
+    people = list(world.people.values())[::9]
+    missed = [
+        person["name"]
+        for person in people
+        if person["person_id"]
+        not in {hit.person_id for hit in aminer.searchPerson(write(person["name"]), person["organization"])}
+    ]
+    assert len(missed) <= len(people) // 12, missed  # a distorted name may be somebody else's true one
+
+
+def test_all_given_arguments_must_match(aminer: AMiner, world: World) -> None:
+    person = next(iter(world.people.values()))
+    found = aminer.searchPerson(interest=person["interests"][0], organization=person["organization"])
+    assert found
+    for hit in found:
+        assert person["interests"][0] in hit.interests
+        assert hit.organization == person["organization"]
+    assert aminer.searchPerson(name=person["name"], organization="Nowhere") == []
+
+
+def test_an_empty_argument_counts_as_not_given(aminer: AMiner) -> None:
+    assert aminer.searchPerson(name="", organization="university") == aminer.searchPerson(
+        organization="university"
+    )
+
+
+def test_every_title_finds_its_publication_first(aminer: AMiner, world: World) -> None:
+    for key, paper in world.papers.items():
+        assert aminer.searchPublication(paper["title"])[0].pub_id == key
+
+
+def test_a_title_is_found_in_spite_of_errors_and_extra_words(aminer: AMiner, world: World) -> None:
+    for key, paper in list(world.papers.items())[::40]:
+        words = paper["title"].split()
+        mistyped = " ".join([*words[:-1], words[-1][:-2] + words[-1][-1]])
+        for text in (mistyped, f"the paper {paper['title']} ({paper['year']})", paper["title"].lower()):
+            assert key in [hit.pub_id for hit in aminer.searchPublication(text)]
+
+
+def test_a_search_gives_at_most_ten(aminer: AMiner) -> None:
+    assert len(aminer.searchPerson(organization="university")) == 10
+    assert len(aminer.searchPublication("for")) == 10
+
+
+def test_no_match_is_an_empty_list(aminer: AMiner) -> None:
+    assert aminer.searchPerson(name="Xqzv Wkjq") == []
+    assert aminer.searchPublication("zzgrx qqwv") == []
+
+
+def test_searching_for_nobody_says_what_is_needed(aminer: AMiner) -> None:
+    with pytest.raises(NotFound, match="name, an organization or an interest"):
+        aminer.searchPerson()
+
+
+@pytest.mark.parametrize("api", ["getCoauthors", "getPersonInterest", "getPersonBasicInfo", "getPersonPubs"])
+def test_an_unknown_person_id_says_where_ids_come_from(aminer: AMiner, api: str) -> None:
+    with pytest.raises(NotFound, match="searchPerson"):
+        getattr(aminer, api)("0" * 24)
+
+
+def test_an_unknown_publication_id_says_where_ids_come_from(aminer: AMiner) -> None:
+    with pytest.raises(NotFound, match="searchPublication"):
+        aminer.getPublication("Attention")
+
+
+NASTY = st.sampled_from(
+    ["", " ", "\x00", "'; DROP TABLE person; --", '"', "a AND", "NEAR(a b)", "name:x", "*", "a*", "^a", "(",
+     "\ud800", "x" * 100_000, "a " * 50_000, "é" * 3000, "𝓐𝓫", "²", "ﬀ", "李 明", "0" * 24, "\u0301", "_",
+     "NOT a", "-", "%"]
+)  # fmt: skip
+ANY_TEXT = NASTY | st.text(st.characters(), max_size=60)
+
+
+def _not_found(call: Any, arguments: tuple[Any, ...]) -> str | None:
+    try:
+        call(*arguments)
+    except NotFound as error:
+        return str(error)
+    return None
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(one=ANY_TEXT, two=ANY_TEXT | st.none(), three=ANY_TEXT | st.none())
+def test_no_text_raises_anything_but_not_found(
+    aminer: AMiner, one: str, two: str | None, three: str | None
+) -> None:
+    attempts: list[tuple[Any, tuple[Any, ...]]] = [
+        (aminer.searchPerson, (one, two, three)),
+        (aminer.searchPerson, (two, three, one)),
+        (aminer.searchPublication, (one,)),
+        *((getattr(aminer, api), (one,)) for api in AMiner.query_apis() if api.startswith("get")),
+    ]
+    for call, arguments in attempts:
+        message = _not_found(call, arguments)
+        assert message is None or 0 < len(message.encode("utf-8")) < 500
+
+
+def test_no_text_changes_the_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "world.sqlite"
+    generate(60, 2, path)
+    before = hashlib.sha256(path.read_bytes()).digest()
+    aminer = AMiner(str(path))
+    for text in ("'; DELETE FROM person; --", "x'); INSERT INTO person_text(person_text) VALUES('delete-all"):
+        assert aminer.searchPerson(name=text) == []
+        aminer.searchPublication(text)
+    assert hashlib.sha256(path.read_bytes()).digest() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["world.sqlite"]
+
+
+# The environment
+
+
+def test_values_are_plain_data_once_converted(aminer: AMiner, world: World) -> None:
+    plain = to_jsonable_python(aminer.getPublication(next(iter(world.papers))))
+    assert set(plain) == {"pub_id", "title", "abstract", "author_list", "num_citation", "year", "venue"}
+    assert set(plain["author_list"][0]) == {"person_id", "name"}
+
+
+def test_records_come_in_the_same_order_every_time(aminer: AMiner) -> None:
+    for kind in ("person", "publication", "coauthorship"):
+        assert aminer.records(kind) == AMiner().records(kind)
+
+
+def test_an_unknown_kind_of_record_is_a_key_error(aminer: AMiner) -> None:
+    with pytest.raises(KeyError):
+        aminer.records("recipe")
+
+
+def test_coauthorship_records_agree_with_the_apis(aminer: AMiner, world: World) -> None:
+    pairs = aminer.records("coauthorship")
+    assert len(pairs) == sum(map(len, world.coauthors.values()))
+    for pair in pairs[::50]:
+        one = aminer.searchPerson(pair["name"], pair["organization"])[0].person_id
+        two = aminer.searchPerson(pair["coauthor"], pair["coauthor_organization"])[0].person_id
+        common = {c.person_id for c in world.coauthors[one]} & {c.person_id for c in world.coauthors[two]}
+        assert pair["num_common"] == len(common)
+        assert pair["relation"] in [c.relation for c in world.coauthors[one] if c.person_id == two]
+
+
+def test_episodes_in_many_threads_share_the_store(aminer: AMiner, world: World) -> None:
+    keys = list(world.people)[:200]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda key: aminer.open().getPersonPubs(key), keys))
+    assert found == [world.pubs[key] for key in keys]
+
+
+def test_a_missing_snapshot_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.sqlite"):
+        AMiner(str(tmp_path / "nowhere.sqlite"))
+
+
+def test_a_file_that_is_no_snapshot_is_named(tmp_path: Path) -> None:
+    (tmp_path / "page.sqlite").write_text("hello", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"page\.sqlite is not an AMiner snapshot"):
+        AMiner(str(tmp_path / "page.sqlite"))
+
+
+def test_a_strange_path_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "a b?c#d%20.sqlite"
+    generate(5, 1, path)
+    assert len(AMiner(str(path)).records("person")) == 5
+
+
+def test_the_generator_refuses_a_wrong_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--scholars", "0", "--out", str(tmp_path / "none.sqlite")])
+    assert ended.value.code == 2
+    assert "at least 1" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+# Scale
+
+
+def test_search_stays_fast_with_many_scholars(large: AMiner) -> None:
+    people = large.records("person")[::400]
+    started = time.process_time()
+    for person in people:
+        assert large.searchPerson(person["name"], person["organization"])[0].person_id == person["person_id"]
+        large.searchPerson(name=person["name"].split()[-1])
+        large.searchPerson(name=person["name"][:2], organization="university")
+        large.searchPerson(interest=person["interests"][0])
+    assert (time.process_time() - started) / len(people) < 0.02
+
+
+def test_a_large_world_keeps_names_apart_and_titles_unique(large: AMiner) -> None:
+    people, papers = large.records("person"), large.records("publication")
+    assert len({(person["name"], person["organization"]) for person in people}) == len(people) == 20_000
+    assert len({paper["title"] for paper in papers}) == len(papers)

@@ -1,0 +1,198 @@
+"""What a workflow is: one async method that leads an LLM through a session to an answer.
+
+A workflow sees the question without its gold (`Asked`), a session that carries out calls, and an LLM; it returns how
+the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
+cannot forget to. Limits that hold for all (tokens, seconds) end an episode from outside, as an exception that a workflow
+lets pass; it counts its own steps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any, ClassVar, Protocol
+
+from r_eval.environments.sandbox import ProgramResult
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.session import CallResult
+from r_eval.errors import UserError
+from r_eval.llms.base import Reply, Request, ToolSpec
+from r_eval.plugins import unknown
+from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
+
+
+class SessionProtocol(Protocol):
+    """What a workflow may do with an environment; see `r_eval.environments.session.Session`."""
+
+    specs: dict[str, ApiSpec]
+    description: str
+
+    async def call(self, api: str, arguments: dict[str, Any], positional: Sequence[Any] = ()) -> CallResult: ...
+
+    async def run_program(
+        self, code: str, inputs: dict[str, Any] | None = None, expressions: Sequence[str] = ()
+    ) -> ProgramResult: ...
+
+
+class LLMProtocol(Protocol):
+    """What a workflow may do with an LLM, and with the record of what it said itself."""
+
+    async def generate(self, request: Request, depth: int | None = None) -> Reply: ...
+
+    def note(self, text: str) -> None:
+        """Record a message of the workflow's own, such as that an action could not be read."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Demonstration:
+    """A worked example: a question, its gold program, the calls that the program made, and its answer."""
+
+    question: str
+    program: str
+    calls: tuple[Step, ...]
+    answer: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as a workflow sees it: nothing of the gold.
+
+    Attributes:
+        text: The question.
+        instruction: How the task wants its answers, such as "a name or a short phrase".
+        demonstrations: The same for every workflow.
+        context: Documents that came with the question.
+        solution: The whole question, given only to workflows that declare `uses_gold` (bounds such as the oracle).
+    """
+
+    text: str
+    instruction: str = ""
+    demonstrations: tuple[Demonstration, ...] = ()
+    context: tuple[Document, ...] = ()
+    solution: Question | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one episode.
+
+    Attributes:
+        steps: Actions of a step-by-step workflow.
+        tokens: Prompt and completion tokens of all LLM calls together; None for no bound.
+        seconds: Wall time.
+    """
+
+    steps: int = 10
+    tokens: int | None = None
+    seconds: float = 300.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ending:
+    """How an episode ended: the answer in the model's own text ("" for none), and the outcome.
+
+    Attributes:
+        how: How the answer was read out of the reply: "finish", "text", "program", or "unparsed".
+    """
+
+    answer: str
+    outcome: Outcome
+    how: str = ""
+
+
+class Workflow:
+    """Base of the workflows. Settings are the constructor's keyword arguments.
+
+    Attributes:
+        uses_llm: False for a workflow that needs none; its LLM is called `none`.
+        uses_tools: Whether the query APIs are offered.
+        uses_gold: Whether it is given the gold, which makes it a bound and not a system.
+        PROMPTS: Names of its prompt files.
+    """
+
+    uses_llm: ClassVar[bool] = True
+    uses_tools: ClassVar[bool] = True
+    uses_gold: ClassVar[bool] = False
+    PROMPTS: ClassVar[tuple[str, ...]] = ()
+
+    async def run(
+        self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> Ending:
+        """Lead the LLM to an answer."""
+        raise NotImplementedError
+
+    def settings(self) -> dict[str, Any]:
+        """The settings in force, by the names of the constructor's arguments."""
+        return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the workflow's behaviour: part of a cell's fingerprint."""
+        text = "\0".join(prompt_text(type(self), name) for name in self.PROMPTS)
+        return {**self.settings(), "prompts": hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}
+
+
+def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
+    """A workflow with its settings.
+
+    Raises:
+        UserError: A setting is unknown, or has a value that the workflow refuses.
+    """
+    known = list(inspect.signature(cls).parameters)
+    for key in settings:
+        if key not in known:
+            raise UserError(f"workflow '{name}': {unknown('setting', key, known)}")
+    try:
+        return cls(**settings)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"workflow '{name}': {error}") from None
+
+
+def positive(name: str, value: int) -> int:
+    """A setting that must be a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return value
+
+
+def prompt_text(owner: type[Workflow], name: str) -> str:
+    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module."""
+    package = owner.__module__.rpartition(".")[0]
+    if package:
+        return files(package).joinpath(f"prompts/{name}.md").read_text(encoding="utf-8").strip()
+    return (Path(inspect.getfile(owner)).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def prompt(owner: type[Workflow], name: str, **values: str) -> str:
+    """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
+    return Template(prompt_text(owner, name)).substitute(values)
+
+
+def finished(answer: str, how: str) -> Ending:
+    """An episode that ended with an answer."""
+    return Ending(answer, Outcome(kind="finished"), how)
+
+
+def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> Ending:
+    """An episode that ended otherwise."""
+    return Ending(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
+
+
+def tool_specs(session: SessionProtocol) -> list[ToolSpec]:
+    """The query APIs as tools."""
+    return [ToolSpec(s.name, f"{s.summary} {s.details}".strip(), s.json_schema()) for s in session.specs.values()]
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks; they become spaces, so that no two words grow together."""
+    return " ".join(text.split())
+
+
+def as_argument(value: Any) -> str:
+    """An argument as it stands in a call written as Python."""
+    return json.dumps(value, ensure_ascii=False)

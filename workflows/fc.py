@@ -1,0 +1,78 @@
+"""FC: native function calling, one chain without branching.
+
+The query APIs and Finish are offered as tools, natively where the LLM takes them and in the prompt where it does not;
+this workflow cannot tell the two apart. Calls made in parallel are answered in order. A reply without any call is
+the answer itself.
+"""
+
+from __future__ import annotations
+
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.workflows.base import (
+    Asked,
+    Demonstration,
+    Ending,
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    Workflow,
+    ended,
+    finished,
+    prompt,
+    tool_specs,
+)
+from r_eval.workflows.reading import bare_answer
+
+FINISH = ToolSpec(
+    "Finish",
+    "End with the answer.",
+    {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
+)
+
+
+class FC(Workflow):
+    """Function calling."""
+
+    PROMPTS = ("fc",)
+
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        tools = (*tool_specs(session), FINISH)
+        system = prompt(FC, "fc", domain=session.description, instruction=question.instruction)
+        messages = [Message("system", system)]
+        for shown in question.demonstrations:
+            messages += demonstration(shown, ToolCall("", "Finish", {"answer": shown.answer}))
+        messages.append(Message("user", question.text))
+        for _ in range(limits.steps):
+            reply = await llm.generate(Request(tuple(messages), tools=tools))
+            if not reply.tool_calls:
+                answer = bare_answer(reply.text)
+                return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
+            done = next((c for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
+            if done is not None:
+                return finished(str(next(iter(done.arguments.values()))), "finish")
+            messages += await carried_out(reply, session, llm)
+        return ended("exhausted", "steps", f"no Finish within {limits.steps} steps")
+
+
+async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:
+    """The reply and the answers to its calls, in their order, as messages."""
+    messages = [Message("assistant", reply.text, reply.tool_calls)]
+    for call in reply.tool_calls:
+        if call.error is None:
+            observation = (await session.call(call.name, call.arguments)).observation
+        else:
+            observation = call.error
+            llm.note(observation)
+        messages.append(Message("tool", observation, call_id=call.id, name=call.name))
+    return messages
+
+
+def demonstration(shown: Demonstration, last: ToolCall) -> list[Message]:
+    """A worked example as a conversation with tool calls, from the calls that its program made."""
+    messages = [Message("user", shown.question)]
+    for i, step in enumerate(shown.calls):
+        call = ToolCall(f"call_{i}", step.api or "", step.arguments or {})
+        messages.append(Message("assistant", "", (call,)))
+        messages.append(Message("tool", step.observation or "", call_id=call.id, name=call.name))
+    call = ToolCall(f"call_{len(shown.calls)}", last.name, last.arguments)
+    return [*messages, Message("assistant", "", (call,)), Message("tool", "Done.", call_id=call.id, name=call.name)]

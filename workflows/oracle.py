@@ -1,0 +1,22 @@
+"""Oracle: the gold program is run over the query APIs; an upper bound that says whether a question can be answered."""
+
+from __future__ import annotations
+
+from r_eval.environments.sandbox import answer_text
+from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished
+
+
+class Oracle(Workflow):
+    """Replays gold programs."""
+
+    uses_llm = False
+    uses_gold = True
+
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        program = question.solution.program if question.solution else None
+        if not program:
+            return ended("gave_up", "no_program", "the question has no gold program")
+        result = await session.run_program(program)
+        if result.error is not None:
+            return ended("tool_misuse", result.error.cause, result.error.message)
+        return finished(answer_text(result.answer), "program")
