@@ -156,7 +156,7 @@ class _Run:
                 raise self.failure from None
             return ProgramResult(error=self._explain(error))
         except UnicodeError as error:
-            return ProgramResult(error=ProgramError("syntax", f"SyntaxError: {error.reason}"))
+            return ProgramResult(error=ProgramError("syntax", f"SyntaxError: {error}"))
         if answer is None:
             return ProgramResult(error=ProgramError("no_answer", "The program left nothing in `answer`."))
         return ProgramResult(answer, extra=extra)
@@ -164,7 +164,7 @@ class _Run:
     def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> Any:
         from pydantic_monty import FunctionSnapshot, MontyComplete, NameLookupSnapshot
 
-        known = {name: _never for name in self.functions}
+        known = dict.fromkeys(self.functions, _never)
         state = session.feed_start(code, inputs=inputs, external_lookup=known, print_callback=printed)
         while not isinstance(state, MontyComplete):
             if isinstance(state, FunctionSnapshot) and not state.is_os_function:

@@ -170,7 +170,7 @@ def spec_of(function: Callable[..., Any]) -> ApiSpec:
 
 
 @functools.cache
-def specs_of(environment: type[Any]) -> dict[str, ApiSpec]:
+def specs_of(environment: Any) -> dict[str, ApiSpec]:
     """The specs of all query APIs of an environment class, by name."""
     return {name: spec_of(function) for name, function in environment.query_apis().items()}
 
@@ -182,12 +182,13 @@ def shapes(specs: Sequence[ApiSpec]) -> str:
     def visit(annotation: Any) -> None:
         for inner in typing.get_args(annotation):
             visit(inner)
-        if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
-            if annotation.__name__ not in found:
-                hints = typing.get_type_hints(annotation)
-                for field in dataclasses.fields(annotation):
-                    visit(hints[field.name])
-                found[annotation.__name__] = annotation
+        if not isinstance(annotation, type) or annotation.__name__ in found:
+            return
+        if dataclasses.is_dataclass(annotation):
+            hints = typing.get_type_hints(annotation)
+            for field in dataclasses.fields(annotation):
+                visit(hints[field.name])
+            found[annotation.__name__] = annotation
 
     for spec in specs:
         visit(spec.returns)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import to_jsonable_python
-
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, clip, specs_of
+
 from r_eval.records import Step
 
 OBSERVATION_CHARACTERS = 4000
@@ -62,7 +62,8 @@ class Session:
         self._record = record
         self._characters = characters
         self.description = inspect.getdoc(environment) or ""
-        self.specs: dict[str, ApiSpec] = specs_of(type(environment))
+        cls: Any = type(environment)
+        self.specs: dict[str, ApiSpec] = specs_of(cls)
         self.seconds = 0.0
 
     async def call(self, api: str, arguments: dict[str, Any], positional: Sequence[Any] = ()) -> CallResult:

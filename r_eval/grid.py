@@ -117,7 +117,7 @@ class Grid(Part):
     samples: int | None = Field(None, ge=1)
     epochs: int = Field(1, ge=1)
     shots: int = Field(1, ge=0)
-    limits: LimitsEntry = LimitsEntry()
+    limits: LimitsEntry = Field(default_factory=lambda: LimitsEntry.model_validate({}))
     exclude: list[Exclude] = []
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
 

@@ -37,10 +37,7 @@ def load(kind: str, name: str, base: type[Any]) -> type[Any]:
     Raises:
         UserError: There is no such thing, or it is not a subclass of `base`.
     """
-    if ":" in name:
-        found = from_path(name, kind)
-    else:
-        found = _named(kind, name, base)
+    found = from_path(name, kind) if ":" in name else _named(kind, name, base)
     if not (isinstance(found, type) and issubclass(found, base)):
         raise UserError(f"{name} is not a {base.__name__}: expected a subclass of {base.__module__}.{base.__name__}")
     return found
@@ -73,7 +70,7 @@ def _module_of_file(where: str) -> ModuleType:
     path = Path(where).resolve()
     if not path.is_file():
         raise UserError(f"{where}: no such file")
-    key = f"r_eval_file_{abs(hash(str(path))):x}_{path.stem}"
+    key = f"r_eval_file:{path}"
     if key in sys.modules:
         return sys.modules[key]
     spec = importlib.util.spec_from_file_location(key, path)
@@ -129,9 +126,10 @@ def _points(kind: str) -> tuple[Any, ...]:
 def _offered(module: ModuleType, base: type[Any]) -> type[Any] | None:
     """The one class of the wanted kind that a module (or package) defines."""
     for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, base) and value is not base:
-            if value.__module__ == module.__name__ or value.__module__.startswith(f"{module.__name__}."):
-                return value
+        if not (isinstance(value, type) and issubclass(value, base)) or value is base:
+            continue
+        if value.__module__ == module.__name__ or value.__module__.startswith(f"{module.__name__}."):
+            return value
     return None
 
 

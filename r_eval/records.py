@@ -14,9 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 SCHEMA = 1
 
 Level = Literal["KS", "KU", "KA"]
-OutcomeKind = Literal[
-    "finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled"
-]
+OutcomeKind = Literal["finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled"]
 StepKind = Literal["thought", "call", "observation", "answer"]
 CallError = Literal["unknown_api", "bad_arguments", "not_found", "environment", "repeated", "limit"]
 

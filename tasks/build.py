@@ -31,7 +31,9 @@ async def build(path: Path, sandbox: Sandbox) -> str:
     shown, asked = made.questions[:DEMONSTRATIONS], made.questions[DEMONSTRATIONS:]
     write_questions(path.with_name(f"{stem}.demonstrations.jsonl"), shown)
     write_questions(path.with_name(f"{stem}.questions.jsonl"), asked)
-    return f"{path.parent.name}/{stem}: {len(asked)} questions, {len(shown)} demonstrations, dropped {dict(made.dropped)}"
+    return (
+        f"{path.parent.name}/{stem}: {len(asked)} questions, {len(shown)} demonstrations, dropped {dict(made.dropped)}"
+    )
 
 
 def main(folder: Path, names: list[str]) -> None:

@@ -55,7 +55,7 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
 
 
 def in_order(questions: Iterable[Question], seed: int) -> list[Question]:
-    """The questions in the order that a seed gives them, by a hash of the id: adding some does not reshuffle the rest."""
+    """The questions in the order that a seed gives them, by a hash of the id: new ones do not reshuffle the rest."""
     return sorted(questions, key=lambda q: hashlib.blake2b(f"{seed}\0{q.id}".encode(), digest_size=8).digest())
 
 

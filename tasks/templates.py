@@ -31,10 +31,10 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
+
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
 
@@ -97,9 +97,7 @@ def read_templates(path: Path) -> TemplateFile:
     return file
 
 
-async def generate(
-    file: TemplateFile, environment: Environment, sandbox: Sandbox, count: int, seed: int
-) -> Generated:
+async def generate(file: TemplateFile, environment: Environment, sandbox: Sandbox, count: int, seed: int) -> Generated:
     """Make questions, as evenly over the templates as they allow.
 
     Args:
@@ -129,7 +127,12 @@ class _Share:
     """The questions of one template, made one at a time."""
 
     def __init__(
-        self, template: Template, environment: Environment, sandbox: Sandbox, seed: int, dropped: collections.Counter[str]
+        self,
+        template: Template,
+        environment: Environment,
+        sandbox: Sandbox,
+        seed: int,
+        dropped: collections.Counter[str],
     ) -> None:
         self.template, self.environment, self.sandbox, self.dropped = template, environment, sandbox, dropped
         self.random = random.Random(f"{seed}/{template.id}")
@@ -227,7 +230,7 @@ def with_values(program: str, records: Records) -> str:
         def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
             self.generic_visit(node)
             if isinstance(node.value, ast.Name) and node.value.id in records and isinstance(node.slice, ast.Constant):
-                value = records[node.value.id][node.slice.value]
+                value = records[node.value.id][str(node.slice.value)]
                 return ast.copy_location(ast.parse(repr(value), mode="eval").body, node)
             return node
 

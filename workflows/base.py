@@ -2,8 +2,8 @@
 
 A workflow sees the question without its gold (`Asked`), a session that carries out calls, and an LLM; it returns how
 the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
-cannot forget to. Limits that hold for all (tokens, seconds) end an episode from outside, as an exception that a workflow
-lets pass; it counts its own steps.
+cannot forget to. Limits that hold for all (tokens, seconds) end an episode from outside, as an exception that a
+workflow lets pass; it counts its own steps.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
+
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request, ToolSpec
 from r_eval.plugins import unknown
@@ -121,9 +122,7 @@ class Workflow:
     uses_gold: ClassVar[bool] = False
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
-    async def run(
-        self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits
-    ) -> Ending:
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
         """Lead the LLM to an answer."""
         raise NotImplementedError
 

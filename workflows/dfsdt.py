@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import json
 
-from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.workflows.base import (
     Asked,
     Ending,
@@ -30,6 +29,8 @@ from r_eval.workflows.base import (
     tool_specs,
 )
 from r_eval.workflows.fc import demonstration
+
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
 FINISH = ToolSpec(
     "Finish",

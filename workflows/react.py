@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms.base import Message, Request
-from r_eval.records import Step
 from r_eval.workflows.base import (
     Asked,
     Demonstration,
@@ -27,6 +25,9 @@ from r_eval.workflows.base import (
     prompt,
 )
 from r_eval.workflows.reading import action_in
+
+from r_eval.llms.base import Message, Request
+from r_eval.records import Step
 
 INVENTED = re.compile(r"\n\s*Observation\b.*", re.DOTALL | re.IGNORECASE)
 
@@ -59,9 +60,7 @@ class ReAct(Workflow):
 def opening(question: Asked, session: SessionProtocol) -> list[Message]:
     """The messages before the first reply: instructions, demonstrations, the question."""
     actions = "\n".join(f"- {form(spec)}: {spec.summary}" for spec in session.specs.values())
-    system = prompt(
-        ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction
-    )
+    system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)
     messages = [Message("system", system)]
     for shown in question.demonstrations:
         messages += demonstration(shown, session)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from r_eval.environments.schema import ApiSpec
+
 from r_eval.llms.tools import lenient_json
 
 PREFIX = re.compile(r"^\W*(?:final\s+answer|the\s+answer\s+is|answer|a)\s*[:：]?\s+", re.IGNORECASE)
@@ -75,7 +76,7 @@ def action_in(text: str, specs: Mapping[str, ApiSpec]) -> Action | None:
     data = lenient_json(where)
     if isinstance(data, dict):
         name = data.get("name") or data.get("action") or data.get("tool")
-        arguments = next((data[k] for k in ("arguments", "action_input", "parameters") if k in data), {})
+        arguments: Any = next((data[k] for k in ("arguments", "action_input", "parameters") if k in data), {})
         if isinstance(name, str) and isinstance(arguments, dict):
             return Action(known.get(name.lower(), name), (), arguments)
         if isinstance(name, str):

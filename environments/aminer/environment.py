@@ -223,8 +223,7 @@ class AMiner(Environment):
 
     def _pairs(self) -> list[dict[str, Any]]:
         people = {
-            seq: (name, place)
-            for seq, name, place in self._store.stream("SELECT seq, name, organization FROM person")
+            seq: (name, place) for seq, name, place in self._store.stream("SELECT seq, name, organization FROM person")
         }
         relations = {(one, two): word for one, two, word in self._store.stream("SELECT * FROM relation")}
         joint: dict[int, Counter[int]] = {seq: Counter() for seq in people}

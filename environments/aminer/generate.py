@@ -44,13 +44,9 @@ def generate(scholars: int, seed: int, out: str | Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m r_eval.environments.aminer.generate", description=__doc__
-    )
+    parser = argparse.ArgumentParser(prog="python -m r_eval.environments.aminer.generate", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "--scholars", type=int, default=EMBEDDED_SCHOLARS, help="how many (default: %(default)s)"
-    )
+    parser.add_argument("--scholars", type=int, default=EMBEDDED_SCHOLARS, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=EMBEDDED_SEED, help="default: %(default)s")
     parser.add_argument("--out", required=True, help="the SQLite file to write")
     chosen = parser.parse_args(arguments)

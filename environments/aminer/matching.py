@@ -11,9 +11,7 @@ import hashlib
 import unicodedata
 from collections.abc import Collection, Iterable
 
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
-)
+_LETTERS = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "under", "via", "with"]
 )
@@ -30,9 +28,7 @@ def words(text: str) -> list[str]:
     """
     folded = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
     plain = "".join(
-        character if character.isalnum() else " "
-        for character in folded
-        if not unicodedata.combining(character)
+        character if character.isalnum() else " " for character in folded if not unicodedata.combining(character)
     )
     return plain.split()
 

@@ -33,8 +33,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # Japanese
-        "Haruto Kenji Takashi Daichi Ryota Sho Makoto Yuki Naoki Kazuo Satoru Tetsuya Hideo Shinji Koichi "
-        "Masaru",
+        "Haruto Kenji Takashi Daichi Ryota Sho Makoto Yuki Naoki Kazuo Satoru Tetsuya Hideo Shinji Koichi Masaru",
         "Sakura Yui Aiko Haruka Naomi Emiko Kaori Mio Chiyo Rina Asuka Michiko Noriko Fumiko Ayaka Tomoko",
         "Sato Suzuki Takahashi Tanaka Watanabe Ito Yamamoto Nakamura Kobayashi Kato Yoshida Yamada Sasaki "
         "Yamaguchi "
@@ -43,8 +42,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # Korean
-        "Minjun Seojun Jihoon Hyunwoo Dongwook Sungmin Taeyang Joonho Kyungsoo Yonghwa Seungho Jaewon "
-        "Byungchul Inho",
+        "Minjun Seojun Jihoon Hyunwoo Dongwook Sungmin Taeyang Joonho Kyungsoo Yonghwa Seungho Jaewon Byungchul Inho",
         "Jiwoo Seoyeon Minji Hana Yuna Sooyoung Eunji Hyejin Nari Boram Kyunghee Sunmi Jihye Yerin",
         "Kim Park Choi Jung Kang Cho Yoon Jang Lim Han Shin Seo Kwon Hwang Ahn Song Ryu Hong Moon Yang Bae "
         "Baek Heo "
@@ -52,10 +50,8 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # Indian
-        "Arjun Rohan Vikram Anil Sanjay Karthik Rahul Suresh Manoj Nikhil Aditya Prakash Harish Deepak "
-        "Girish Varun",
-        "Priya Ananya Kavita Lakshmi Meera Sunita Divya Pooja Nandini Shreya Radhika Isha Gayatri Swati "
-        "Anjali Rekha",
+        "Arjun Rohan Vikram Anil Sanjay Karthik Rahul Suresh Manoj Nikhil Aditya Prakash Harish Deepak Girish Varun",
+        "Priya Ananya Kavita Lakshmi Meera Sunita Divya Pooja Nandini Shreya Radhika Isha Gayatri Swati Anjali Rekha",
         "Sharma Verma Gupta Iyer Nair Reddy Patel Mehta Rao Kulkarni Banerjee Mukherjee Chatterjee Das Bose "
         "Joshi "
         "Desai Menon Pillai Krishnan Srinivasan Agarwal Saxena Mishra Pandey Trivedi Hegde Shetty Naidu "
@@ -65,8 +61,7 @@ CULTURES: tuple[Culture, ...] = (
     _culture(  # German
         "Lukas Jonas Felix Stefan Markus Jürgen Matthias Tobias Andreas Florian Günther Heinrich Ulrich "
         "Dieter Rolf Jörg",
-        "Anna Lena Katrin Sabine Ute Heike Birgit Greta Johanna Franziska Anke Elke Silke Frieda Käthe "
-        "Mareike",
+        "Anna Lena Katrin Sabine Ute Heike Birgit Greta Johanna Franziska Anke Elke Silke Frieda Käthe Mareike",
         "Müller Schmidt Schneider Fischer Weber Becker Hoffmann Schäfer Koch Bauer Richter Klein Wolf "
         "Schröder Neumann "
         "Braun Zimmermann Krüger Hartmann Lange Krause Lehmann Vogel Keller Günther Brandt Haas Böhm Seidel "
@@ -107,8 +102,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # Polish
-        "Jakub Łukasz Piotr Tomasz Marcin Paweł Krzysztof Wojciech Grzegorz Michał Stanisław Zbigniew "
-        "Bartosz Radosław",
+        "Jakub Łukasz Piotr Tomasz Marcin Paweł Krzysztof Wojciech Grzegorz Michał Stanisław Zbigniew Bartosz Radosław",
         "Zofia Katarzyna Agnieszka Małgorzata Joanna Magdalena Ewelina Halina Justyna Beata Bożena Grażyna "
         "Kinga Weronika",
         "Nowak Kowalski Wiśniewski Wójcik Kowalczyk Kamiński Lewandowski Zieliński Szymański Woźniak "
@@ -119,8 +113,7 @@ CULTURES: tuple[Culture, ...] = (
     ),
     _culture(  # Nordic
         "Erik Lars Søren Bjørn Anders Håkan Mikkel Jukka Antti Torsten Nils Rasmus Sven Øyvind Eero Gunnar",
-        "Ingrid Astrid Freja Maja Sigrid Liv Annika Elin Tuuli Kirsten Solveig Hanne Åsa Päivi Ragnhild "
-        "Signe",
+        "Ingrid Astrid Freja Maja Sigrid Liv Annika Elin Tuuli Kirsten Solveig Hanne Åsa Päivi Ragnhild Signe",
         "Hansen Johansen Olsen Larsen Andersen Nilsen Johansson Lindberg Lindström Bergström Nyström Holm "
         "Dahl Berg "
         "Eklund Sjögren Virtanen Korhonen Nieminen Mäkelä Laine Heikkinen Sørensen Nygaard Østergaard Kjær "
@@ -128,8 +121,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=True,
     ),
     _culture(  # Arabic
-        "Ahmed Omar Khalid Youssef Hassan Tariq Samir Karim Faisal Nabil Rashid Bilal Hisham Walid Ziad "
-        "Anwar",
+        "Ahmed Omar Khalid Youssef Hassan Tariq Samir Karim Faisal Nabil Rashid Bilal Hisham Walid Ziad Anwar",
         "Fatima Layla Amina Nour Salma Huda Rania Yasmin Zaynab Dalal Samira Lubna Maha Noura Abeer Widad",
         "Haddad Mansour Khoury Nasser Saleh Farouk Hamdan Aziz Darwish Najjar Qasim Rahman Shahin Sabbagh "
         "Tawfiq Zahran "
@@ -137,8 +129,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # Nigerian
-        "Chinedu Emeka Tunde Segun Obinna Kunle Femi Ikenna Uche Dayo Babatunde Nnamdi Olumide Kelechi Sola "
-        "Chidi",
+        "Chinedu Emeka Tunde Segun Obinna Kunle Femi Ikenna Uche Dayo Babatunde Nnamdi Olumide Kelechi Sola Chidi",
         "Ngozi Amara Folake Chioma Yetunde Adaeze Bukola Ifeoma Simisola Nneka Titilayo Abike Ebele "
         "Morenike Zainab Uju",
         "Okafor Adeyemi Eze Balogun Okonkwo Adebayo Nwosu Ogunleye Chukwu Afolabi Obi Olawale Nwachukwu "
@@ -155,8 +146,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=False,
     ),
     _culture(  # English
-        "James Oliver Thomas Henry Daniel Edward Callum Graham Nathan Simon Adrian Philip Rupert Martin "
-        "Gareth Duncan",
+        "James Oliver Thomas Henry Daniel Edward Callum Graham Nathan Simon Adrian Philip Rupert Martin Gareth Duncan",
         "Emily Charlotte Alice Rachel Fiona Harriet Megan Laura Heather Bridget Rosalind Imogen Eleanor "
         "Judith Tessa Hazel",
         "Smith Jones Taylor Brown Wilson Evans Walker Wright Robinson Thompson White Hughes Edwards Green "
@@ -166,8 +156,7 @@ CULTURES: tuple[Culture, ...] = (
         initials=True,
     ),
     _culture(  # Brazilian
-        "João Rafael Thiago Caio Leandro Vinícius Gustavo Murilo Renato Otávio Fábio Cláudio Bruno Marcelo "
-        "Márcio Ênio",
+        "João Rafael Thiago Caio Leandro Vinícius Gustavo Murilo Renato Otávio Fábio Cláudio Bruno Marcelo Márcio Ênio",
         "Ana Beatriz Larissa Fernanda Letícia Juliana Renata Tatiana Patrícia Luíza Débora Vitória Raquel "
         "Marília Aline",
         "Silva Santos Oliveira Souza Lima Pereira Ferreira Almeida Costa Ribeiro Carvalho Barbosa Rocha "

@@ -61,9 +61,7 @@ _WORLD = {"person": 14, "publication": 7, "authorship": 3, "relation": 3}
 
 def write(connection: sqlite3.Connection, world: Iterable[list[Scholar]], seed: int) -> str:
     """Fill an empty database with a world, a community at a time; returns its content hash."""
-    connection.executescript(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;"
-    )
+    connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")
     connection.executescript(_TABLES)
     hashes = {table: hashlib.sha256() for table in _WORLD}
     counts: Counter[str] = Counter()
@@ -116,9 +114,7 @@ def _rows(community: list[Scholar]) -> dict[str, list[tuple[Any, ...]]]:
         "person": [_person(scholar) for scholar in community],
         "publication": [_publication(paper) for _, paper in papers],
         "authorship": [
-            (number, place, author.number)
-            for number, paper in papers
-            for place, author in enumerate(paper.authors)
+            (number, place, author.number) for number, paper in papers for place, author in enumerate(paper.authors)
         ],
         "relation": sorted(
             row
@@ -156,9 +152,7 @@ def _json(value: Any) -> str:
 
 def _index_persons(connection: sqlite3.Connection) -> None:
     counts: dict[str, Counter[str]] = {field: Counter() for field in ("name", "organization", "interests")}
-    rows = connection.execute(
-        "SELECT seq, name, organization, interests FROM person ORDER BY num_citation DESC, id"
-    )
+    rows = connection.execute("SELECT seq, name, organization, interests FROM person ORDER BY num_citation DESC, id")
     rank = 0
     for batch in _batches(rows):
         ranks, texts = [], []
@@ -182,9 +176,7 @@ def _index_persons(connection: sqlite3.Connection) -> None:
 def _index_publications(connection: sqlite3.Connection) -> None:
     counts: Counter[str] = Counter()
     rank = 0
-    for batch in _batches(
-        connection.execute("SELECT seq, title FROM publication ORDER BY num_citation DESC, id")
-    ):
+    for batch in _batches(connection.execute("SELECT seq, title FROM publication ORDER BY num_citation DESC, id")):
         ranks, texts = [], []
         for seq, title in batch:
             rank += 1

@@ -122,9 +122,7 @@ class Store:
         yield _columns(loose)
         for form in (matching.initials, matching.prefixes):
             yield _columns({field: form(found) for field, found in telling.items()})
-        yield _columns(
-            {field: matching.corrected(found, self._words[field]) for field, found in telling.items()}
-        )
+        yield _columns({field: matching.corrected(found, self._words[field]) for field, found in telling.items()})
 
     def _similar_titles(self, wanted: list[str]) -> list[int]:
         """Ranks of titles that hold most of the words; unknown words are mended, or else passed over."""

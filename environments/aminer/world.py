@@ -182,13 +182,9 @@ def _school(
     return dice.pick(options) if options else (None, dice.pick(list(universities.values())))
 
 
-def _career(
-    dice: Dice, region: _Region, doctorate: int
-) -> tuple[list[tuple[str, str, int, int | None]], Organisation]:
+def _career(dice: Dice, region: _Region, doctorate: int) -> tuple[list[tuple[str, str, int, int | None]], Organisation]:
     span = NOW - doctorate
-    moves = sorted(
-        {doctorate + dice.between(2, span - 1) for _ in range(dice.below(3))} if span > 4 else set()
-    )
+    moves = sorted({doctorate + dice.between(2, span - 1) for _ in range(dice.below(3))} if span > 4 else set())
     years = [doctorate, *moves]
     work: list[tuple[str, str, int, int | None]] = []
     site = dice.pick(region.sites)
@@ -231,9 +227,7 @@ def _write_papers(dice: Dice, seed: int, people: list[Scholar], titles: Titles, 
         luck = dice.random()
         cited = int((NOW - year + 1) * 2 * luck * luck * luck / (1.03 - luck))
         pub_id = identifier(seed, "publication", number + written)
-        paper = Paper(
-            number + written, pub_id, title, abstract, topic, _venue(dice, topic), year, cited, authors
-        )
+        paper = Paper(number + written, pub_id, title, abstract, topic, _venue(dice, topic), year, cited, authors)
         for author in authors:
             author.papers.append(paper)
         written += 1
@@ -258,17 +252,12 @@ def _year(dice: Dice, scholar: Scholar) -> int:
     return NOW - int(dice.random() * dice.random() * (NOW - scholar.started))
 
 
-def _team(
-    dice: Dice, people: list[Scholar], first: Scholar, last: Scholar | None, year: int
-) -> list[Scholar]:
+def _team(dice: Dice, people: list[Scholar], first: Scholar, last: Scholar | None, year: int) -> list[Scholar]:
     """The authors in their order: who did the work first, an advisor last; never anybody twice."""
     free = [
         other
         for other in people
-        if other.started < year
-        and len(other.papers) < MOST_PAPERS
-        and other is not first
-        and other is not last
+        if other.started < year and len(other.papers) < MOST_PAPERS and other is not first and other is not last
     ]
     near = [
         other

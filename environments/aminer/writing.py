@@ -103,10 +103,7 @@ def biography(
     """
     position, organization, since, _ = work[-1]
     article = "an" if position[0] in "AE" else "a"
-    text = [
-        f"{name} has been {article} {position} at {organization} since {since}, "
-        f"working on {_and(interests[:3])}."
-    ]
+    text = [f"{name} has been {article} {position} at {organization} since {since}, working on {_and(interests[:3])}."]
     if doctorate:
         text.append(f"{'He' if gender == 'male' else 'She'} received a PhD from {doctorate}.")
     earlier = [f"{place} ({first}-{last})" for _, place, first, last in work[:-1]]

@@ -76,7 +76,9 @@ def score(
     run: RunPath,
     metric: Annotated[list[str] | None, typer.Option(help="A further metric; may be given again.")] = None,
     taxonomy: Annotated[str, typer.Option(help="strict, or published: the rule of the paper's own code.")] = "strict",
-    match_threshold: Annotated[float | None, typer.Option(min=0, max=1, help="From which score an answer matches.")] = None,
+    match_threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="From which score an answer matches.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Score a run's episodes again; asks no LLM."""

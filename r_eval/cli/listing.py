@@ -50,7 +50,10 @@ def first_line(thing: Any) -> str:
 def _workflows() -> list[dict[str, Any]]:
     from r_eval.workflows.base import Workflow
 
-    return [{"name": n, "about": first_line(sys.modules[c.__module__])} for n, c in plugins.names("workflows", Workflow).items()]
+    return [
+        {"name": n, "about": first_line(sys.modules[c.__module__])}
+        for n, c in plugins.names("workflows", Workflow).items()
+    ]
 
 
 def _llms() -> list[dict[str, Any]]:

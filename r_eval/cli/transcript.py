@@ -18,7 +18,9 @@ LONGEST = 4000
 
 def harmless(text: str) -> str:
     """Text without anything that acts on a terminal: control and direction characters become visible signs."""
-    shown = "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else f"\\u{ord(c):04x}" for c in text)
+    shown = "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else f"\\u{ord(c):04x}" for c in text
+    )
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} [… {len(shown) - LONGEST:,} more characters]"
 
 

@@ -34,7 +34,7 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
         if key not in allowed:
             raise UserError(f"LLM '{name}': {plugins.unknown('setting', key, allowed)}")
         kinds = allowed[key]
-        if isinstance(value, bool) and kinds is not bool or not isinstance(value, kinds):
+        if (isinstance(value, bool) and kinds is not bool) or not isinstance(value, kinds):
             wanted = kinds.__name__ if isinstance(kinds, type) else " or ".join(k.__name__ for k in kinds)
             raise UserError(f"LLM '{name}': {key} must be {wanted}, not {value!r}")
     if settings.get("connections", 1) < 1:
@@ -42,4 +42,6 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
     try:
         return backend(name, model, settings)
     except TypeError as error:
-        raise UserError(f"LLM '{name}': price takes prompt, completion and cached, in USD a million tokens ({error})") from None
+        raise UserError(
+            f"LLM '{name}': price takes prompt, completion and cached, in USD a million tokens ({error})"
+        ) from None

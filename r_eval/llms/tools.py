@@ -1,8 +1,8 @@
 """Tool calls written as text: how they are asked for in a prompt, and how they are read out of a reply.
 
 Backends without native tool calls get the tools described in the system message and their calls and results as plain
-messages. Models with native tool calls often write a call into the text all the same, so every reply to a request
-with tools passes through `read`, and no workflow can tell the two apart.
+messages; a reply stops before the model invents a result. Models with native tool calls often write a call into the
+text all the same, so every reply to a request with tools passes through `read`, and no workflow can tell the two apart.
 
 What cannot be read whole becomes a `ToolCall` with an error that says how to write one.
 """
@@ -27,6 +27,7 @@ MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(.*)", re.DOTALL)
 PYTHON = re.compile(r"\b([A-Za-z_]\w*)\(")
 LONGEST = 20_000
 
+RESPONSE = "<tool_response>"
 HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
 
 
@@ -45,7 +46,7 @@ def write(request: Request) -> Request:
     messages: list[Message] = []
     for message in request.messages:
         if message.role == "tool":
-            _add(messages, Message("user", f"<tool_response>\n{message.content}\n</tool_response>"))
+            _add(messages, Message("user", f"{RESPONSE}\n{message.content}\n</tool_response>"))
         elif message.tool_calls:
             calls = "\n".join(written(call) for call in message.tool_calls)
             messages.append(Message("assistant", f"{message.content}\n{calls}".strip()))
@@ -55,7 +56,8 @@ def write(request: Request) -> Request:
         messages[0] = Message("system", f"{messages[0].content}\n\n{text}")
     else:
         messages.insert(0, Message("system", text))
-    return dataclasses.replace(request, messages=tuple(messages), tools=())
+    stop = (*request.stop, RESPONSE)
+    return dataclasses.replace(request, messages=tuple(messages), tools=(), stop=stop)
 
 
 def _add(messages: list[Message], message: Message) -> None:
@@ -128,7 +130,7 @@ def _from_json(entry: Any) -> ToolCall | None:
     name = entry.get("name") or entry.get("tool") or entry.get("function")
     if not isinstance(name, str):
         return None
-    arguments = next((entry[key] for key in ("arguments", "parameters", "args", "input") if key in entry), {})
+    arguments: Any = next((entry[key] for key in ("arguments", "parameters", "args", "input") if key in entry), {})
     if isinstance(arguments, str):
         arguments = lenient_json(arguments)
     if not isinstance(arguments, dict):
@@ -139,8 +141,8 @@ def _from_json(entry: Any) -> ToolCall | None:
 def lenient_json(text: str) -> Any:
     """The first JSON value in a text, read as models write it; None where there is none.
 
-    Takes trailing commas, single quotes, Python's True/False/None, text after the value, and a cut end (open strings and
-    brackets are closed).
+    Takes trailing commas, single quotes, Python's True/False/None, text after the value, and a cut end (open strings
+    and brackets are closed).
     """
     start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=-1)
     if start < 0:

@@ -63,9 +63,7 @@ class EpisodeLLM:
             self.seconds += seconds
         self._count(reply)
         self._steps.append(
-            Step.model_construct(
-                kind="thought", text=written(reply), seconds=seconds, tokens=reply.tokens, depth=depth
-            )
+            Step.model_construct(kind="thought", text=written(reply), seconds=seconds, tokens=reply.tokens, depth=depth)
         )
         return tools.read(reply, request.tools) if request.tools else reply
 
@@ -127,7 +125,7 @@ async def run_episode(
             raise unavailable
         async with asyncio.timeout(limits.seconds):
             ending = await cell.workflow.run(asked, session, speaker, limits)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         ending = _failed(error, limits)
     total = time.perf_counter() - started
     if cell.workflow.uses_tools:

@@ -207,8 +207,7 @@ def _cells(
 
 def _matches(cell: Cell, rule: Any) -> bool:
     return all(
-        fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key))
-        for key in ("workflow", "llm", "task", "condition")
+        fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key)) for key in ("workflow", "llm", "task", "condition")
     )
 
 

@@ -117,9 +117,7 @@ class Runner:
     ) -> None:
         for cell, question, epoch in work:
             shown = self._demonstrations[cell.planned.task.name]
-            episode = await run_episode(
-                cell, question, epoch, llm, self.plan.limits, shown, sandbox, unavailable
-            )
+            episode = await run_episode(cell, question, epoch, llm, self.plan.limits, shown, sandbox, unavailable)
             self.store.append(cell, episode)
             self.watcher.finished(episode)
             self._left[cell.cell] -= 1

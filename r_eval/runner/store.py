@@ -65,11 +65,11 @@ class Store:
                 continue
             if not planned.cell.path(self.folder.episodes_root).exists():
                 continue
-            changed = [k for k, v in planned.parts.items() if before["parts"].get(k) != v]
+            changed = ", ".join(k for k, v in planned.parts.items() if before["parts"].get(k) != v)
             raise UserError(
-                f"{self.folder.path}: the run there differs from this grid in {', '.join(changed)} (cell {planned.cell.system} on "
-                f"{planned.cell.task}); its episodes are not mixed with new ones. Use another --out, or --fresh "
-                "to move the old run aside"
+                f"{self.folder.path}: the run there differs from this grid in: {changed} "
+                f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
+                "Use another --out, or --fresh to move the old run aside"
             )
 
     def _locked(self) -> IO[str]:

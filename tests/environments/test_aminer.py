@@ -18,7 +18,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
-
 from r_eval.environments.aminer import AMiner, Coauthor, PersonInfo, PersonPublication, Publication
 from r_eval.environments.aminer.environment import SNAPSHOT
 from r_eval.environments.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate, main
@@ -34,9 +33,7 @@ class World:
     def __init__(self, aminer: AMiner) -> None:
         self.people = {person["person_id"]: person for person in aminer.records("person")}
         self.papers = {paper["pub_id"]: paper for paper in aminer.records("publication")}
-        self.pubs: dict[str, list[PersonPublication]] = {
-            key: aminer.getPersonPubs(key) for key in self.people
-        }
+        self.pubs: dict[str, list[PersonPublication]] = {key: aminer.getPersonPubs(key) for key in self.people}
         self.full: dict[str, Publication] = {key: aminer.getPublication(key) for key in self.papers}
         self.coauthors: dict[str, list[Coauthor]] = {key: aminer.getCoauthors(key) for key in self.people}
         self.info: dict[str, PersonInfo] = {key: aminer.getPersonBasicInfo(key) for key in self.people}
@@ -80,9 +77,7 @@ def test_the_stored_hash_is_the_hash_of_the_stored_rows(aminer: AMiner) -> None:
 
 
 def test_the_same_seed_gives_the_same_hash_and_another_seed_another(tmp_path: Path) -> None:
-    one, same, other = (
-        generate(90, seed, tmp_path / f"{index}.sqlite") for index, seed in enumerate((3, 3, 4))
-    )
+    one, same, other = (generate(90, seed, tmp_path / f"{index}.sqlite") for index, seed in enumerate((3, 3, 4)))
     assert one == same != other
 
 
@@ -104,9 +99,7 @@ def test_coauthors_are_exactly_the_authors_of_the_same_papers(world: World) -> N
 
 
 def test_a_scholars_papers_are_those_that_list_the_scholar(world: World) -> None:
-    written = Counter(
-        (author.person_id, key) for key, paper in world.full.items() for author in paper.author_list
-    )
+    written = Counter((author.person_id, key) for key, paper in world.full.items() for author in paper.author_list)
     assert set(written.values()) == {1}
     assert set(written) == {(key, paper.pub_id) for key, papers in world.pubs.items() for paper in papers}
 
@@ -125,9 +118,7 @@ def test_nobody_has_more_papers_than_can_be_read(world: World) -> None:
 
 def test_relations_are_symmetric(world: World) -> None:
     mirrored = {"advisor": "advisee", "advisee": "advisor", "coauthor": "coauthor"}
-    relation = {
-        (key, other.person_id): other.relation for key, listed in world.coauthors.items() for other in listed
-    }
+    relation = {(key, other.person_id): other.relation for key, listed in world.coauthors.items() for other in listed}
     assert set(relation.values()) == set(mirrored)
     assert all(relation[other, key] == mirrored[word] for (key, other), word in relation.items())
 
@@ -156,9 +147,7 @@ def test_publications_look_the_same_from_all_sides(world: World) -> None:
 def test_profiles_look_the_same_from_all_sides(aminer: AMiner, world: World) -> None:
     for key, info in world.info.items():
         person = world.people[key]
-        assert all(
-            getattr(info, field) == person[field] for field in ("name", "organization", "position", "gender")
-        )
+        assert all(getattr(info, field) == person[field] for field in ("name", "organization", "position", "gender"))
         assert aminer.getPersonInterest(key) == person["interests"]
 
 
@@ -249,9 +238,7 @@ def test_all_given_arguments_must_match(aminer: AMiner, world: World) -> None:
 
 
 def test_an_empty_argument_counts_as_not_given(aminer: AMiner) -> None:
-    assert aminer.searchPerson(name="", organization="university") == aminer.searchPerson(
-        organization="university"
-    )
+    assert aminer.searchPerson(name="", organization="university") == aminer.searchPerson(organization="university")
 
 
 def test_every_title_finds_its_publication_first(aminer: AMiner, world: World) -> None:
@@ -311,9 +298,7 @@ def _not_found(call: Any, arguments: tuple[Any, ...]) -> str | None:
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=ANY_TEXT, two=ANY_TEXT | st.none(), three=ANY_TEXT | st.none())
-def test_no_text_raises_anything_but_not_found(
-    aminer: AMiner, one: str, two: str | None, three: str | None
-) -> None:
+def test_no_text_raises_anything_but_not_found(aminer: AMiner, one: str, two: str | None, three: str | None) -> None:
     attempts: list[tuple[Any, tuple[Any, ...]]] = [
         (aminer.searchPerson, (one, two, three)),
         (aminer.searchPerson, (two, three, one)),

@@ -11,7 +11,6 @@ import csv
 from pathlib import Path
 
 import pytest
-
 from r_eval.analysis.published import read_published
 from r_eval.analysis.rows import Aggregates, Row
 

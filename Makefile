@@ -1,0 +1,43 @@
+# make demo   the embedded grid with a real local LLM; sets up everything it needs
+# make test   the whole test suite
+# make lint   ruff, and mypy over an installed copy
+#
+# Each uses a virtual environment of its own below .venvs/; PYTHON chooses the interpreter.
+
+PYTHON ?= python3
+VENVS ?= .venvs
+PIP = -m pip --disable-pip-version-check --quiet
+SOURCES = setup.cfg setup.py pyproject.toml
+
+.PHONY: demo test lint clean
+
+demo: $(VENVS)/demo/ready
+	$(VENVS)/demo/bin/r-eval demo
+
+test: $(VENVS)/test/ready
+	$(VENVS)/test/bin/python -m pytest
+
+lint: $(VENVS)/lint/ready
+	$(VENVS)/lint/bin/ruff check .
+	$(VENVS)/lint/bin/ruff format --check .
+	rm -rf build
+	$(VENVS)/lint/bin/python $(PIP) install --no-deps --force-reinstall .
+	cd $(VENVS)/lint && bin/python -m mypy --config-file ../../pyproject.toml -p r_eval
+
+$(VENVS)/demo/ready: $(SOURCES)
+	$(PYTHON) -m venv $(VENVS)/demo
+	$(VENVS)/demo/bin/python $(PIP) install --editable '.[demo]'
+	touch $@
+
+$(VENVS)/test/ready: $(SOURCES)
+	$(PYTHON) -m venv $(VENVS)/test
+	$(VENVS)/test/bin/python $(PIP) install --editable '.[test]'
+	touch $@
+
+$(VENVS)/lint/ready: $(SOURCES)
+	$(PYTHON) -m venv $(VENVS)/lint
+	$(VENVS)/lint/bin/python $(PIP) install '.[lint,test]'
+	touch $@
+
+clean:
+	rm -rf $(VENVS) build dist *.egg-info

@@ -1,0 +1,64 @@
+"""What all tests share: real environments, a real sandbox, and a way to run a workflow over a scripted LLM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.sandbox import Sandbox
+
+
+class Pantry(Environment):
+    """Dishes and what is in them."""
+
+    DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
+
+    @query_api
+    def find_dish(self, name: str, limit: int = 5) -> list[str]:
+        """Find dishes by a part of their name.
+
+        Args:
+            name: A part of the name.
+            limit: At most so many.
+        """
+        return [dish for dish in self.DISHES if name.lower() in dish][:limit]
+
+    @query_api
+    async def ingredients(self, dish: str) -> list[str]:
+        """List what is in a dish.
+
+        Args:
+            dish: The dish's exact name.
+        """
+        if dish not in self.DISHES:
+            raise NotFound(f"There is no dish {dish}. Known: {', '.join(self.DISHES)}")
+        return self.DISHES[dish]
+
+    def records(self, kind: str) -> list[dict[str, object]]:
+        if kind != "dish":
+            raise KeyError(kind)
+        return [{"name": name, "count": len(parts)} for name, parts in self.DISHES.items()]
+
+
+@pytest.fixture
+def pantry() -> Pantry:
+    return Pantry()
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Real files of published datasets, where they are at hand."""
+    folder = os.environ.get("R_EVAL_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("R_EVAL_DATA does not name the folder of real dataset files")
+    return Path(folder)
