@@ -17,6 +17,7 @@ from r_eval.runner.plan import Plan
 from r_eval.runner.run import Silent, Watcher
 
 if TYPE_CHECKING:
+    from rich.live import Live
     from rich.table import Table
 
 PLAIN_SECONDS = 10.0
@@ -125,21 +126,37 @@ class Plain(Board):
         sys.stderr.flush()
 
 
+class LiveTable(Board):
+    """A table that is drawn again as things happen; begins with the run, so that nothing before it is overdrawn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: Live | None = None
+
+    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        super().started(plan, done)
+        self._live = Live(get_renderable=lambda: table(self), console=Console(stderr=True), refresh_per_second=4)
+        self._live.start()
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
 @contextlib.contextmanager
 def make_watcher(quiet: bool) -> Iterator[Watcher]:
     """What shows the run: nothing, a live table, or lines."""
-    if quiet:
-        yield Silent()
+    if quiet or not sys.stderr.isatty():
+        yield Silent() if quiet else Plain()
         return
-    if not sys.stderr.isatty():
-        yield Plain()
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    board = Board()
-    with Live(get_renderable=lambda: table(board), console=Console(stderr=True), refresh_per_second=4):
+    board = LiveTable()
+    try:
         yield board
+    finally:
+        board.close()
 
 
 def table(board: Board) -> Table:

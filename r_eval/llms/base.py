@@ -150,6 +150,13 @@ class LLM:
         price = settings.get("price")
         self.price = Price(**price) if price else None
 
+    def fetch(self) -> None:
+        """Bring onto this machine what is not there yet, before a run begins; may draw progress on standard error.
+
+        Raises:
+            UserError: It cannot be had, or a file is wrong.
+        """
+
     async def open(self) -> None:
         """Get ready: load the model, or see that the server is there.
 

@@ -50,8 +50,15 @@ class GGUF(LLM):
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "context": self.context}
 
+    def fetch(self) -> None:
+        """Fetch the file if it is an embedded one, and see that it can be a model."""
+        check_file(self._path(), self.name)
+
+    def _path(self) -> Path:
+        return pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
+
     async def open(self) -> None:
-        """Fetch the file if it is an embedded one, and load it."""
+        """Load the file."""
         if self._server is None:
             self._server = await asyncio.to_thread(self._load)
             self.native_tools = await asyncio.to_thread(self._template_takes_tools)
@@ -65,7 +72,7 @@ class GGUF(LLM):
             import xllamacpp
         except ImportError:
             raise MissingExtra("xllamacpp", "local", f"The LLM {self.name}") from None
-        path = pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
+        path = self._path()
         check_file(path, self.name)
         params = xllamacpp.CommonParams()
         params.model.path = str(path)

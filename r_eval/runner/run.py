@@ -149,6 +149,10 @@ async def arun(
         UserError: The grid is wrong, or the folder holds a run that differs from it.
     """
     plan = resolve(grid, limit)
+    needed = {cell.cell.llm for cell in plan.cells}
+    for name, llm in plan.llms.items():
+        if name in needed:
+            await asyncio.to_thread(llm.fetch)
     folder = RunFolder(out if out is not None else Path("runs") / grid.name)
     with Store(folder, plan, fresh) as store:
         runner = Runner(plan, store, watcher or Silent(), connections)

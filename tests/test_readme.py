@@ -1,0 +1,64 @@
+"""README is true: what it says that commands print they print, and its code runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from r_eval import Grid, run
+
+README = Path(__file__).parent.parent / "README.md"
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+BLOCKS = BLOCK.findall(README.read_text(encoding="utf-8"))
+CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
+
+
+def blocks(kind: str, marker: str) -> str:
+    """The one block of a kind that holds a text."""
+    (found,) = [text for k, text in BLOCKS if k == kind and marker in text]
+    return found
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=lambda text: text.splitlines()[0][2:])
+def test_a_command_prints_what_readme_says(block: str, tmp_path: Path) -> None:
+    command, _, expected = block.removeprefix("$ ").partition("\n")
+    executable = Path(sys.executable).with_name("r-eval")
+    done = subprocess.run(
+        [str(executable), *shlex.split(command)[1:]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1"},
+        check=False,
+    )
+    assert done.stdout == expected
+
+
+def test_the_grid_of_readme_is_a_grid(tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text(blocks("yaml", "# grid.yaml"), encoding="utf-8")
+    assert [entry.llm for entry in Grid.load(tmp_path / "grid.yaml").llms][0] == "gguf/smollm2-135m"
+
+
+def test_the_custom_domain_of_readme_runs_and_the_oracle_is_right(tmp_path: Path) -> None:
+    (tmp_path / "recipes.py").write_text(blocks("python", "class Recipes"), encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(blocks("json", "hummus"), encoding="utf-8")
+    tasks = yaml.safe_load(blocks("yaml", "recipes.py:Recipes"))["tasks"]
+    grid = Grid(workflows=["oracle"], llms=["gguf/smollm2-135m"], tasks=tasks, folder=tmp_path)
+    episodes = list(run(grid, tmp_path / "run").episodes())
+    assert [(e.outcome.kind, e.answer) for e in episodes] == [("finished", "chickpeas; tahini; lemon")]
+
+
+def test_the_python_of_readme_runs(tmp_path: Path) -> None:
+    script = blocks("python", "from r_eval import Grid, run").replace("samples=5", "samples=1")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert "react+gguf/smollm2-135m" in done.stdout, done.stderr
