@@ -8,9 +8,11 @@ printed are bounded; a worker that dies is replaced and costs only its program.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import signal
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
@@ -109,9 +111,25 @@ class Sandbox:
             if self._pool is None:
                 from pydantic_monty import Monty
 
-                pool = Monty(min_processes=1, max_processes=self._workers, request_timeout=30.0)
-                self._pool = pool.__enter__()
+                pool = Monty(min_processes=self._workers, max_processes=self._workers, request_timeout=30.0)
+                with _interrupts_ignored():
+                    self._pool = pool.__enter__()
             return self._pool
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Processes started in here inherit that Ctrl-C does nothing to them: a terminal sends it to them too, and
+    programs under way are to finish. Only the main thread can see to it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
 class _Run:

@@ -1,0 +1,62 @@
+"""What one page says, said on the page that it speaks of: a country's currency on the currency's page."""
+
+from __future__ import annotations
+
+from .world import Draft, World
+
+_INVERSES: dict[tuple[str, str, str], str] = {
+    ("country", "continent", "continent"): "countries",
+    ("country", "currency", "currency"): "used_in",
+    ("country", "languages", "language"): "spoken_in",
+    ("country", "capital", "city"): "capital_of",
+    ("state", "capital", "city"): "capital_of",
+    ("city", "state", "state"): "cities",
+    ("river", "continent", "continent"): "rivers",
+    ("river", "countries", "country"): "rivers",
+    ("river", "cities", "city"): "rivers",
+    ("river", "mouth", "river"): "tributaries",
+    ("river", "mouth", "water"): "rivers",
+    ("scientist", "birth_country", "country"): "scientists",
+    ("writer", "birth_country", "country"): "writers",
+    ("director", "birth_country", "country"): "directors",
+    ("scientist", "birth_city", "city"): "scientists",
+    ("writer", "birth_city", "city"): "writers",
+    ("director", "birth_city", "city"): "directors",
+    ("scientist", "doctoral_advisor", "scientist"): "doctoral_students",
+    ("scientist", "discovered_elements", "element"): "discovered_by",
+    ("writer", "languages", "language"): "writers",
+    ("book", "author", "writer"): "books",
+    ("book", "setting", "city"): "books",
+    ("book", "setting", "country"): "books",
+    ("film", "director", "director"): "films",
+    ("film", "based_on", "book"): "films",
+}
+_MOST_CITIES = 10
+
+
+def add_inverses(world: World) -> None:
+    """Fill every relation that follows from others, in the order of names."""
+    for draft in sorted(world.drafts, key=lambda draft: (draft.name, draft.qualifier)):
+        for relation, values in list(draft.facts.items()):
+            for value in values:
+                inverse = _INVERSES.get((draft.kind, relation, value.kind)) if isinstance(value, Draft) else None
+                if isinstance(value, Draft) and inverse:
+                    value.add(inverse, draft)
+    for country in world.of_kind("country"):
+        cities = [city for city in world.of_kind("city") if city.only("country") is country]
+        large = sorted(cities, key=lambda city: (-_number(city, "population"), city.name))
+        country.add("cities", *[city for city in large if city.facts.get("population")][:_MOST_CITIES])
+    for currency in world.of_kind("currency"):
+        currency.add("number_of_countries", str(len(currency.facts.get("used_in", []))))
+    for water in world.of_kind("water"):
+        water.add("number_of_rivers", str(len(water.facts.get("rivers", []))))
+    for continent in world.of_kind("continent"):
+        countries = [value for value in continent.facts.get("countries", []) if isinstance(value, Draft)]
+        continent.add("number_of_countries", str(len(countries)))
+        if countries:
+            continent.add("largest_country", max(countries, key=lambda country: _number(country, "area_km2")))
+            continent.add("most_populous_country", max(countries, key=lambda country: _number(country, "population")))
+
+
+def _number(draft: Draft, relation: str) -> int:
+    return int((draft.values(relation) or ["0"])[0].replace(",", ""))

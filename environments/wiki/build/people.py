@@ -1,0 +1,91 @@
+"""Scientists, writers, directors, books and films, from the tables in `facts/`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .geography import Places
+from .world import Draft, World, cell, cells, clean, day, read_table, split_title
+
+FACTS = Path(__file__).parent / "facts"
+
+
+def add_languages(world: World) -> dict[str, Draft]:
+    """The languages of the table; returns those with an ISO 639-1 code by it."""
+    coded = {}
+    for row in read_table(FACTS / "languages.tsv"):
+        name = clean(row["short"] or row["title"])
+        draft = Draft(name, "language", "language", aliases=[row["title"], f"{name} language"])
+        draft.add("family", cell(row, "family"))
+        draft.add("script", *cells(row, "script"))
+        draft.add("language_code", cell(row, "iso639_1"))
+        world.add(draft)
+        if row["iso639_1"]:
+            coded[row["iso639_1"]] = draft
+    return coded
+
+
+def add_people(world: World, places: Places) -> None:
+    """All persons; where one stands in several tables, the first says what kind of page it is."""
+    for table, kind in (("scientists", "scientist"), ("writers", "writer"), ("directors", "director")):
+        for row in read_table(FACTS / f"{table}.tsv"):
+            if world.find(row["title"], "scientist", "writer", "director") is None:
+                world.add(_person(row, kind, world, places))
+    for row in read_table(FACTS / "scientists.tsv"):
+        draft = world.find(row["title"], "scientist")
+        if draft is None:
+            continue
+        for name in cells(row, "discovered_elements"):
+            draft.add("discovered_elements", world.find(name, "element") or name)
+        advisor = cell(row, "doctoral_advisor")
+        draft.add("doctoral_advisor", world.find(advisor, "scientist") or advisor)
+        draft.add("worked_in", *(places.place(name) for name in row["worked_in"].split("|")))
+
+
+def add_works(world: World, places: Places) -> None:
+    """All books and films."""
+    for row in read_table(FACTS / "books.tsv"):
+        draft = _work(row, "book", "book")
+        author, language = cell(row, "author"), cell(row, "language")
+        draft.add("author", world.find(author, "writer", "scientist") or author)
+        draft.add("year", cell(row, "year"))
+        draft.add("genre", cell(row, "genre"))
+        draft.add("setting", places.place(cell(row, "setting")))
+        draft.add("main_character", cell(row, "main_character"))
+        draft.add("language", world.find(language, "language") or language)
+        world.add(draft)
+    for row in read_table(FACTS / "films.tsv"):
+        draft = _work(row, "film", "film")
+        director, book = cell(row, "director"), cell(row, "based_on")
+        draft.add("director", world.find(director, "director") or director)
+        draft.add("year", cell(row, "year"))
+        draft.add("based_on", world.find(book, "book") or book)
+        for relation, column in (("composers", "composer"), ("starring", "starring")):
+            draft.add(relation, *(world.find(name, "director") or name for name in cells(row, column)))
+        draft.add("academy_award", "Best Picture" if row["best_picture"] == "yes" else None)
+        world.add(draft)
+
+
+def _person(row: dict[str, str], kind: str, world: World, places: Places) -> Draft:
+    name = clean(row["title"])
+    draft = Draft(name, kind, kind, aliases=[re.sub(r"\. (?=\w\.)", ".", row["title"])])
+    draft.add("born", day(row["born"]))
+    draft.add("died", day(row["died"]))
+    country, city = world.find(cell(row, "birth_country"), "country"), row["birth_city"]
+    draft.add("birth_country", country or cell(row, "birth_country"))
+    draft.add("birth_city", places.city(city, country) if city and country else clean(city).partition(", ")[0])
+    draft.add("known_for", clean(row["known_for"]))
+    if kind == "scientist":
+        draft.add("fields", *cells(row, "field"))
+    if kind == "writer":
+        draft.add("languages", *(world.find(each, "language") or each for each in cells(row, "language")))
+    if kind != "director":
+        draft.add("nobel_prizes", *cells(row, "nobel"))
+    return draft
+
+
+def _work(row: dict[str, str], kind: str, qualifier: str) -> Draft:
+    """The draft of a work; its title has a qualifier in any case if the table's has."""
+    base, given = split_title(row["title"])
+    return Draft(clean(base), kind, given or qualifier, qualified=bool(given))

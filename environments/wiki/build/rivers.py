@@ -1,0 +1,52 @@
+"""Rivers, and the waters that they flow into, from the table in `facts/`, and the planets of the gazetteer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from .geography import GAZETTEER, Places
+from .people import FACTS
+from .world import Draft, World, cell, cells, clean, day, grouped, read_table, split_title
+
+
+def add_rivers(world: World, places: Places) -> None:
+    """All rivers; the mouth of one may be another."""
+    rows = read_table(FACTS / "rivers.tsv")
+    drafts = []
+    for row in rows:
+        base, given = split_title(row["title"])
+        plain = clean(base).removesuffix(" River").removeprefix("River ")
+        draft = Draft(clean(base), "river", "river", aliases=[plain], qualified=bool(given))
+        drafts.append(world.add(draft))
+    for row, draft in zip(rows, drafts, strict=True):
+        countries = [world.find(name, "country") or name for name in cells(row, "countries")]
+        known = [country for country in countries if isinstance(country, Draft)]
+        mouth = row["mouth"]
+        continent = cell(row, "continent")
+        draft.add("continent", world.find(continent, "continent") or continent)
+        if mouth and world.find(mouth, "river", "water") is None:
+            world.add(Draft(clean(mouth), "water", "water"))
+        draft.add("mouth", world.find(mouth, "river", "water"))
+        draft.add("length_km", grouped(cell(row, "length_km").replace(",", "")))
+        for relation in ("source_country", "mouth_country"):
+            name = cell(row, relation)
+            draft.add(relation, world.find(name, "country") or name)
+        draft.add("countries", *countries)
+        draft.add("cities", *(places.city_in(name, known) for name in cells(row, "cities")))
+
+
+def add_planets(world: World) -> None:
+    """The eight planets."""
+    drafts: list[Draft] = []
+    for row in read_table(GAZETTEER / "planets.tsv"):
+        draft = Draft(row["title"], "planet", "planet")
+        draft.add("order", row["order"])
+        draft.add("group", row["class"])
+        draft.add("diameter_km", row["diameter_km"])
+        draft.add("orbital_period_days", row["orbital_period_days"])
+        draft.add("discovered", day(row["discovered"]))
+        draft.add("discovered_by", world.find(row["discovered_by"], "scientist") or row["discovered_by"])
+        drafts.append(world.add(draft))
+    for inner, outer in pairwise(drafts):
+        inner.add("outer_neighbour", outer)
+        outer.add("inner_neighbour", inner)

