@@ -1,5 +1,6 @@
 """Programs that a model or a template wrote, run in a sandbox: a Python interpreter of its own (pydantic-monty) in
-worker processes, without files, network, imports from the machine or clock, whose only way out is the query APIs.
+worker processes, without files, network, imports from the machine, clock or chance (time stands still, random numbers
+begin from one seed), whose only way out is the query APIs.
 
 Python itself never evaluates any of the text. Time, memory, recursion, the number of calls and the length of what is
 printed are bounded; a worker that dies is replaced and costs only its program.
@@ -10,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import datetime
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
@@ -24,6 +27,8 @@ Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable[Any]]
 
 PRINTED_BYTES = 20_000
 ANSWER_CHARACTERS = 20_000
+ANSWER_BITS = 10_000
+TODAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +66,8 @@ class ProgramResult:
 class Sandbox:
     """A pool of interpreter processes, started with the first program; use it as a context manager.
 
+    Programs wait in threads of the sandbox's own: in the event loop's, they would hold those that their calls need.
+
     Args:
         workers: Programs that run at the same time; more wait for a place.
     """
@@ -70,6 +77,7 @@ class Sandbox:
         self._workers = workers
         self._pool: Monty | None = None
         self._starting = threading.Lock()
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="sandbox")
 
     def __enter__(self) -> Sandbox:
         return self
@@ -78,6 +86,7 @@ class Sandbox:
         if self._pool is not None:
             self._pool.__exit__(*exception)
             self._pool = None
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(
         self,
@@ -104,7 +113,7 @@ class Sandbox:
         """
         loop = asyncio.get_running_loop()
         run = _Run(code, inputs, functions, host, expressions, self.limits, loop)
-        return await asyncio.to_thread(run.carry_out, self._started())
+        return await loop.run_in_executor(self._threads, run.carry_out, self._started())
 
     def _started(self) -> Monty:
         with self._starting:
@@ -164,7 +173,8 @@ class _Run:
                     "max_recursion_depth": limits.recursion,
                     "max_suspensions": limits.calls * 2 + 20,
                     "max_total_sleep_secs": 0.0,
-                }
+                },
+                os_policy={"datetime": TODAY, "random_start": {"seed": 0}},
             ) as session:
                 last = self._feed(session, self.code, self.inputs, printed)
                 answer = self._answer(session, last, printed.output)
@@ -199,7 +209,7 @@ class _Run:
         self.calls += 1
         if self.failure is not None or self.calls > self.limits.calls:
             return {"exception": RuntimeError(f"more than {self.limits.calls} calls")}
-        call = self.host(name, positional, named)
+        call = self.host(name, plain(positional), plain(named))
         try:
             future = asyncio.run_coroutine_threadsafe(_awaited(call), self.loop)
             return {"return_value": future.result()}
@@ -249,7 +259,12 @@ async def _awaited(call: Awaitable[Any]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON data: tuples and sets become lists, everything that is not data becomes its text."""
+    """A value as JSON data: tuples and sets become lists, everything that is not data becomes its text.
+
+    So does a whole number that is too long to be written in decimal; its text is hexadecimal.
+    """
+    if isinstance(value, int) and value.bit_length() > ANSWER_BITS:
+        return f"{value:#x}"[:ANSWER_CHARACTERS]
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):

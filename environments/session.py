@@ -22,7 +22,8 @@ from r_eval.environments.schema import ApiSpec, BadArguments, clip, specs_of
 
 from r_eval.records import Step
 
-OBSERVATION_CHARACTERS = 4000
+OBSERVATION_TOKENS = 1000
+CHARACTERS_A_TOKEN = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Session:
         environment: Opened here; the session works on its own copy.
         sandbox: Runs programs over the session's query APIs.
         record: Receives a `Step` for every call, in order, as it happens.
-        characters: Observations longer than this are cut at a line or sentence, and say so.
+        tokens: Observations longer than this, at four characters a token, are cut at a line or sentence, and say so.
     """
 
     def __init__(
@@ -55,12 +56,12 @@ class Session:
         environment: Environment,
         sandbox: Sandbox,
         record: Callable[[Step], None] = lambda step: None,
-        characters: int = OBSERVATION_CHARACTERS,
+        tokens: int = OBSERVATION_TOKENS,
     ) -> None:
         self._environment = environment.open()
         self._sandbox = sandbox
         self._record = record
-        self._characters = characters
+        self._characters = tokens * CHARACTERS_A_TOKEN
         self.description = inspect.getdoc(environment) or ""
         cls: Any = type(environment)
         self.specs: dict[str, ApiSpec] = specs_of(cls)
@@ -102,21 +103,25 @@ class Session:
         self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int | None
     ) -> CallResult:
         started = time.perf_counter()
+        spec = self.specs.get(api)
+        names = [p.name for p in spec.parameters] if spec else []
+        named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
         try:
+            written = to_jsonable_python({**named, **arguments}, fallback=str)
             result = await self._carry_out(api, arguments, positional)
         except EnvironmentFailure as failure:
             result = CallResult(None, str(failure), "environment")
+        except ValueError as error:
+            written = {}
+            result = CallResult(None, f"The arguments of {clip(api)} cannot be read: {error}.", "bad_arguments")
         seconds = time.perf_counter() - started
         self.seconds += seconds
         if characters is not None:
             result = dataclasses.replace(result, observation=cut(result.observation, characters))
-        spec = self.specs.get(api)
-        names = [p.name for p in spec.parameters] if spec else []
-        named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
         step = Step.model_construct(
             kind="call",
             api=api,
-            arguments=to_jsonable_python({**named, **arguments}, fallback=str),
+            arguments=written,
             observation=result.observation,
             error=result.error,
             seconds=seconds,

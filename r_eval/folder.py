@@ -15,6 +15,7 @@ bytes do not depend on who finished first.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -28,6 +29,8 @@ from r_eval.errors import UserError
 from r_eval.records import SCHEMA, Episode
 
 SYNC_SECONDS = 1.0
+LONGEST_NAME = 180
+"""Bytes of a name in a path; with what is put around it, it stays below the 255 that file systems take."""
 
 
 class Cell(NamedTuple):
@@ -51,7 +54,11 @@ class Cell(NamedTuple):
 def file_name(name: str) -> str:
     """A name as it stands in a path: no separator, no way up, nothing that a file system refuses."""
     safe = "".join(c if c.isalnum() or c in "-_.+=@," else "_" for c in name.replace("/", "__"))
-    return safe.lstrip(".") or "_"
+    safe = safe.lstrip(".") or "_"
+    if len(safe.encode("utf-8")) <= LONGEST_NAME:
+        return safe
+    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{safe.encode('utf-8')[: LONGEST_NAME - 17].decode('utf-8', 'ignore')}-{digest}"
 
 
 class CellWriter:
@@ -105,11 +112,14 @@ def write_whole(path: Path, text: str) -> None:
     """Replace a file in one step: a reader sees the old text or the new one, never half of either."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with draft.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -161,8 +171,11 @@ class RunFolder:
             raise UserError(f"{self.path} is not a run: it has no run.json (r-eval run GRID.yaml makes one)") from None
         except ValueError as error:
             raise UserError(f"{self.run_file}: not valid JSON ({error})") from None
-        if manifest.get("schema", SCHEMA) > SCHEMA:
+        schema = manifest.get("schema", SCHEMA) if isinstance(manifest, dict) else None
+        if isinstance(schema, int) and schema > SCHEMA:
             raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
+        if not isinstance(schema, int) or not isinstance(manifest.get("cells"), list):
+            raise UserError(f"{self.run_file}: damaged, not the record of a run (no cells)")
         return dict(manifest)
 
     def cells(self) -> list[Cell]:
@@ -175,9 +188,9 @@ class RunFolder:
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        newest = {record["episode_id"]: number for number, record in read_lines(path)}
+        newest = {str(record.get("episode_id")): number for number, record in read_lines(path)}
         for number, record in read_lines(path):
-            if newest[record["episode_id"]] == number:
+            if newest[str(record.get("episode_id"))] == number:
                 yield validated(record, path, number)
 
     def episodes(self) -> Iterator[Episode]:

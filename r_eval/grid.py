@@ -77,9 +77,10 @@ class ConditionEntry(Entry):
 class LimitsEntry(Part):
     """Bounds of every episode."""
 
-    steps: int = Field(10, ge=1)
-    tokens: int | None = Field(None, ge=1)
-    seconds: float = Field(300.0, gt=0)
+    steps: int = Field(10, ge=1, strict=True)
+    tokens: int | None = Field(None, ge=1, strict=True)
+    seconds: float = Field(300.0, gt=0, strict=True)
+    observation: int = Field(1000, ge=20, strict=True)
 
 
 class Exclude(Part):
@@ -108,15 +109,15 @@ class Grid(Part):
         'react'
     """
 
-    name: str = Field("grid", pattern=r"^[\w.-]+$")
-    seed: int = 0
+    name: str = Field("grid", pattern=r"^\w[\w.-]*$")
+    seed: int = Field(0, strict=True)
     llms: list[LLMEntry] = Field(min_length=1)
     workflows: list[WorkflowEntry] = Field(min_length=1)
     tasks: list[TaskEntry] = Field(min_length=1)
     conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
-    samples: int | None = Field(None, ge=1)
-    epochs: int = Field(1, ge=1)
-    shots: int = Field(1, ge=0)
+    samples: int | None = Field(None, ge=1, strict=True)
+    epochs: int = Field(1, ge=1, strict=True)
+    shots: int = Field(1, ge=0, strict=True)
     limits: LimitsEntry = Field(default_factory=lambda: LimitsEntry.model_validate({}))
     exclude: list[Exclude] = []
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
@@ -154,7 +155,8 @@ class Grid(Part):
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
-            data, root = yaml.safe_load(text), yaml.compose(text, Loader=yaml.SafeLoader)
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            data = yaml.safe_load(text)
         except FileNotFoundError:
             raise UserError(f"{path}: no such grid file") from None
         except (OSError, UnicodeDecodeError) as error:
@@ -162,18 +164,28 @@ class Grid(Part):
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
-            raise UserError(f"{path}{where}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+            problem = " ".join(str(getattr(error, "problem", None) or error).split())
+            raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}: not valid YAML: {error}") from None
         if not isinstance(data, dict):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
+        twice = _twice(root)
+        if twice is not None:
+            raise UserError(f"{path}:{twice.start_mark.line + 1}: the key {twice.value} stands twice")
+        name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            return cls(**{"name": path.stem, **data, "folder": path.parent})
+            return cls(**{"name": name, **{str(key): value for key, value in data.items()}, "folder": path.parent})
         except ValidationError as error:
             raise UserError(complaint(error, str(path), root)) from None
 
 
 def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str:
-    """One sentence about the first thing that is wrong with a grid, with its line."""
-    first = error.errors()[0]
+    """One sentence about the first thing that is wrong with a grid, with its line; a misspelt key before the
+    missing one that it was meant for.
+    """
+    errors = error.errors()
+    first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     loc = tuple(part for part in first["loc"])
     key = ".".join(str(part) for part in loc)
     line = _line(root, loc)
@@ -192,6 +204,26 @@ def _known(loc: tuple[int | str, ...]) -> list[str]:
     return [name for name in model.model_fields if name != "folder"]
 
 
+def _twice(node: yaml.Node | None) -> yaml.Node | None:
+    """The first key that stands twice in a mapping of a YAML document; YAML itself would keep the last in silence."""
+    waiting, visited = [node], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            keys = set[str]()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    return key
+                keys.add(str(key.value))
+                waiting.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    return None
+
+
 def _line(node: yaml.Node | None, loc: tuple[int | str, ...]) -> int | None:
     """The line of a key in a YAML document; of the nearest key above it where it is not there."""
     if node is None:
@@ -200,7 +232,7 @@ def _line(node: yaml.Node | None, loc: tuple[int | str, ...]) -> int | None:
         inner: yaml.Node | None = None
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                if key.value == part:
+                if key.value == str(part):
                     if part == loc[-1]:
                         return int(key.start_mark.line) + 1
                     inner = value

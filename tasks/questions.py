@@ -20,20 +20,23 @@ def read_questions(path: Path) -> list[Question]:
         UserError: The file is not there or empty, a line is not a question, or an id stands twice; names the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
         raise UserError(f"{path}: no such question file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
-    questions = [_question(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
-    if not questions:
+    found: dict[str, tuple[int, Question]] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        question = _question(line, f"{path}:{number}")
+        if question.id in found:
+            first = found[question.id][0]
+            raise UserError(f"{path}:{number}: the id '{question.id}' stands twice, first in line {first}")
+        found[question.id] = number, question
+    if not found:
         raise UserError(f"{path}: holds no question")
-    seen: dict[str, int] = {}
-    for number, question in enumerate(questions, 1):
-        if question.id in seen:
-            raise UserError(f"{path}: the id '{question.id}' stands twice (questions {seen[question.id]} and {number})")
-        seen[question.id] = number
-    return questions
+    return [question for _, question in found.values()]
 
 
 def _question(line: str, where: str) -> Question:
@@ -43,7 +46,7 @@ def _question(line: str, where: str) -> Question:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "line"
         raise UserError(f"{where}: {key}: {first['msg']}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not valid JSON ({error})") from None
 
 

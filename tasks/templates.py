@@ -25,7 +25,7 @@ import collections
 import dataclasses
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from r_eval.errors import UserError
 from r_eval.records import Level, Question
 
 Records = dict[str, dict[str, Any]]
+CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class Template(BaseModel):
@@ -84,12 +85,18 @@ def read_templates(path: Path) -> TemplateFile:
         file = TemplateFile.model_validate(data)
     except FileNotFoundError:
         raise UserError(f"{path}: no such template file") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"{path}: {'.'.join(str(p) for p in first['loc'])}: {first['msg']}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    ids: set[str] = set()
     for template in file.templates:
+        if template.id in ids:
+            raise UserError(f"{path}: templates: the id '{template.id}' stands twice")
+        ids.add(template.id)
         try:
             ast.parse(template.program)
         except SyntaxError as error:
@@ -146,6 +153,9 @@ class _Share:
             kinds = {name: self.environment.records(kind) for name, kind in self._kinds().items()}
         except KeyError as error:
             raise UserError(f"templates.{template.id}: the environment has no records of kind {error}") from None
+        for name, kind in template.let.items():
+            if not kinds[name]:
+                raise UserError(f"templates.{template.id}: let: the environment has no record of kind '{kind}'")
         first = list(kinds[template.source])
         self.random.shuffle(first)
         sampled = [
@@ -157,6 +167,8 @@ class _Share:
                 text = template.question.format(**records)
             except (KeyError, IndexError, AttributeError) as error:
                 raise UserError(f"templates.{template.id}: question: no field {error}") from None
+            except ValueError as error:
+                raise UserError(f"templates.{template.id}: question: {error}") from None
             self.groups.setdefault(text.strip(), []).append(records)
         self._texts = iter(self.groups)
 
@@ -193,7 +205,10 @@ class _Share:
         return None
 
     async def _solve(self, text: str, records: Records) -> Question | None:
-        program = with_values(self.template.program, records)
+        try:
+            program = with_values(self.template.program, records)
+        except KeyError as error:
+            raise UserError(f"templates.{self.template.id}: program: no field {error}") from None
         session = Session(self.environment, self.sandbox)
         result = await session.run_program(program, expressions=self.template.evidence)
         if result.error is not None:
@@ -224,7 +239,11 @@ def _flat(values: Any) -> Iterator[str]:
 
 
 def with_values(program: str, records: Records) -> str:
-    """A template's program with `person["name"]` replaced by the record's value, so that it stands by itself."""
+    """A template's program with `person["name"]` replaced by the record's value, so that it stands by itself.
+
+    Raises:
+        KeyError: A record has no such field.
+    """
 
     class Fill(ast.NodeTransformer):
         def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -234,4 +253,34 @@ def with_values(program: str, records: Records) -> str:
                 return ast.copy_location(ast.parse(repr(value), mode="eval").body, node)
             return node
 
+        def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+            """Values become plain text in an f-string, since its braces cannot hold every quote and backslash."""
+            self.generic_visit(node)
+            parts: list[ast.expr] = []
+            known = ""
+            for part in node.values:
+                text = _text(part)
+                if text is None:
+                    parts += [ast.Constant(known), part]
+                    known = ""
+                else:
+                    known += text
+            return ast.copy_location(ast.JoinedStr([*parts, ast.Constant(known)]), node)
+
     return ast.unparse(ast.fix_missing_locations(Fill().visit(ast.parse(program))))
+
+
+def _text(part: ast.expr) -> str | None:
+    """A part of an f-string as text; None where only the running program knows it."""
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    if not isinstance(part, ast.FormattedValue):
+        return None
+    pieces = part.format_spec.values if isinstance(part.format_spec, ast.JoinedStr) else []
+    form = [str(piece.value) for piece in pieces if isinstance(piece, ast.Constant)]
+    try:
+        value = ast.literal_eval(part.value)
+        shown = CONVERSIONS[part.conversion](value) if part.conversion in CONVERSIONS else value
+        return format(shown, "".join(form)) if len(form) == len(pieces) else None
+    except (ValueError, TypeError):
+        return None

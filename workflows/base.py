@@ -13,7 +13,6 @@ import hashlib
 import inspect
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any, ClassVar, Protocol
@@ -87,11 +86,13 @@ class Limits:
         steps: Actions of a step-by-step workflow.
         tokens: Prompt and completion tokens of all LLM calls together; None for no bound.
         seconds: Wall time.
+        observation: Tokens of one observation, at four characters a token; longer ones are cut and say so.
     """
 
     steps: int = 10
     tokens: int | None = None
     seconds: float = 300.0
+    observation: int = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -161,9 +162,6 @@ def positive(name: str, value: int) -> int:
 
 def prompt_text(owner: type[Workflow], name: str) -> str:
     """The text of a prompt file: `prompts/<name>.md` beside the workflow's module."""
-    package = owner.__module__.rpartition(".")[0]
-    if package:
-        return files(package).joinpath(f"prompts/{name}.md").read_text(encoding="utf-8").strip()
     return (Path(inspect.getfile(owner)).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from r_eval.environments.sandbox import answer_text
 from r_eval.workflows.base import (
     Asked,
     Ending,
@@ -165,7 +166,7 @@ class _Search:
             child.gave_up = True
             return "Given up."
         if answer is not None:
-            child.answer = str(answer)
+            child.answer = answer_text(answer)
             return "Answered."
         complaint = "Finish needs return_type give_answer with final_answer, or give_up_and_restart."
         self.llm.note(complaint)

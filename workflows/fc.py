@@ -7,6 +7,7 @@ the answer itself.
 
 from __future__ import annotations
 
+from r_eval.environments.sandbox import answer_text
 from r_eval.workflows.base import (
     Asked,
     Demonstration,
@@ -50,7 +51,8 @@ class FC(Workflow):
                 return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
             done = next((c for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
             if done is not None:
-                return finished(str(next(iter(done.arguments.values()))), "finish")
+                given = done.arguments
+                return finished(answer_text(given.get("answer", next(iter(given.values())))), "finish")
             messages += await carried_out(reply, session, llm)
         return ended("exhausted", "steps", f"no Finish within {limits.steps} steps")
 
@@ -59,10 +61,10 @@ async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) 
     """The reply and the answers to its calls, in their order, as messages."""
     messages = [Message("assistant", reply.text, reply.tool_calls)]
     for call in reply.tool_calls:
-        if call.error is None:
+        if call.error is None and call.name.lower() != "finish":
             observation = (await session.call(call.name, call.arguments)).observation
         else:
-            observation = call.error
+            observation = call.error or "Finish needs the argument 'answer'."
             llm.note(observation)
         messages.append(Message("tool", observation, call_id=call.id, name=call.name))
     return messages

@@ -29,7 +29,7 @@ from r_eval.workflows.reading import action_in
 from r_eval.llms.base import Message, Request
 from r_eval.records import Step
 
-INVENTED = re.compile(r"\n\s*Observation\b.*", re.DOTALL | re.IGNORECASE)
+INVENTED = re.compile(r"\n[^\S\n]*Observation\b.*", re.DOTALL | re.IGNORECASE)
 
 
 class ReAct(Workflow):

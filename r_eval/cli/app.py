@@ -6,6 +6,7 @@ Results go to standard output, progress and complaints to standard error. 0: don
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -31,16 +32,21 @@ RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 
 
-@app.callback()
-def _options(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    if version:
+def _version(wanted: bool) -> None:
+    if wanted:
         from r_eval import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; works anywhere in the command.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None: ...
 
 
 @app.command()
@@ -150,6 +156,8 @@ def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(arguments, standalone_mode=True)
     except UserError as error:
@@ -160,9 +168,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("r-eval: interrupted\n")
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except Exception as error:
         if debug:
             raise

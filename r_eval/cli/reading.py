@@ -84,8 +84,9 @@ def _scored(path: Path, episode: Episode) -> dict[str, Any] | None:
 
 def call_command(environment: str, api: str, pairs: list[str], as_json: bool) -> int:
     """Call a query API and print the observation; 1 where it is an error's."""
+    from r_eval.environments.base import EnvironmentFailure
     from r_eval.environments.sandbox import Sandbox
-    from r_eval.environments.session import Session
+    from r_eval.environments.session import CallResult, Session
     from r_eval.tasks.base import open_environment
 
     arguments: dict[str, Any] = {}
@@ -95,7 +96,10 @@ def call_command(environment: str, api: str, pairs: list[str], as_json: bool) ->
             raise UserError(f"'{pair}': expected key=value")
         arguments[key] = value
     session = Session(open_environment(environment), Sandbox())
-    result = asyncio.run(session.call(api, arguments))
+    try:
+        result = asyncio.run(session.call(api, arguments))
+    except EnvironmentFailure as failure:
+        result = CallResult(None, str(failure), "environment")
     if as_json:
         record = {"observation": result.observation, "value": result.value, "error": result.error}
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")

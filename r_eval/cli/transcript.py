@@ -29,7 +29,8 @@ def transcript(episode: Episode, score: dict[str, Any] | None) -> Text:
     from rich.text import Text
 
     text = Text()
-    text.append(f"{episode.episode_id}  {episode.system}  {episode.task}  {episode.condition}\n", "bold")
+    head = f"{episode.episode_id}  {episode.system}  {episode.task}  {episode.condition}"
+    text.append(f"{harmless(head)}\n", "bold")
     text.append("question  ", "dim")
     text.append(f"{harmless(episode.question)}\n")
     text.append("gold      ", "dim")
@@ -38,10 +39,11 @@ def transcript(episode: Episode, score: dict[str, Any] | None) -> Text:
         _step(text, number, step)
     outcome = episode.outcome
     text.append(f"\n{outcome.kind}", "bold")
-    text.append(f" {outcome.cause} {harmless(outcome.detail)}".rstrip() + "\n")
+    text.append(harmless(f" {outcome.cause} {outcome.detail}").rstrip() + "\n")
     if score is not None:
         value = "no score" if score["score"] is None else f"{score['metric']} {100 * score['score']:.1f}"
-        text.append(f"{value}, response type {score['response_type']}{' (undecided)' if score['undecided'] else ''}\n")
+        undecided = " (undecided)" if score["undecided"] else ""
+        text.append(f"{harmless(value)}, response type {score['response_type']}{undecided}\n")
     usage, seconds = episode.usage, episode.seconds
     text.append(
         f"{usage.calls} LLM calls, {usage.prompt_tokens:,} prompt tokens ({usage.cached_tokens:,} cached), "
@@ -57,7 +59,7 @@ def _step(text: Text, number: int, step: Step) -> None:
     if step.kind == "call":
         arguments = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in (step.arguments or {}).items())
         text.append(f"{harmless(step.api or '')}({harmless(arguments)})", "cyan")
-        text.append(f"  {step.error}\n" if step.error else "\n", "red")
+        text.append(f"  {harmless(step.error)}\n" if step.error else "\n", "red")
         text.append(_indented(step.observation or ""), "dim")
     elif step.kind == "answer" and step.error:
         text.append("none\n", "red")

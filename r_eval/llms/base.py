@@ -115,6 +115,11 @@ class Price:
     completion: float
     cached: float | None = None
 
+    def __post_init__(self) -> None:
+        for value in (self.prompt, self.completion, self.cached or 0):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise TypeError(f"{value!r} is not a number")
+
     def cost(self, tokens: Tokens) -> float:
         """USD for one call."""
         cached = self.prompt if self.cached is None else self.cached

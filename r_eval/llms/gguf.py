@@ -3,6 +3,9 @@
 Continuous batching and the prefix cache are on: what prompts have in common, such as a workflow's instructions and
 demonstrations, is computed once, and the replies say how many tokens that saved. The chat template comes from the
 file, and decides whether tools are given natively. Generation is greedy unless the grid sets a temperature.
+
+Requests go through llama.cpp's own server on the loopback address, since closing the connection is what stops a
+generation that nobody waits for any more (an episode out of time, Ctrl-C).
 """
 
 from __future__ import annotations
@@ -12,14 +15,16 @@ import json
 import os
 import urllib.request
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.pull import MODELS, pull
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MAGIC = b"GGUF"
 
@@ -45,7 +50,7 @@ class GGUF(LLM):
         self.gpu_layers = int(settings.get("gpu_layers", -1))
         self.connections = int(settings.get("connections", self.slots))
         self._server: Any = None
-        self._threads = ThreadPoolExecutor(self.connections, thread_name_prefix="gguf")
+        self._http: aiohttp.ClientSession | None = None
 
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "context": self.context}
@@ -59,15 +64,24 @@ class GGUF(LLM):
 
     async def open(self) -> None:
         """Load the file."""
+        import aiohttp
+
         if self._server is None:
-            self._server = await asyncio.to_thread(self._load)
-            self.native_tools = await asyncio.to_thread(self._template_takes_tools)
+            self._server, template = await asyncio.to_thread(self._load)
+            self.native_tools = "tools" in template
+            connector = aiohttp.TCPConnector(limit=self.connections, force_close=True)
+            self._http = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None))
 
     async def close(self) -> None:
-        self._server = None
-        self._threads.shutdown(wait=False)
+        if self._http is not None:
+            await self._http.close()
+        self._server = self._http = None
 
-    def _load(self) -> Any:
+    def _load(self) -> tuple[Any, str]:
+        """The running server, and the file's chat template."""
+        # Threads that spin while they wait for each other make 1 token a second instead of 90 where another process
+        # needs one of two processors; OpenMP reads this when it is loaded.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         try:
             import xllamacpp
         except ImportError:
@@ -86,29 +100,40 @@ class GGUF(LLM):
         params.warmup = False
         params.verbosity = 0
         try:
-            return xllamacpp.Server(params)
+            server = xllamacpp.Server(params)
         except (RuntimeError, ValueError) as error:
             raise UserError(f"LLM '{self.name}': llama.cpp cannot load {path} ({error}); is it damaged?") from None
-
-    def _template_takes_tools(self) -> bool:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"{self._server.listening_address}/props", timeout=20) as answer:
-            return "tools" in str(json.load(answer).get("chat_template", ""))
+        address = server.listening_address
+        _get(f"{address}/slots")  # answered by its main loop: a server let go of before that has begun never ends
+        return server, str(_get(f"{address}/props").get("chat_template", ""))
 
     async def generate(self, request: Request) -> Reply:
-        if self._server is None:
+        import aiohttp
+
+        if self._http is None:
             raise LLMError("connection", f"{self.name} is not open")
-        body = {**wire.body(self, request), "cache_prompt": True}
-        loop = asyncio.get_running_loop()
-        data = await loop.run_in_executor(self._threads, self._server.handle_chat_completions, body)
+        body = wire.encoded({**wire.body(self, request), "cache_prompt": True})
+        url = f"{self._server.listening_address}/v1/chat/completions"
+        try:
+            async with self._http.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+                data = await answer.json(content_type=None)
+        except (aiohttp.ClientError, ValueError) as broken:
+            raise LLMError("server", f"{self.name}: {type(broken).__name__}: {broken}") from None
         error = data.get("error")
         if error:
             cause = "context" if error.get("type") == "exceed_context_size_error" else "server"
             raise LLMError(cause, f"{self.name}: {error.get('message', error)}")
         try:
             return wire.reply(data, 0)
-        except wire.BadReply as error:
-            raise LLMError("reply", f"{self.name}: {error}") from None
+        except wire.BadReply as bad:
+            raise LLMError("reply", f"{self.name}: {bad}") from None
+
+
+def _get(url: str) -> Any:
+    """What the server in this process says at an address; proxies are for elsewhere."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=60) as answer:
+        return json.load(answer)
 
 
 def check_file(path: Path, name: str) -> None:

@@ -15,6 +15,7 @@ COMMON: Mapping[str, type | tuple[type, ...]] = {
     "connections": int,
     "price": dict,
 }
+POSITIVE = ("connections", "max_tokens", "context", "slots", "threads")
 
 
 def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
@@ -37,8 +38,11 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
         if (isinstance(value, bool) and kinds is not bool) or not isinstance(value, kinds):
             wanted = kinds.__name__ if isinstance(kinds, type) else " or ".join(k.__name__ for k in kinds)
             raise UserError(f"LLM '{name}': {key} must be {wanted}, not {value!r}")
-    if settings.get("connections", 1) < 1:
-        raise UserError(f"LLM '{name}': connections must be at least 1")
+    for key in POSITIVE:
+        if settings.get(key, 1) < 1:
+            raise UserError(f"LLM '{name}': {key} must be at least 1")
+    if settings.get("temperature", 0) < 0:
+        raise UserError(f"LLM '{name}': temperature must be at least 0")
     try:
         return backend(name, model, settings)
     except TypeError as error:

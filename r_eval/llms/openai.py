@@ -80,7 +80,7 @@ class OpenAI(LLM):
     async def generate(self, request: Request) -> Reply:
         from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
-        body = json.dumps(wire.body(self, request), ensure_ascii=False).encode("utf-8")
+        body = wire.encoded(wire.body(self, request))
         attempts = 0
         try:
             async for attempt in AsyncRetrying(

@@ -12,20 +12,24 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from string import Template
 from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
-TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.DOTALL)
+TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.DOTALL)
 FENCED = re.compile(r"```(?:json|tool_call|python|tool_code)?[ \t]*\n(.*?)(?:```|$)", re.DOTALL)
-MISTRAL = re.compile(r"\[TOOL_CALLS\]\s*(.*)", re.DOTALL)
+MISTRAL = re.compile(r"\[TOOL_CALLS\](.*)", re.DOTALL)
 PYTHON = re.compile(r"\b([A-Za-z_]\w*)\(")
+CLOSING = {"{": "}", "[": "]", "(": ")"}
 LONGEST = 20_000
+DEEPEST = 100
+TRIES = 10
 
 RESPONSE = "<tool_response>"
 HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
@@ -82,88 +86,113 @@ def read(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """
     if reply.tool_calls or not reply.text.strip():
         return reply
-    names = [tool.name for tool in tools]
+    offered = {tool.name: tool for tool in tools}
     text = reply.text[:LONGEST]
     for pattern in (TAGGED, MISTRAL, FENCED):
-        found = list(pattern.finditer(text))
-        calls = [call for match in found for call in _calls(match.group(1), names, pattern is not FENCED)]
+        calls = [c for match in pattern.finditer(text) for c in _calls(match.group(1), offered, pattern is not FENCED)]
         if calls:
-            return dataclasses.replace(
-                reply, text=pattern.sub("", text).strip(), tool_calls=_numbered(calls), finish="tool_calls"
-            )
-    start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=-1)
-    if start >= 0:
-        calls = _calls(text[start:], names, False)
+            return _with_calls(reply, pattern.sub("", text), calls)
+    for find in (_json_calls, _python_calls):
+        calls, start = find(text, offered)
         if calls:
-            return dataclasses.replace(
-                reply, text=text[:start].strip(), tool_calls=_numbered(calls), finish="tool_calls"
-            )
-    python = _python_call(text, names)
-    if python is not None:
-        call, rest = python
-        return dataclasses.replace(reply, text=rest, tool_calls=_numbered([call]), finish="tool_calls")
+            return _with_calls(reply, text[:start], calls)
     return reply
 
 
-def _numbered(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    return tuple(dataclasses.replace(call, id=f"call_{i}") for i, call in enumerate(calls))
+def _with_calls(reply: Reply, text: str, calls: Iterable[ToolCall]) -> Reply:
+    numbered = tuple(dataclasses.replace(call, id=f"call_{i}") for i, call in enumerate(calls))
+    return dataclasses.replace(reply, text=text.strip(), tool_calls=numbered, finish="tool_calls")
 
 
-def _calls(text: str, names: list[str], marked: bool) -> list[ToolCall]:
+def _calls(text: str, offered: Mapping[str, ToolSpec], marked: bool) -> list[ToolCall]:
     """The calls in a piece of text; one that is marked as a call but cannot be read is a call with an error."""
-    data = lenient_json(text)
-    entries = data if isinstance(data, list) else [data]
-    calls = [call for entry in entries if (call := _from_json(entry)) is not None]
-    if calls:
-        return calls
-    python = _python_call(text, names)
-    if python is not None:
-        return [python[0]]
-    return [ToolCall("", "", {}, f"The call could not be read. {HOW}")] if marked else []
+    calls = _json_calls(text, offered, marked)[0] or _python_calls(text, offered)[0]
+    if marked and not calls:
+        return [ToolCall("", "", {}, f"The call could not be read. {HOW}")]
+    return calls
 
 
-def _from_json(entry: Any) -> ToolCall | None:
+def _json_calls(text: str, offered: Mapping[str, ToolSpec], marked: bool = False) -> tuple[list[ToolCall], int]:
+    """The calls written as JSON, and where the first of them begins."""
+    calls: list[ToolCall] = []
+    first = -1
+    for start, value in _values(text):
+        for entry in value if isinstance(value, list) else [value]:
+            call = _from_json(entry, offered, marked)
+            if call is not None:
+                calls.append(call)
+                first = start if first < 0 else first
+    return calls, first
+
+
+def _from_json(entry: Any, offered: Mapping[str, ToolSpec], marked: bool) -> ToolCall | None:
+    """The call in a JSON value. Where nothing marks it as one, a name that is no tool's needs arguments beside it."""
     if not isinstance(entry, dict):
         return None
     if isinstance(entry.get("function"), dict):
         entry = entry["function"]
     name = entry.get("name") or entry.get("tool") or entry.get("function")
-    if not isinstance(name, str):
+    key = next((key for key in ("arguments", "parameters", "args", "input") if key in entry), None)
+    if not isinstance(name, str) or not (marked or key or name in offered):
         return None
-    arguments: Any = next((entry[key] for key in ("arguments", "parameters", "args", "input") if key in entry), {})
+    arguments: Any = (entry[key] if key else None) or {}
     if isinstance(arguments, str):
         arguments = lenient_json(arguments)
     if not isinstance(arguments, dict):
         return ToolCall("", name, {}, f"The arguments of {name} must be a JSON object. {HOW}")
-    return ToolCall("", name, {str(key): value for key, value in arguments.items()})
+    return ToolCall("", name, arguments)
 
 
 def lenient_json(text: str) -> Any:
-    """The first JSON value in a text, read as models write it; None where there is none.
+    """The first JSON value (object or array) in a text, read as models write it; None where there is none.
 
-    Takes trailing commas, single quotes, Python's True/False/None, text after the value, and a cut end (open strings
+    Takes trailing commas, single quotes, Python's True/False/None, text around the value, and a cut end (open strings
     and brackets are closed).
     """
-    start = min((i for i in (text.find("{"), text.find("[")) if i >= 0), default=-1)
-    if start < 0:
-        return None
-    text = text[start : start + LONGEST]
+    return next((value for _, value in _values(text)), None)
+
+
+def _values(text: str) -> Iterator[tuple[int, Any]]:
+    """The JSON values in a text one after another, each with its place; only so many are looked for."""
+    position = 0
+    for _ in range(TRIES):
+        start = min((i for i in (text.find("{", position), text.find("[", position)) if i >= 0), default=-1)
+        if start < 0:
+            return
+        value, length = _value(text[start : start + LONGEST])
+        if value is not None:
+            yield start, value
+        position = start + length
+
+
+def _value(text: str) -> tuple[Any, int]:
+    """The JSON value that begins a text, and its length; None where it cannot be read."""
     try:
-        return json.JSONDecoder(strict=False).raw_decode(text)[0]
-    except ValueError:
+        return json.JSONDecoder(strict=False).raw_decode(text)
+    except (ValueError, RecursionError):
         pass
     piece = _balanced(text)
-    for candidate in (re.sub(r",\s*([}\]])", r"\1", piece), piece):
-        for parse in (functools.partial(json.loads, strict=False), ast.literal_eval):
+    if not piece:
+        return None, 1
+    for candidate in (piece, re.sub(r",\s*([}\]])", r"\1", piece)):
+        for parse in (functools.partial(json.loads, strict=False), _literal):
             try:
-                return parse(candidate)
+                return parse(candidate), len(piece)
             except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
                 continue
-    return None
+    return None, 1
+
+
+def _literal(source: str | ast.expr) -> Any:
+    """A Python literal as JSON data; what JSON does not have (sets, bytes) is a TypeError."""
+    return json.loads(json.dumps(ast.literal_eval(source)))
 
 
 def _balanced(text: str) -> str:
-    """The text up to the bracket that closes its first one; a missing end is put in."""
+    """The text up to the bracket that closes its first one; a missing end is put in.
+
+    "" where brackets are nested deeper than in any call.
+    """
     closing: list[str] = []
     quote = ""
     escaped = False
@@ -175,28 +204,38 @@ def _balanced(text: str) -> str:
             quote = "" if c == quote else quote
         elif c in "\"'":
             quote = c
-        elif c in "{[":
-            closing.append("}" if c == "{" else "]")
-        elif c in "}]" and closing:
+        elif c in CLOSING:
+            closing.append(CLOSING[c])
+            if len(closing) > DEEPEST:
+                return ""
+        elif c in "}])" and closing:
             closing.pop()
             if not closing:
                 return text[: i + 1]
     return text + quote + "".join(reversed(closing))
 
 
-def _python_call(text: str, names: list[str]) -> tuple[ToolCall, str] | None:
-    """The first `Tool(...)` of an offered tool, read as Python syntax but never run, and the text before it."""
-    for match in PYTHON.finditer(text):
-        if match.group(1) not in names:
+def _python_calls(text: str, offered: Mapping[str, ToolSpec]) -> tuple[list[ToolCall], int]:
+    """Every `Tool(...)` of an offered tool, read as Python syntax but never run, and where the first begins.
+
+    Arguments without a name are those of the tool's parameters, in their order.
+    """
+    calls: list[ToolCall] = []
+    first = -1
+    matches = (match for match in PYTHON.finditer(text) if match.group(1) in offered)
+    for match in itertools.islice(matches, TRIES):
+        piece = _balanced(text[match.start() :])
+        if not piece or not text.startswith(piece, match.start()):
             continue
-        end = text.find("\n", match.end())
-        line = text[match.start() : end if end >= 0 else len(text)]
-        for stop in [i for i, c in enumerate(line) if c == ")"][::-1]:
-            try:
-                node = ast.parse(line[: stop + 1], mode="eval").body
-                if isinstance(node, ast.Call) and not node.args:
-                    arguments = {k.arg: ast.literal_eval(k.value) for k in node.keywords if k.arg}
-                    return ToolCall("", match.group(1), arguments), text[: match.start()].strip()
-            except (SyntaxError, ValueError, MemoryError, RecursionError):
+        try:
+            node = ast.parse(piece, mode="eval").body
+            if not isinstance(node, ast.Call):
                 continue
-    return None
+            names = offered[match.group(1)].parameters.get("properties", {})
+            arguments = {n: _literal(v) for n, v in zip(names, node.args, strict=False)}
+            arguments |= {k.arg: _literal(k.value) for k in node.keywords if k.arg}
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            continue
+        calls.append(ToolCall("", match.group(1), arguments))
+        first = match.start() if first < 0 else first
+    return calls, first

@@ -38,6 +38,11 @@ def body(llm: LLM, request: Request) -> dict[str, Any]:
     return data
 
 
+def encoded(data: dict[str, Any]) -> bytes:
+    """JSON as it is sent; half a surrogate pair, which some models write and UTF-8 cannot hold, becomes "?"."""
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+
+
 def reply(data: dict[str, Any], retries: int) -> Reply:
     """The reply in a server's JSON answer.
 
@@ -72,7 +77,10 @@ def _message(message: Message) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
+                "function": {
+                    "name": call.name or "unknown",
+                    "arguments": json.dumps(call.arguments, ensure_ascii=False),
+                },
             }
             for call in message.tool_calls
         ]

@@ -10,16 +10,19 @@ from collections.abc import Iterable
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import Session
+from r_eval.environments.session import CHARACTERS_A_TOKEN, Session, cut
 from r_eval.errors import UserError
 from r_eval.records import Question, Step
 from r_eval.workflows.base import Demonstration
 
 
 async def work_out(
-    questions: Iterable[Question], environment: Environment, sandbox: Sandbox
+    questions: Iterable[Question], environment: Environment, sandbox: Sandbox, observation: int
 ) -> tuple[Demonstration, ...]:
     """Run the programs of demonstrations and keep the calls that they really make.
+
+    Args:
+        observation: Tokens after which an observation is cut, as in the episodes.
 
     Raises:
         UserError: A demonstration has no program, or its program fails.
@@ -33,5 +36,7 @@ async def work_out(
         result = await session.run_program(question.program)
         if result.error is not None:
             raise UserError(f"demonstration '{question.id}': its program fails: {result.error.message}")
+        for call in calls:
+            call.observation = cut(call.observation or "", observation * CHARACTERS_A_TOKEN)
         shown.append(Demonstration(question.question, question.program, tuple(calls), question.answers[0]))
     return tuple(shown)

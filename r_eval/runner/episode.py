@@ -110,7 +110,7 @@ async def run_episode(
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
     """
     steps: list[Step] = []
-    session = Session(cell.planned.environment, sandbox, steps.append)
+    session = Session(cell.planned.environment, sandbox, steps.append, limits.observation)
     speaker = EpisodeLLM(llm, limits, steps)
     asked = Asked(
         text=question.question,
@@ -152,8 +152,9 @@ def _failed(error: Exception, limits: Limits) -> Ending:
 
 
 def _judged(ending: Ending, steps: list[Step]) -> Ending:
-    """Limits reached without one call that was right are a misuse of the tools."""
-    if ending.outcome.kind != "exhausted" or any(s.kind == "call" and s.error is None for s in steps):
+    """Limits reached without one call that was right are a misuse of the tools, unless the LLM never had its say."""
+    right = any(s.kind == "call" and s.error is None for s in steps)
+    if ending.outcome.kind != "exhausted" or right or not any(s.kind == "thought" for s in steps):
         return ending
     outcome = ending.outcome
     detail = f"no call succeeded; {outcome.detail}"

@@ -9,7 +9,7 @@ import dataclasses
 import fnmatch
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,14 +92,37 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     llms = _llms(grid) if needed else {}
     environments: dict[str, Environment] = {}
     tasks = tuple(_plan_task(task, grid, limit, environments) for task in _tasks(grid))
-    for condition in grid.conditions:
-        if condition.condition not in CONDITIONS:
-            raise UserError(plugins.unknown("condition", condition.condition, CONDITIONS))
-    limits = Limits(grid.limits.steps, grid.limits.tokens, grid.limits.seconds)
+    _check_conditions(grid)
+    limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, limits))
     if not cells:
         raise UserError("the grid has no cell left: exclude leaves everything out")
+    _check_files(cells)
     return Plan(grid, llms, tasks, cells, limits)
+
+
+def _check_conditions(grid: Grid) -> None:
+    seen: set[str] = set()
+    for entry in grid.conditions:
+        name = entry.condition
+        if name not in CONDITIONS:
+            raise UserError(plugins.unknown("condition", name, CONDITIONS))
+        for key in entry.settings:
+            raise UserError(f"condition '{name}': {plugins.unknown('setting', key, ())}")
+        if name in seen:
+            raise UserError(f"the condition '{name}' stands twice in the grid")
+        seen.add(name)
+
+
+def _check_files(cells: Iterable[PlannedCell]) -> None:
+    """See that no two cells are kept in the same file: names that differ may be written alike in a path."""
+    seen: dict[Path, Cell] = {}
+    for planned in cells:
+        cell = planned.cell
+        other = seen.setdefault(cell.path(Path()), cell)
+        if other != cell:
+            one, two = (other.system, cell.system) if other.system != cell.system else (other.task, cell.task)
+            raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
 def _workflows(grid: Grid) -> dict[str, Workflow]:
@@ -115,6 +138,8 @@ def _llms(grid: Grid) -> dict[str, LLM]:
     found: dict[str, LLM] = {}
     for entry in grid.llms:
         name = _own_name(entry, entry.llm, found, "LLM")
+        if name == NO_LLM:
+            raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
         prefix, _, model = entry.llm.partition("/")
         if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
             model = _located(model, grid.folder)
@@ -154,6 +179,9 @@ def _named_tasks(entry: TaskEntry, grid: Grid) -> Iterator[Task]:
     if entry.data is not None:
         raise UserError(f"task '{entry.task}': data: is not read yet; give the questions as questions: FILE.jsonl")
     if entry.questions is None:
+        for key in ("environment", "demonstrations"):
+            if getattr(entry, key) is not None:
+                raise UserError(f"task '{entry.task}': {key}: goes with questions: FILE.jsonl, which is missing")
         for name in matching(entry.task):
             yield dataclasses.replace(installed(name), **changes)
         return

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell, RunFolder
@@ -56,13 +56,24 @@ class Runner:
     """One grid being run in one folder.
 
     `stop` lets the episodes under way finish and begins no new ones.
+
+    Args:
+        demonstrations: By the name of their task.
     """
 
-    def __init__(self, plan: Plan, store: Store, watcher: Watcher, connections: int | None = None) -> None:
-        self.plan, self.store, self.watcher, self.connections = plan, store, watcher, connections
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        sandbox: Sandbox,
+        demonstrations: Mapping[str, tuple[Demonstration, ...]],
+        watcher: Watcher,
+        connections: int | None = None,
+    ) -> None:
+        self.plan, self.store, self.sandbox, self.demonstrations = plan, store, sandbox, demonstrations
+        self.watcher, self.connections = watcher, connections
         self.stopping = False
         self._left: collections.Counter[Cell] = collections.Counter()
-        self._demonstrations: dict[str, tuple[Demonstration, ...]] = {}
 
     def stop(self) -> None:
         self.stopping = True
@@ -71,14 +82,14 @@ class Runner:
         """Run everything that is missing."""
         done = {c.cell: self.store.count(c) for c in self.plan.cells}
         self.watcher.started(self.plan, done)
-        with Sandbox() as sandbox:
-            for planned in self.plan.tasks:
-                worked = await work_out(planned.shown, planned.environment, sandbox)
-                self._demonstrations[planned.task.name] = worked
-            lanes: dict[str, LLM | None] = {**self.plan.llms, NO_LLM: None}
-            await asyncio.gather(*(self._lane(name, llm, sandbox) for name, llm in lanes.items()))
+        if self.store.crashed:
+            for cell in self.plan.cells:
+                if not self.store.missing(cell):
+                    self.store.complete(cell)
+        lanes: dict[str, LLM | None] = {**self.plan.llms, NO_LLM: None}
+        await _all(self._lane(name, llm) for name, llm in lanes.items())
 
-    async def _lane(self, name: str, llm: LLM | None, sandbox: Sandbox) -> None:
+    async def _lane(self, name: str, llm: LLM | None) -> None:
         cells = [c for c in self.plan.llm_cells(name) if self.store.missing(c)]
         if not cells:
             return
@@ -93,7 +104,7 @@ class Runner:
         try:
             work = self._work(cells)
             count = (self.connections or llm.connections) if llm is not None else LLM_FREE_WORKERS
-            await asyncio.gather(*(self._worker(work, llm, sandbox, unavailable) for _ in range(count)))
+            await _all(self._worker(work, llm, unavailable) for _ in range(count))
         finally:
             if llm is not None:
                 await llm.close()
@@ -112,17 +123,27 @@ class Runner:
         self,
         work: Iterator[tuple[PlannedCell, Question, int]],
         llm: LLM | None,
-        sandbox: Sandbox,
         unavailable: LLMError | None,
     ) -> None:
         for cell, question, epoch in work:
-            shown = self._demonstrations[cell.planned.task.name]
-            episode = await run_episode(cell, question, epoch, llm, self.plan.limits, shown, sandbox, unavailable)
+            shown = self.demonstrations[cell.planned.task.name]
+            episode = await run_episode(cell, question, epoch, llm, self.plan.limits, shown, self.sandbox, unavailable)
             self.store.append(cell, episode)
             self.watcher.finished(episode)
             self._left[cell.cell] -= 1
             if self._left[cell.cell] == 0:
                 self.store.complete(cell)
+
+
+async def _all(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Carry out several jobs at the same time; an exception in one ends the others before it is raised."""
+    tasks = [asyncio.ensure_future(job) for job in jobs]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def arun(
@@ -154,15 +175,18 @@ async def arun(
         if name in needed:
             await asyncio.to_thread(llm.fetch)
     folder = RunFolder(out if out is not None else Path("runs") / grid.name)
-    with Store(folder, plan, fresh) as store:
-        runner = Runner(plan, store, watcher or Silent(), connections)
-        if on_runner is not None:
-            on_runner(runner)
-        store.write_manifest("running")
-        state = "interrupted"
-        try:
-            await runner.run()
-            state = "complete" if store.is_complete() else "interrupted" if runner.stopping else "incomplete"
-        finally:
-            store.write_manifest(state)
+    with Sandbox() as sandbox:
+        cut = plan.limits.observation
+        shown = {p.task.name: await work_out(p.shown, p.environment, sandbox, cut) for p in plan.tasks}
+        with Store(folder, plan, fresh) as store:
+            runner = Runner(plan, store, sandbox, shown, watcher or Silent(), connections)
+            if on_runner is not None:
+                on_runner(runner)
+            store.write_manifest("running")
+            state = "interrupted"
+            try:
+                await runner.run()
+                state = "complete" if store.is_complete() else "interrupted" if runner.stopping else "incomplete"
+            finally:
+                store.write_manifest(state)
     return folder

@@ -14,9 +14,11 @@ import platform
 from collections.abc import Iterator
 from typing import IO, Any
 
+from pydantic_core import PydanticSerializationError
+
 from r_eval import __version__
 from r_eval.errors import UserError
-from r_eval.folder import Cell, CellWriter, RunFolder, read_lines, write_whole
+from r_eval.folder import Cell, CellWriter, RunFolder, read_lines, repair, write_whole
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell
@@ -24,6 +26,9 @@ from r_eval.runner.plan import Plan, PlannedCell
 
 class Store:
     """A run folder opened for writing; use it as a context manager.
+
+    Attributes:
+        crashed: Whether the last run in this folder ended without a word.
 
     Raises:
         UserError: The folder cannot be written, is in use, or holds a run that differs from the plan.
@@ -35,10 +40,19 @@ class Store:
         self._done: dict[Cell, set[str]] = {}
         self._created = now()
         self._before: dict[Cell, dict[str, Any]] = {}
-        if fresh:
-            _move_aside(folder)
-        self._earlier()
+        self.crashed = False
+        self._refuse_strangers()
         self._lock: IO[str] = self._locked()
+        try:
+            if fresh and folder.run_file.exists():
+                _move_aside(folder)
+                self._lock.close()
+                self._lock = self._locked()
+            if folder.run_file.exists():
+                self._compare()
+        except BaseException:
+            self._lock.close()
+            raise
 
     def __enter__(self) -> Store:
         return self
@@ -48,15 +62,20 @@ class Store:
             writer.close()
         self._lock.close()
 
-    def _earlier(self) -> None:
+    def _refuse_strangers(self) -> None:
+        """See that the folder is a run, empty, or not there yet."""
+        path = self.folder.path
+        if path.exists() and not path.is_dir():
+            raise UserError(f"{path} is a file; choose a folder with --out")
+        if path.exists() and not self.folder.run_file.exists() and any(p.name != ".lock" for p in path.iterdir()):
+            raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
+
+    def _compare(self) -> None:
         """Read what an earlier run of this folder says of itself, and compare."""
-        if not self.folder.run_file.exists():
-            if self.folder.path.exists() and any(p.name != ".lock" for p in self.folder.path.iterdir()):
-                raise UserError(f"{self.folder.path} is not empty and not a run; choose another folder with --out")
-            return
         manifest = self.folder.manifest()
         self._created = manifest["created"]
-        for entry in manifest["cells"]:
+        self.crashed = manifest["state"] == "running"
+        for entry in [*manifest["cells"], *manifest.get("left_out", [])]:
             cell = Cell(*(entry[key] for key in ("workflow", "llm", "condition", "task")))
             self._before[cell] = entry
         for planned in self.plan.cells:
@@ -96,8 +115,11 @@ class Store:
             path = cell.cell.path(self.folder.episodes_root)
             latest: dict[str, str] = {}
             if path.exists():
-                for _, record in read_lines(path):
-                    latest[record["episode_id"]] = record["outcome"]["kind"]
+                for number, record in read_lines(path):
+                    try:
+                        latest[record["episode_id"]] = record["outcome"]["kind"]
+                    except (KeyError, TypeError):
+                        raise UserError(f"{path}:{number}: not an episode: it has no id or no outcome") from None
             self._done[cell.cell] = {i for i, kind in latest.items() if kind not in MACHINERY}
         return self._done[cell.cell]
 
@@ -126,7 +148,7 @@ class Store:
         writer = self._writers.get(cell.cell)
         if writer is None:
             writer = self._writers[cell.cell] = CellWriter(cell.cell.path(self.folder.episodes_root))
-        writer.append(episode.model_dump_json())
+        writer.append(_line(episode))
         if episode.outcome.kind not in MACHINERY:
             self.done(cell).add(episode.episode_id)
 
@@ -141,7 +163,8 @@ class Store:
         if self.missing(cell):
             return
         path = cell.cell.path(self.folder.episodes_root)
-        lines = path.read_text(encoding="utf-8").splitlines()
+        repair(path)
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
         newest: dict[str, str] = {}
         old: list[str] = []
         for line in lines:
@@ -161,6 +184,7 @@ class Store:
     def write_manifest(self, state: str) -> None:
         """Write run.json."""
         plan, grid = self.plan, self.plan.grid
+        planned = {c.cell for c in plan.cells}
         systems = {c.cell.system: (c.cell.workflow, c.cell.llm) for c in plan.cells}
         manifest = {
             "schema": SCHEMA,
@@ -195,6 +219,7 @@ class Store:
                 }
                 for c in plan.cells
             ],
+            "left_out": [entry for cell, entry in self._before.items() if cell not in planned],
         }
         write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
@@ -204,7 +229,20 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def _line(episode: Episode) -> str:
+    """An episode as JSON; half a surrogate pair, which some models write and no file can hold, becomes "?"."""
+    try:
+        return episode.model_dump_json()
+    except PydanticSerializationError:
+        text = json.dumps(episode.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _move_aside(folder: RunFolder) -> None:
-    if folder.path.exists():
-        stamp = now().replace(":", "").replace("+0000", "Z")
-        folder.path.rename(folder.path.with_name(f"{folder.path.name}.{stamp}"))
+    """Give a run's folder another name, with the time in it."""
+    stamp = now().replace(":", "").replace("+0000", "Z")
+    target, number = folder.path.with_name(f"{folder.path.name}.{stamp}"), 1
+    while target.exists():
+        number += 1
+        target = folder.path.with_name(f"{folder.path.name}.{stamp}-{number}")
+    folder.path.rename(target)

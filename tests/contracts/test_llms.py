@@ -1,0 +1,200 @@
+"""What every LLM backend must do, whatever stands behind it.
+
+A new backend joins by being added to `BACKENDS`. The OpenAI backend talks to a real server: the one of llama.cpp, which
+speaks that protocol, with the same real model as the GGUF backend.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from r_eval.workflows.base import Limits
+
+from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.llms.gguf import GGUF
+from r_eval.llms.make import make
+from r_eval.records import Step
+from r_eval.runner.episode import EpisodeLLM
+
+SCRIPT = '''
+import re
+from r_eval.llms.base import Reply, ToolCall
+from r_eval.records import Tokens
+
+def speak(request):
+    """A little model: counts, or calls the tool that it is offered; takes a word for a token."""
+    asked = request.messages[-1].content
+    if request.tools:
+        return Reply("", (ToolCall("a", request.tools[0].name, {"country": re.findall("of (.*?)[?]", asked)[0]}),))
+    words = " ".join(str(n) for n in range(1, 100)).split()
+    kept = words[: request.max_tokens or 12]
+    finish = "length" if len(kept) < len(words) else "stop"
+    text = " ".join(kept)
+    for stop in request.stop:
+        if stop in text:
+            text, finish = text.partition(stop)[0], "stop"
+    prompt = sum(len(m.content.split()) for m in request.messages)
+    return Reply(text, finish=finish, tokens=Tokens(prompt=prompt, completion=len(kept)))
+'''
+
+COUNT = "Count from 1 to 100. Reply with the numbers, separated by spaces."
+CAPITAL = ToolSpec(
+    "get_capital",
+    "Look up the capital of a country.",
+    {"type": "object", "properties": {"country": {"type": "string"}}, "required": ["country"]},
+)
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
+    made = make("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 12})
+    loop.run(made.open())
+    yield made
+    loop.run(made.close())
+
+
+def the_gguf(local: GGUF, folder: Path) -> LLM:
+    return local
+
+
+def an_openai(local: GGUF, folder: Path) -> LLM:
+    settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 12}
+    return make("openai/smollm2-135m", settings)
+
+
+def a_scripted(local: GGUF, folder: Path) -> LLM:
+    path = folder / "speak.py"
+    path.write_text(SCRIPT, encoding="utf-8")
+    return make(f"scripted/{path}:speak")
+
+
+BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {"gguf": the_gguf, "openai": an_openai, "scripted": a_scripted}
+
+
+@pytest.fixture(scope="module", params=list(BACKENDS))
+def llm(
+    request: pytest.FixtureRequest, loop: asyncio.Runner, gguf: GGUF, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LLM]:
+    made = BACKENDS[request.param](gguf, tmp_path_factory.mktemp("llms"))
+    loop.run(made.open())
+    yield made
+    if made is not gguf:
+        loop.run(made.close())
+
+
+def ask(loop: asyncio.Runner, llm: LLM, request: Request) -> Reply:
+    return loop.run(llm.generate(request))
+
+
+def said(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()) -> Request:
+    return Request((Message("user", text),), stop=stop, max_tokens=max_tokens)
+
+
+def test_a_reply_is_text(loop: asyncio.Runner, llm: LLM) -> None:
+    reply = ask(loop, llm, said(COUNT))
+    assert isinstance(reply.text, str)
+    assert reply.text.strip()
+    assert reply.tool_calls == ()
+
+
+def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
+    tokens = ask(loop, llm, said(COUNT)).tokens
+    assert tokens.prompt > 0
+    assert tokens.completion > 0
+    assert 0 <= tokens.cached <= tokens.prompt
+
+
+def test_a_longer_prompt_has_more_tokens(loop: asyncio.Runner, llm: LLM) -> None:
+    short, long = ask(loop, llm, said(COUNT)), ask(loop, llm, said(f"{COUNT} " * 3))
+    assert long.tokens.prompt > short.tokens.prompt
+
+
+def test_a_reply_holds_no_more_tokens_than_asked_for_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
+    reply = ask(loop, llm, said(COUNT, max_tokens=5))
+    assert reply.tokens.completion == 5
+    assert reply.finish == "length"
+
+
+def test_a_reply_ends_before_a_stop_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
+    whole = ask(loop, llm, said(COUNT)).text
+    stop = whole[len(whole) // 2 :][:2]
+    reply = ask(loop, llm, said(COUNT, stop=(stop,)))
+    assert reply.text.rstrip() == whole.partition(stop)[0].rstrip()
+    assert reply.finish == "stop"
+
+
+def test_the_same_request_has_the_same_reply(loop: asyncio.Runner, llm: LLM) -> None:
+    assert ask(loop, llm, said(COUNT)).text == ask(loop, llm, said(COUNT)).text
+
+
+def test_requests_at_the_same_time_have_their_own_replies(loop: asyncio.Runner, llm: LLM) -> None:
+    async def all_at_once() -> list[Reply]:
+        return list(await asyncio.gather(*(llm.generate(said(COUNT, max_tokens=n)) for n in (2, 4, 6, 8))))
+
+    replies = loop.run(all_at_once())
+    assert [reply.tokens.completion for reply in replies] == [2, 4, 6, 8]
+    assert all(long.text.startswith(short.text) for short, long in itertools.pairwise(replies))
+
+
+def shown(country: str, capital: str) -> list[Message]:
+    call = ToolCall("call_0", CAPITAL.name, {"country": country})
+    return [
+        Message("user", f"What is the capital of {country}?"),
+        Message("assistant", "", (call,)),
+        Message("tool", capital, call_id=call.id, name=call.name),
+        Message("assistant", capital),
+    ]
+
+
+def with_tools() -> Request:
+    asked = Message("user", "What is the capital of Spain?")
+    return Request(
+        (Message("system", "Be brief."), *shown("France", "Paris"), *shown("Italy", "Rome"), asked),
+        tools=(CAPITAL,),
+        max_tokens=60,
+    )
+
+
+def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
+    (call,) = loop.run(EpisodeLLM(llm, Limits(), []).generate(with_tools())).tool_calls
+    assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
+    assert call.id
+
+
+def test_an_answered_call_goes_on(loop: asyncio.Runner, llm: LLM) -> None:
+    speaker = EpisodeLLM(llm, Limits(), [])
+    request = with_tools()
+    first = loop.run(speaker.generate(request))
+    call = first.tool_calls[0]
+    result = Message("tool", "Madrid", call_id=call.id, name=call.name)
+    told = (*request.messages, Message("assistant", first.text, (call,)), result, Message("user", "The capital of X?"))
+    assert isinstance(loop.run(speaker.generate(Request(told, tools=(CAPITAL,), max_tokens=4))).text, str)
+
+
+def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner, llm: LLM) -> None:
+    steps: list[Step] = []
+    speaker = EpisodeLLM(llm, Limits(), steps)
+    replies = [loop.run(speaker.generate(said(COUNT, max_tokens=n))) for n in (2, 3)]
+    assert [step.kind for step in steps] == ["thought", "thought"]
+    assert [step.text for step in steps] == [reply.text for reply in replies]
+    assert speaker.usage.calls == 2
+    assert speaker.usage.completion_tokens == 5
+    assert speaker.usage.prompt_tokens == sum(reply.tokens.prompt for reply in replies)
+    assert speaker.seconds > 0
+
+
+def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:
+    identity = json.loads(json.dumps(llm.identity()))
+    assert identity["llm"] == llm.name
+    assert "temperature" in identity

@@ -1,0 +1,548 @@
+"""Programs of whatever intent end within their limits, and reach nothing but the query APIs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from r_eval.environments.base import Environment, EnvironmentFailure, query_api
+from r_eval.environments.sandbox import ProgramLimits, ProgramResult, Sandbox, answer_text
+from r_eval.environments.session import Session
+
+from r_eval.records import Step
+
+SECONDS = 0.4
+
+
+class Echo(Environment):
+    """Says things back."""
+
+    @query_api
+    def echo(self, what: str) -> str:
+        """Say it."""
+        return what
+
+    @query_api
+    def give(self, value: Any = None) -> Any:
+        """Give it back."""
+        return value
+
+    @query_api
+    async def slow(self) -> str:
+        """Take a while."""
+        await asyncio.sleep(3 * SECONDS)
+        return "done"
+
+    @query_api
+    def fail(self) -> str:
+        """Fail."""
+        raise EnvironmentFailure("gone")
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[Sandbox]:
+    with Sandbox(limits=ProgramLimits(seconds=SECONDS, calls=50)) as opened:
+        yield opened
+
+
+def run(sandbox: Sandbox, code: str, **more: Any) -> ProgramResult:
+    return asyncio.run(Session(Echo(), sandbox).run_program(code, **more))
+
+
+def cause(result: ProgramResult) -> str:
+    return result.error.cause if result.error else ""
+
+
+# Answers
+
+
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("answer = 'x'", "x"),
+        ("'x'", "x"),
+        ("print('x')\nprint('y')", "x\ny"),
+        ("'no'\nanswer = 'x'", "x"),
+        ("answer = echo(what='x')", "x"),
+        ("answer = echo('x')", "x"),
+        ("answer = give({'a': [1, 2.5, None, True]})", {"a": [1, 2.5, None, True]}),
+        ("answer = (1, 2)", [1, 2]),
+        ("answer = {3, 1, 2}", [1, 2, 3]),
+        ("answer = {1: 'a'}", {"1": "a"}),
+        ("class A:\n    def __init__(self):\n        self.x = 1\nanswer = A().x", 1),
+        ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)\nanswer = f(20)", 2432902008176640000),
+        ("import re\nanswer = re.findall('[0-9]+', 'a1b22')", ["1", "22"]),
+        ("import datetime\nanswer = datetime.date(2020, 1, 1).year", 2020),
+        ("import math\nanswer = math.floor(2.5)", 2),
+        ("import json\nanswer = json.loads('[1]')", [1]),
+        ("answer = 'a\\0b'", "a\0b"),
+    ],
+)
+def test_the_answer_is_the_variable_else_the_last_expression_else_what_was_printed(
+    brief: Sandbox, code: str, answer: Any
+) -> None:
+    assert run(brief, code) == ProgramResult(answer)
+
+
+@pytest.mark.parametrize("code", ["", "# nothing", "x = 1", "answer = None", "import re"])
+def test_a_program_that_leaves_nothing_has_no_answer(brief: Sandbox, code: str) -> None:
+    assert cause(run(brief, code)) == "no_answer"
+
+
+def test_inputs_are_variables_and_expressions_are_evaluated_after_the_program(brief: Sandbox) -> None:
+    result = run(brief, "answer = a + 1", inputs={"a": 1}, expressions=["answer * 10", "[a, a]"])
+    assert result == ProgramResult(2, extra=[20, [1, 1]])
+
+
+def test_an_expression_that_fails_is_the_programs_error(brief: Sandbox) -> None:
+    assert cause(run(brief, "answer = 1", expressions=["nothing"])) == "exception"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (True, "yes"),
+        (False, "no"),
+        (3, "3"),
+        (2.0, "2"),
+        (0.1 + 0.2, "0.3"),
+        (float("nan"), "nan"),
+        ([], ""),
+        (["a", 1, True], "a; 1; yes"),
+        ([["a", "b"], "c"], "a; b; c"),
+        ({"a": 1, "b": ["x", "y"]}, "a: 1; b: x; y"),
+        ("a; b", "a; b"),
+    ],
+)
+def test_an_answer_as_text(value: Any, text: str) -> None:
+    assert answer_text(value) == text
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "said"),
+    [
+        ("answer = (", "syntax", "line 1"),
+        ("x = 1\nanswer = = 2", "syntax", "line 2"),
+        ("answer = '\ud800'", "syntax", ""),
+        ("x = 1\nanswer = ecko(what='x')", "unknown_api", "line 2: NameError: name 'ecko' is not defined"),
+        ("answer = echo(waht='x')", "bad_arguments", "Did you mean 'what'?"),
+        ("answer = echo()", "bad_arguments", "needs the argument 'what'"),
+        ("answer = echo('a', 'b')", "bad_arguments", "at most 1"),
+        ("answer = undefined", "exception", "NameError"),
+        ("answer = {}['a']", "exception", "KeyError"),
+        ("answer = 1 / 0", "exception", "ZeroDivisionError"),
+        ("assert False, 'never'", "exception", "never"),
+        ("raise ValueError('mine')", "exception", "mine"),
+        ("\n\nraise SystemExit", "exception", "line 3"),
+    ],
+)
+def test_an_error_has_a_cause_and_names_its_line(brief: Sandbox, code: str, expected: str, said: str) -> None:
+    result = run(brief, code)
+    assert result.error is not None
+    assert (result.answer, result.error.cause) == (None, expected)
+    assert said in result.error.message
+    assert len(result.error.message) <= 500
+
+
+def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
+    with pytest.raises(EnvironmentFailure, match="gone"):
+        run(brief, "while True:\n    try:\n        fail()\n    except Exception:\n        pass")
+
+
+def test_the_time_of_calls_is_not_the_programs(brief: Sandbox) -> None:
+    assert run(brief, "answer = slow()").answer == "done"
+
+
+# Programs of ill will
+
+REACHING_OUT = [
+    "answer = open('/etc/passwd').read()",
+    "with open('x', 'w') as f:\n    f.write('x')",
+    "from pathlib import Path\nanswer = Path('/etc/passwd').read_text()",
+    "from pathlib import Path\nPath('made').write_text('x')\nanswer = 1",
+    "from pathlib import Path\nanswer = [str(p) for p in Path('/').iterdir()]",
+    "import os\nanswer = os.listdir('/')",
+    "import os\nanswer = os.environ['HOME']",
+    "import os\nanswer = os.getenv('HOME')",
+    "import os\nos.system('touch made')",
+    "import os\nos.remove('made')",
+    "import os\nanswer = os.urandom(8)",
+    "import subprocess\nanswer = subprocess.run(['id'])",
+    "import socket\nsocket.create_connection(('127.0.0.1', 80))",
+    "import urllib.request\nanswer = urllib.request.urlopen('http://127.0.0.1')",
+    "import ctypes",
+    "import shutil\nshutil.rmtree('/')",
+    "import threading",
+    "import importlib\nanswer = importlib.import_module('os')",
+    "import r_eval",
+    "from r_eval.environments import sandbox",
+    "import builtins\nanswer = builtins.open",
+    "import pickle",
+    "answer = __import__('os').system('id')",
+    "answer = __builtins__['open']",
+    "answer = ().__class__.__bases__[0].__subclasses__()",
+    "answer = ''.__class__.__mro__",
+    "answer = (lambda: 0).__globals__",
+    "answer = echo.__globals__",
+    "answer = echo.__self__",
+    "answer = echo.__code__.co_consts",
+    "answer = getattr((), '__class__')",
+    "answer = '{0.__class__}'.format(1)",
+    "answer = type.__subclasses__(type)",
+    "answer = object.__subclasses__()",
+    "answer = vars(echo)",
+    "answer = globals()['__builtins__']",
+    "answer = compile('1', 'a', 'eval')",
+    "answer = input()",
+    "breakpoint()",
+    "exit()",
+    "import sys\nsys.exit(0)",
+    "import sys\nanswer = sys.modules",
+    "import sys\nanswer = sys._getframe()",
+    "answer = self._environment",
+    "answer = host",
+]
+
+
+@pytest.mark.parametrize("code", REACHING_OUT)
+def test_nothing_of_the_machine_is_reached(
+    brief: Sandbox, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cause(run(brief, code)) in ("exception", "unknown_api", "syntax")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", ["answer = eval('open(\"/etc/passwd\")')", "exec('import os; answer = os.listdir()')"])
+def test_code_made_of_text_stays_in_the_sandbox(brief: Sandbox, code: str) -> None:
+    assert cause(run(brief, code)) == "exception"
+
+
+ENDLESS = [
+    "while True: pass",
+    "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
+    "try:\n    while True: pass\nfinally:\n    while True: pass",
+    "answer = sum(range(10 ** 12))",
+    "x = 1\nwhile True: x = (x * 7) % 1000003",
+    "r = 1\nfor i in range(1, 10 ** 7): r *= i",
+    "while True: print('a' * 1000)",
+    "def f():\n    while True: yield 1\nanswer = sum(f())",
+    "answer = [i for i in iter(int, 1)]",
+]
+
+
+@pytest.mark.parametrize("code", ENDLESS)
+def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
+    started = time.monotonic()
+    assert cause(run(brief, code)) in ("time", "memory", "exception", "unknown_api")
+    assert time.monotonic() - started < SECONDS + 5
+
+
+@pytest.mark.parametrize("code", ["import time\ntime.sleep(60)", "import asyncio\nawait asyncio.sleep(60)"])
+def test_no_program_sleeps(brief: Sandbox, code: str) -> None:
+    started = time.monotonic()
+    assert cause(run(brief, code)) in ("time", "exception")
+    assert time.monotonic() - started < 5
+
+
+GREEDY = [
+    "answer = 'a' * 10 ** 10",
+    "s = 'a'\nwhile True: s = s + s",
+    "x = []\nwhile True: x.append('a' * 1000)",
+    "answer = [0] * 10 ** 10",
+    "answer = bytes(10 ** 10)",
+    "answer = list(range(10 ** 12))",
+    "answer = 10 ** 10 ** 10",
+    "answer = 1 << 10 ** 10",
+    "answer = pow(3, 10 ** 9)",
+    "answer = 'a'.ljust(10 ** 10)",
+    "answer = f'{1:>1000000000}'",
+    "answer = '%1000000000d' % 1",
+    "answer = ('a' * 10 ** 6).replace('a', 'b' * 10 ** 6)",
+    "answer = ','.join(str(i) for i in range(10 ** 8))",
+    "answer = sorted(range(10 ** 7))",
+    "x = {}\ni = 0\nwhile True:\n    x[i] = 'a' * 100\n    i += 1",
+    "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass",
+    "print('a' * 10 ** 7)",
+    "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)",
+]
+
+
+@pytest.mark.parametrize("code", GREEDY)
+def test_a_program_that_wants_all_the_memory_is_ended(brief: Sandbox, code: str) -> None:
+    started = time.monotonic()
+    assert cause(run(brief, code)) in ("memory", "time")
+    assert time.monotonic() - started < SECONDS + 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(n): return f(n + 1)\nf(0)",
+        "f = lambda: f()\nf()",
+        "class A:\n    def __init__(self): self.x = A()\nA()",
+        "import json\nanswer = json.loads('[' * 100000)",
+    ],
+)
+def test_recursion_without_end_is_ended(brief: Sandbox, code: str) -> None:
+    assert cause(run(brief, code)) in ("exception", "memory", "time", "syntax")
+
+
+@pytest.mark.parametrize("bracket", ["(", "[", "{1:", "f(", "-", "not ", "lambda:"])
+def test_source_that_is_nested_too_deeply_is_ended(brief: Sandbox, bracket: str) -> None:
+    assert cause(run(brief, "answer = " + bracket * 5000 + "1")) in ("syntax", "exception", "memory", "crash")
+
+
+REGEX_BOMBS = [
+    "re.match('(a+)+$', 'a' * 40 + 'b')",
+    "re.search('(x+x+)+y', 'x' * 5000)",
+    "re.match('(a|a)*b', 'a' * 60)",
+    "re.match('(.*)*(.*)*(.*)*x', 'a' * 500)",
+    "re.sub('(a*)*', 'b' * 1000, 'a' * 10000)",
+    "re.compile('(a{1000}){1000}')",
+]
+
+
+@pytest.mark.parametrize("code", REGEX_BOMBS)
+def test_regular_expression_bombs_are_ended(brief: Sandbox, code: str) -> None:
+    started = time.monotonic()
+    run(brief, f"import re\nanswer = str({code})")
+    assert time.monotonic() - started < SECONDS + 5
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: echo(what='x')",
+        "for i in range(1000):\n    try:\n        echo(what='x')\n    except Exception:\n        pass\nanswer = 1",
+        "for i in range(1000): echo(what=str(i))",
+        "[echo(what='x') for _ in range(10 ** 6)]",
+        "for i in range(1000):\n    try:\n        nothing(i)\n    except NameError:\n        pass\nanswer = 1",
+    ],
+)
+def test_no_more_calls_are_made_than_allowed(brief: Sandbox, code: str) -> None:
+    steps: list[Step] = []
+    result = asyncio.run(Session(Echo(), brief, steps.append).run_program(code))
+    assert cause(result) == "calls"
+    assert len(steps) == 50
+
+
+@pytest.mark.parametrize(
+    ("code", "answer"),
+    [
+        ("def echo(what): return 'mine'\nanswer = echo(what='x')", "mine"),
+        ("echo = 5\nanswer = echo", 5),
+        ("answer = 1\nanswer = answer + 1", 2),
+        ("def answer(): return 1\nanswer = answer()", 1),
+        ("real = echo\ndef echo(what): return 'my ' + real(what=what)\nanswer = echo(what='x')", "my x"),
+    ],
+)
+def test_redefining_a_name_changes_the_program_alone(brief: Sandbox, code: str, answer: Any) -> None:
+    assert run(brief, code).answer == answer
+    assert run(brief, "answer = echo(what='x')").answer == "x"
+
+
+@pytest.mark.parametrize(
+    "code", ["answer = echo", "def answer(): return 1", "answer = (i for i in range(3))", "answer = int"]
+)
+def test_an_answer_that_is_no_data_is_text_or_a_list(brief: Sandbox, code: str) -> None:
+    assert isinstance(answer_text(run(brief, code).answer), str)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "answer = 10 ** 6000",
+        "answer = [-(10 ** 6000), 9 ** 9 ** 5]",
+        "answer = 'a' * 10 ** 6",
+        "answer = chr(0xd800) if False else '\\ud800'",
+        "a = []\na.append(a)\nanswer = a",
+        "d = {}\nd['d'] = d\nanswer = d",
+        "a = []\nfor i in range(100000): a = [a]\nanswer = a",
+        "answer = float('nan')",
+        "answer = float('inf')",
+        "answer = {(1, 2): 3}",
+        "answer = b'bytes'",
+        "answer = Exception('x')",
+        "answer = ...",
+    ],
+)
+def test_an_odd_answer_becomes_text_that_a_file_can_hold(brief: Sandbox, code: str) -> None:
+    result = run(brief, code)
+    assert result.error is None
+    assert len(answer_text(result.answer).encode("utf-8")) < 200_000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a = []\nfor i in range(300): a = [a]\nanswer = give(a)",
+        "a = []\na.append(a)\nanswer = give(a)",
+        "class A: pass\nanswer = give(A())",
+        "answer = give(10 ** 6000)",
+        "answer = give(give)",
+        "answer = give(float('nan'))",
+        "answer = give({1, 2})",
+        "answer = echo('\\ud800')",
+        "answer = echo('a' * 10 ** 6)",
+        "answer = echo(**{'what': 1, 'no': 2})",
+        "answer = echo(*range(1000))",
+    ],
+)
+def test_odd_arguments_end_as_a_value_or_as_an_error_of_the_program(brief: Sandbox, code: str) -> None:
+    steps: list[Step] = []
+    result = asyncio.run(Session(Echo(), brief, steps.append).run_program(code))
+    assert isinstance(answer_text(result.answer), str)
+    assert len(steps) == 1
+    assert cause(result) in ("", "bad_arguments", "exception", "memory")
+    assert steps[0].model_dump_json()
+
+
+def test_a_program_that_takes_too_much_memory_for_its_source_is_ended(brief: Sandbox) -> None:
+    assert cause(run(brief, "x = 1\n" * 200_000 + "answer = x")) in ("", "memory", "crash", "syntax", "time")
+
+
+# Determinism
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random\nanswer = [random.random(), random.randint(1, 10 ** 9), random.sample(range(100), 5)]",
+        "import random\nanswer = random.Random().random()",
+        "import time\nanswer = [time.time(), time.monotonic(), time.perf_counter()]",
+        "import datetime\nanswer = str(datetime.datetime.now()) + str(datetime.date.today())",
+        "answer = hash('a')",
+        "answer = str({'b', 'a', 'c', 'd'})",
+        "answer = str(echo) + str(id(echo))",
+    ],
+)
+def test_neither_time_nor_chance_enters_a_program(code: str) -> None:
+    found = []
+    for _ in range(2):
+        with Sandbox(workers=1) as sandbox:
+            found += [run(sandbox, code), run(sandbox, code)]
+        time.sleep(0.01)
+    assert found[0].error is None
+    assert all(result == found[0] for result in found)
+
+
+def test_programs_do_not_see_each_others_variables(brief: Sandbox) -> None:
+    run(brief, "left = 1\nanswer = 1")
+    assert [cause(run(brief, "answer = left")) for _ in range(4)] == ["exception"] * 4
+
+
+# Many programs
+
+
+def test_programs_run_at_the_same_time_have_their_own_answers(brief: Sandbox) -> None:
+    async def all_at_once() -> list[Any]:
+        codes = [f"answer = echo(what='{i}')" if i % 3 else "answer = 1 / 0" for i in range(60)]
+        results = await asyncio.gather(*(Session(Echo(), brief).run_program(code) for code in codes))
+        return [result.answer for result in results]
+
+    assert asyncio.run(all_at_once()) == [str(i) if i % 3 else None for i in range(60)]
+
+
+def test_a_program_that_kills_its_worker_costs_only_itself(brief: Sandbox) -> None:
+    assert cause(run(brief, "answer = " + "(" * 100_000))
+    run(brief, "x = 1\n" * 200_000)
+    assert [run(brief, f"answer = {i}").answer for i in range(5)] == list(range(5))
+
+
+def test_a_sandbox_can_be_used_after_a_program_was_given_up(brief: Sandbox) -> None:
+    async def given_up() -> None:
+        async with asyncio.timeout(0.1):
+            await Session(Echo(), brief).run_program("while True: pass")
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(given_up())
+    assert run(brief, "answer = 1").answer == 1
+
+
+PARTS = [
+    "answer = ", "echo(", "what=", "'x'", ")", "(", "[", "]", "{", "}", "\n", "    ", "for i in range(9):\n    ",
+    "while 1:\n ", "import os\n", "lambda: ", "def f():\n    ", "return ", "yield ", "print(", "10 ** ", "99",
+    "'a' * ", "+", ".__class__", "try:\n    ", "except:\n    ", "class A:\n    ", "await ", "del ", "global x\n",
+    "f'{", "}'", "\\", "#", "\0", "é", "\ud800",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=15).map("".join))
+def test_any_text_is_run_or_refused(brief: Sandbox, code: str) -> None:
+    result = run(brief, code)
+    assert isinstance(answer_text(result.answer), str)
+    assert cause(result) in (
+        *(
+            "",
+            "syntax",
+            "unknown_api",
+            "bad_arguments",
+            "not_found",
+            "time",
+            "memory",
+            "calls",
+            "no_answer",
+            "exception",
+        ),
+    )
+
+
+# The process
+
+SCRIPT = """
+import asyncio, sys
+from r_eval.environments.base import Environment, query_api
+from r_eval.environments.sandbox import ProgramLimits, Sandbox
+from r_eval.environments.session import Session
+
+class Echo(Environment):
+    "Says things back."
+    @query_api
+    def echo(self, what: str) -> str:
+        "Say it."
+        return what
+
+async def main():
+    with Sandbox(limits=ProgramLimits(seconds=1.0)) as sandbox:
+        async def run(code):
+            return (await Session(Echo(), sandbox).run_program(code)).answer
+        print(await asyncio.gather(*(run(f"answer = echo(what='{i}')") for i in range(8))))
+        await run("answer = 'a' * 10 ** 10")
+        try:
+            async with asyncio.timeout(0.1):
+                await run("while True: echo(what='x') if False else None")
+        except TimeoutError:
+            print("given up")
+
+asyncio.run(main())
+"""
+
+
+def test_the_process_ends_cleanly_every_time() -> None:
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env=dict(os.environ),
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines() == [str([str(i) for i in range(8)]), "given up"]
+        assert "Traceback" not in done.stderr

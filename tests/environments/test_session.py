@@ -1,0 +1,313 @@
+"""A session: whatever a model asks for comes back as an observation; only the environment's own failure is raised."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
+from r_eval.environments.sandbox import ProgramResult, Sandbox
+from r_eval.environments.session import CallResult, Session, cut
+
+from r_eval.records import Step
+
+
+@dataclasses.dataclass
+class Shelf:
+    """Where something stands."""
+
+    room: str
+    height: float
+
+
+class Store(Environment):
+    """A store room."""
+
+    def __init__(self) -> None:
+        self.place = "the door"
+        self.visits: list[str] = []
+
+    @query_api
+    def walk(self, to: str) -> str:
+        """Walk somewhere."""
+        before, self.place = self.place, to
+        self.visits.append(to)
+        return f"from {before} to {to}"
+
+    @query_api
+    def shelves(self, count: int = 2) -> list[Shelf]:
+        """List shelves."""
+        return [Shelf("A", 1.5 + i) for i in range(count)]
+
+    @query_api
+    async def later(self, what: str) -> str:
+        """Say it later."""
+        await asyncio.sleep(0)
+        return what
+
+    @query_api
+    def take(self, what: str) -> str:
+        """Take something."""
+        raise NotFound(f"There is no {what} here.")
+
+    @query_api
+    def crash(self) -> str:
+        """Crash."""
+        raise KeyError("a bug")
+
+    @query_api
+    def down(self) -> str:
+        """Be down."""
+        raise EnvironmentFailure("the server is down")
+
+    @query_api
+    def odd(self) -> object:
+        """Give what is no data."""
+        return object()
+
+    @query_api
+    def text(self, length: int) -> str:
+        """Give a long text."""
+        return "word " * (length // 5)
+
+    @query_api
+    def anything(self, value: Any = None) -> Any:
+        """Give it back."""
+        return value
+
+    @query_api
+    def thread(self) -> str:
+        """Say which thread this is."""
+        return threading.current_thread().name
+
+
+class Opened:
+    """A session with what it recorded."""
+
+    def __init__(self, sandbox: Sandbox, store: Environment | None = None, **settings: Any) -> None:
+        self.steps: list[Step] = []
+        self.session = Session(store or Store(), sandbox, self.steps.append, **settings)
+
+    def call(self, api: str, *positional: Any, **arguments: Any) -> CallResult:
+        return asyncio.run(self.session.call(api, arguments, positional))
+
+    def program(self, code: str) -> ProgramResult:
+        return asyncio.run(self.session.run_program(code))
+
+
+@pytest.fixture
+def opened(sandbox: Sandbox) -> Opened:
+    return Opened(sandbox)
+
+
+# What comes back
+
+
+def test_a_text_is_the_observation_as_it_is(opened: Opened) -> None:
+    assert opened.call("later", what="x\ny") == CallResult("x\ny", "x\ny")
+
+
+def test_a_list_is_one_line_an_element_after_their_number(opened: Opened) -> None:
+    result = opened.call("shelves")
+    assert result.value == [{"room": "A", "height": 1.5}, {"room": "A", "height": 2.5}]
+    assert result.observation.splitlines() == [
+        "2 results.",
+        '{"room": "A", "height": 1.5}',
+        '{"room": "A", "height": 2.5}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "observation"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (3, "3"),
+        (2.5, "2.5"),
+        ([], "0 results."),
+        (["a"], "1 result.\na"),
+        ([["a"], 1], '2 results.\n["a"]\n1'),
+        ({"a": "ü"}, '{"a": "ü"}'),
+        ("", ""),
+    ],
+)
+def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) -> None:
+    assert opened.call("anything", value=value) == CallResult(value, observation)
+
+
+def test_arguments_by_order_and_by_name_can_be_mixed(opened: Opened) -> None:
+    assert opened.call("anything", "x").value == "x"
+    assert opened.call("shelves", "1").value == [{"room": "A", "height": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("api", "arguments", "error", "said"),
+    [
+        ("wlak", {"to": "x"}, "unknown_api", "Did you mean walk?"),
+        ("zzz", {}, "unknown_api", "The APIs: walk, shelves, later"),
+        ("", {}, "unknown_api", "There is no API named ''"),
+        ("__init__", {}, "unknown_api", "There is no API named"),
+        ("open", {}, "unknown_api", "There is no API named"),
+        ("x" * 100_000, {}, "unknown_api", "There is no API named"),
+        ("walk", {"too": "x"}, "bad_arguments", "walk has no argument 'too'. Did you mean 'to'?"),
+        ("walk", {}, "bad_arguments", "walk needs the argument 'to'"),
+        ("shelves", {"count": "many"}, "bad_arguments", "argument 'count' must be int, not 'many'"),
+        ("take", {"what": "egg"}, "not_found", "There is no egg here."),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_an_observation(
+    opened: Opened, api: str, arguments: dict[str, Any], error: str, said: str
+) -> None:
+    result = opened.call(api, **arguments)
+    assert (result.value, result.error) == (None, error)
+    assert said in result.observation
+    assert len(result.observation) < 500
+
+
+def test_too_many_and_doubled_arguments_are_bad_ones(opened: Opened) -> None:
+    assert opened.call("walk", "a", "b").error == "bad_arguments"
+    assert opened.call("walk", "a", to="b").error == "bad_arguments"
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [nested(400), 10**5000], ids=["too deep", "too long a number"])
+def test_arguments_that_no_record_can_hold_are_bad_ones(opened: Opened, value: Any) -> None:
+    result = opened.call("walk", to=value)
+    assert result.error == "bad_arguments"
+    assert "walk" in result.observation
+    assert opened.steps[0].model_dump_json()
+
+
+@pytest.mark.parametrize("value", [{1, 2}, object, lambda: 1], ids=["set", "class", "function"])
+def test_arguments_that_are_no_data_are_recorded_as_text(opened: Opened, value: Any) -> None:
+    assert opened.call("walk", to=value).error == "bad_arguments"
+    assert opened.steps[0].model_dump_json()
+
+
+# What is raised
+
+
+@pytest.mark.parametrize(
+    ("api", "said"),
+    [("down", "the server is down"), ("crash", "crash failed: KeyError: 'a bug'"), ("odd", "odd failed")],
+)
+def test_an_environment_that_fails_is_raised_and_recorded(opened: Opened, api: str, said: str) -> None:
+    with pytest.raises(EnvironmentFailure, match=said.replace("(", ".")):
+        opened.call(api)
+    assert [step.error for step in opened.steps] == ["environment"]
+    assert said in (opened.steps[0].observation or "")
+
+
+def test_an_environment_that_fails_inside_a_program_is_raised_too(opened: Opened) -> None:
+    with pytest.raises(EnvironmentFailure, match="the server is down"):
+        opened.program("try:\n    down()\nexcept Exception:\n    pass\nanswer = 1")
+
+
+# State
+
+
+def test_what_an_api_sets_stays_in_the_session(opened: Opened) -> None:
+    assert opened.call("walk", to="a").observation == "from the door to a"
+    assert opened.call("walk", to="b").observation == "from a to b"
+
+
+def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> None:
+    store = Store()
+    one, two = Opened(sandbox, store), Opened(sandbox, store)
+    one.call("walk", to="a")
+    assert two.call("walk", to="b").observation == "from the door to b"
+    assert store.place == "the door"
+
+
+def test_what_was_made_in_the_constructor_is_shared(sandbox: Sandbox) -> None:
+    store = Store()
+    Opened(sandbox, store).call("walk", to="a")
+    Opened(sandbox, store).call("walk", to="b")
+    assert store.visits == ["a", "b"]
+
+
+def test_apis_that_are_not_async_do_not_hold_the_loop_up(opened: Opened) -> None:
+    assert opened.call("thread").value != threading.main_thread().name
+
+
+# The record
+
+
+def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
+    opened.call("walk", "a")
+    opened.call("wlak", "a", to="b")
+    opened.call("take", what="egg")
+    assert [(s.kind, s.api, s.arguments, s.error) for s in opened.steps] == [
+        ("call", "walk", {"to": "a"}, None),
+        ("call", "wlak", {"#1": "a", "to": "b"}, "unknown_api"),
+        ("call", "take", {"what": "egg"}, "not_found"),
+    ]
+    assert opened.steps[0].observation == "from the door to a"
+
+
+def test_the_calls_of_a_program_are_recorded(opened: Opened) -> None:
+    assert opened.program("walk('a')\nanswer = walk(to='b')").answer == "from a to b"
+    assert [step.arguments for step in opened.steps] == [{"to": "a"}, {"to": "b"}]
+
+
+def test_seconds_are_counted(opened: Opened) -> None:
+    opened.call("walk", to="a")
+    opened.call("later", what="b")
+    assert opened.session.seconds == pytest.approx(sum(step.seconds for step in opened.steps))
+    assert all(step.seconds > 0 for step in opened.steps)
+
+
+def test_a_session_describes_its_environment(opened: Opened) -> None:
+    assert opened.session.description == "A store room."
+    assert list(opened.session.specs)[:3] == ["walk", "shelves", "later"]
+
+
+# Long observations
+
+
+def test_a_long_observation_is_cut_and_says_how_much_is_missing(sandbox: Sandbox) -> None:
+    opened = Opened(sandbox, tokens=100)
+    result = opened.call("text", length=1000)
+    assert len(result.value) == 1000
+    assert len(result.observation) < 450
+    assert result.observation.endswith(" more characters]")
+    assert opened.steps[0].observation == result.observation
+
+
+def test_a_program_sees_the_whole_value(sandbox: Sandbox) -> None:
+    opened = Opened(sandbox, tokens=100)
+    assert opened.program("answer = len(text(length=1000))").answer == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a" * 100, "a" * 100),
+        ("a" * 101, "a" * 100 + " [… cut: 1 more characters]"),
+        ("x" * 80 + "\n" + "y" * 80, "x" * 80 + " [… cut: 81 more characters]"),
+        ("x" * 80 + ". " + "y" * 80, "x" * 80 + ". [… cut: 81 more characters]"),
+        ("x" * 20 + "\n" + "y" * 100, "x" * 20 + "\n" + "y" * 79 + " [… cut: 21 more characters]"),
+        ("z" * 5000, "z" * 100 + " [… cut: 4,900 more characters]"),
+    ],
+)
+def test_an_observation_is_cut_at_a_line_or_sentence_where_one_ends(text: str, kept: str) -> None:
+    assert cut(text, 100) == kept
+
+
+@pytest.mark.parametrize("make", [lambda: "a" * 10_000_000, lambda: "a. " * 3_000_000], ids=["word", "sentences"])
+def test_ten_megabytes_are_cut_fast(make: Callable[[], str]) -> None:
+    text = make()
+    started = time.process_time()
+    assert len(cut(text, 4000)) < 4100
+    assert time.process_time() - started < 0.5

@@ -1,0 +1,329 @@
+"""The GGUF backend with the real embedded model, and with files that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.llms import pull as pulling
+from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec
+from r_eval.llms.make import make
+from r_eval.llms.pull import MODELS, pull
+
+CONTEXT = 512
+EMBEDDED = "gguf/smollm2-135m"
+
+
+@pytest.fixture(scope="module")
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def llm(loop: asyncio.Runner) -> Iterator[LLM]:
+    made = make(EMBEDDED, {"context": CONTEXT, "slots": 2, "max_tokens": 12})
+    loop.run(made.open())
+    yield made
+    loop.run(made.close())
+
+
+def said(text: str, **more: Any) -> Request:
+    return Request((Message("user", text),), **more)
+
+
+def slots_at_work(llm: Any) -> int:
+    with urllib.request.urlopen(f"{llm._server.listening_address}/slots", timeout=60) as answer:
+        return sum(bool(slot["is_processing"]) for slot in json.load(answer))
+
+
+# Replies
+
+
+def test_the_model_answers(loop: asyncio.Runner, llm: LLM) -> None:
+    reply = loop.run(llm.generate(said("What is the capital of France? Answer with one word.")))
+    assert "Paris" in reply.text
+
+
+def test_greedy_replies_are_the_same_every_time(loop: asyncio.Runner, llm: LLM) -> None:
+    request = said("Write a sentence about rivers.")
+    assert loop.run(llm.generate(request)).text == loop.run(llm.generate(request)).text
+
+
+def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
+    reply = loop.run(llm.generate(said("Count from 1 to 100.")))
+    assert reply.tokens.prompt > 5
+    assert reply.tokens.completion == 12
+    assert reply.finish == "length"
+    assert reply.estimated is False
+
+
+def test_what_a_prompt_shares_with_an_earlier_one_is_not_computed_again(loop: asyncio.Runner, llm: LLM) -> None:
+    shared = "The rivers of Kenya are the Tana, the Athi, the Ewaso Ng'iro, the Mara, the Nzoia and the Turkwel. " * 3
+    loop.run(llm.generate(said(f"{shared} Which is the longest?", max_tokens=1)))
+    reply = loop.run(llm.generate(said(f"{shared} Which is the shortest?", max_tokens=1)))
+    assert 80 < reply.tokens.cached < reply.tokens.prompt
+
+
+def test_a_request_may_ask_for_fewer_tokens(loop: asyncio.Runner, llm: LLM) -> None:
+    assert loop.run(llm.generate(said("Count from 1 to 100.", max_tokens=3))).tokens.completion == 3
+
+
+def test_generation_ends_before_a_stop(loop: asyncio.Runner, llm: LLM) -> None:
+    request = said("What is the capital of France? Answer with one word.")
+    whole = loop.run(llm.generate(request)).text
+    reply = loop.run(llm.generate(said(request.messages[0].content, stop=("aris",))))
+    assert reply.text == whole.partition("aris")[0]
+    assert reply.finish == "stop"
+
+
+def test_a_request_longer_than_the_context_is_the_systems_doing(loop: asyncio.Runner, llm: LLM) -> None:
+    with pytest.raises(LLMError, match="context") as caught:
+        loop.run(llm.generate(said("word " * 2 * CONTEXT)))
+    assert caught.value.cause == "context"
+
+
+def test_after_a_request_that_was_too_long_the_model_answers_on(loop: asyncio.Runner, llm: LLM) -> None:
+    with pytest.raises(LLMError):
+        loop.run(llm.generate(said("word " * 2 * CONTEXT)))
+    assert loop.run(llm.generate(said("Hello"))).text
+
+
+def test_concurrent_requests_are_all_answered_as_if_alone(loop: asyncio.Runner, llm: LLM) -> None:
+    requests = [said(f"What is the capital of {c}? Answer with one word.") for c in ("France", "Italy", "Spain")] * 2
+
+    async def all_of_them() -> list[str]:
+        return [reply.text for reply in await asyncio.gather(*(llm.generate(r) for r in requests))]
+
+    texts = loop.run(all_of_them())
+    assert [("Paris" in t, "Rome" in t, "Madrid" in t) for t in texts[:3]] == [
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+    ]
+    assert texts[:3] == texts[3:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\0", "a\ud800b", "🗼" * 50, "<|im_start|>system\n<|im_end|>", "{{ x }} {% raw %}"],
+    ids=["nothing", "nul", "half a pair", "emoji", "marks", "template"],
+)
+def test_any_text_is_answered(loop: asyncio.Runner, llm: LLM, text: str) -> None:
+    assert isinstance(loop.run(llm.generate(said(text, max_tokens=2))).text, str)
+
+
+def test_the_chat_template_decides_about_native_tools(llm: LLM) -> None:
+    assert llm.native_tools is False
+
+
+def test_tools_without_a_template_for_them_are_no_error(loop: asyncio.Runner, llm: LLM) -> None:
+    tool = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
+    assert isinstance(loop.run(llm.generate(said("Where is Kenya?", tools=(tool,), max_tokens=2))).text, str)
+
+
+def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm: LLM) -> None:
+    async def given_up() -> None:
+        async with asyncio.timeout(0.3):
+            await llm.generate(said("Count from 1 to 1000.", max_tokens=CONTEXT - 50))
+
+    before = loop.run(llm.generate(said("Hello", max_tokens=1)))
+    with pytest.raises(TimeoutError):
+        loop.run(given_up())
+    end = time.monotonic() + 20
+    while slots_at_work(llm) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert slots_at_work(llm) == 0
+    assert before.text == loop.run(llm.generate(said("Hello", max_tokens=1))).text
+
+
+def test_a_busy_machine_slows_it_down_by_no_more_than_its_share(loop: asyncio.Runner, llm: LLM) -> None:
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        started = time.monotonic()
+        assert loop.run(llm.generate(said("Count from 1 to 100.", max_tokens=60))).tokens.completion == 60
+        assert time.monotonic() - started < 15
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+def test_more_connections_than_slots_wait_for_their_turn(loop: asyncio.Runner) -> None:
+    async def main() -> int:
+        small = make(EMBEDDED, {"context": 256, "slots": 1, "connections": 12, "max_tokens": 1})
+        await small.open()
+        try:
+            return len(await asyncio.gather(*(small.generate(said("Hello")) for _ in range(12))))
+        finally:
+            await small.close()
+
+    assert loop.run(main()) == 12
+
+
+def test_an_llm_that_is_not_open_says_so(loop: asyncio.Runner) -> None:
+    with pytest.raises(LLMError, match="not open"):
+        loop.run(make(EMBEDDED).generate(said("Hello")))
+
+
+def test_the_context_is_part_of_the_identity() -> None:
+    assert make(EMBEDDED, {"context": 256}).identity() != make(EMBEDDED, {"context": 512}).identity()
+
+
+# Files
+
+
+def refused(path: Path) -> str:
+    llm = make(f"gguf/{path}")
+    with pytest.raises(UserError) as caught:
+        asyncio.run(llm.open())
+    return str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named_together_with_the_embedded_models(tmp_path: Path) -> None:
+    message = refused(tmp_path / "no.gguf")
+    assert "no such file" in message
+    assert str(tmp_path / "no.gguf") in message
+    assert EMBEDDED in message
+
+
+def test_a_folder_is_no_model(tmp_path: Path) -> None:
+    assert "no such file" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"GGU", b"PK\x03\x04 a zip file", b"<html>Not found</html>"])
+def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "wrong.gguf"
+    path.write_bytes(content)
+    assert f"{path} is not a GGUF file" in refused(path)
+
+
+OPEN = """
+import asyncio, sys
+from r_eval.errors import UserError
+from r_eval.llms.make import make
+for path in sys.argv[1:]:
+    try:
+        asyncio.run(make(f"gguf/{path}").open())
+    except UserError as error:
+        print(error)
+"""
+
+
+def script(text: str, *arguments: str, seconds: float = 100) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", text, *arguments], capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: Path) -> None:
+    whole = pull("smollm2-135m").read_bytes()
+    header = bytearray(whole[:100_000])
+    header[8:24] = b"\xff" * 16
+    pieces = {
+        "magic": whole[:4],
+        "version": whole[:8],
+        "header": whole[:1000],
+        "vocabulary": whole[:500_000],
+        "tensors": whole[:40_000_000],
+        "last": whole[:-1000],
+        "counts": bytes(header),
+        "garbage": b"GGUF" + bytes(range(256)) * 100,
+        "zeros": b"GGUF" + bytes(1000),
+    }
+    paths = [tmp_path / f"{name}.gguf" for name in pieces]
+    for path, content in zip(paths, pieces.values(), strict=True):
+        path.write_bytes(content)
+    done = script(OPEN, *map(str, paths))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert len(lines) == len(paths)
+    assert all(str(path) in line and "damaged" in line for path, line in zip(paths, lines, strict=True))
+
+
+def test_an_embedded_model_with_the_wrong_hash_is_refused_by_the_name_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
+    path = pulling.model_path("smollm2-135m")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"GGUF but another")
+    llm = make(EMBEDDED)
+    with pytest.raises(UserError, match="wrong SHA-256") as caught:
+        asyncio.run(llm.open())
+    assert str(path) in str(caught.value)
+    assert path.exists()
+
+
+def test_the_cached_file_is_the_embedded_model() -> None:
+    assert pull("smollm2-135m").stat().st_size == MODELS["smollm2-135m"].size
+
+
+def test_an_unknown_embedded_model_is_named_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="smollm2-135m"):
+        pull("smollm2-136m")
+
+
+# The process
+
+HEAD = """
+import asyncio
+from r_eval.llms.base import Message, Request
+from r_eval.llms.make import make
+llm = make("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
+"""
+ASKED_TO_THE_END = """
+async def main():
+    await llm.open()
+    await llm.generate(Request((Message("user", "Hello"),), max_tokens=2))
+asyncio.run(main())
+"""
+OPENED_AND_CLOSED = """
+async def main():
+    for _ in range(5):
+        await llm.open()
+        await llm.close()
+asyncio.run(main())
+"""
+OPENED_AND_LET_GO = "llm._load()"
+AT_WORK = """
+async def main():
+    await llm.open()
+    print("open", flush=True)
+    request = Request((Message("user", "Count from 1 to 1000."),), max_tokens=3000)
+    await asyncio.gather(*(llm.generate(request) for _ in range(6)))
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [ASKED_TO_THE_END, OPENED_AND_CLOSED, OPENED_AND_LET_GO], ids=["asked", "closed", "let go"]
+)
+def test_the_process_ends_by_itself(text: str) -> None:
+    done = script(HEAD + text)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_interrupted_process_ends_soon_whatever_is_under_way() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HEAD + AT_WORK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGINT

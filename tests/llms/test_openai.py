@@ -1,0 +1,523 @@
+"""The OpenAI backend against a real server that misbehaves as it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from r_eval.llms import openai
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.llms.make import make
+
+KEY = "sk-very-secret-1234567890"
+ASK = Request((Message("user", "Where is Kenya?"),))
+SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
+
+
+@dataclasses.dataclass
+class Answer:
+    """What the server sends for one request; `drop` closes the connection in the middle of the body."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    content_type: str = "application/json"
+    drop: bool = False
+    seconds: float = 0.0
+
+
+def good(text: str | None = "In Africa.", finish: str = "stop", usage: Any = None, **message: Any) -> Answer:
+    choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
+    return Answer(body={"choices": [choice], "usage": usage})
+
+
+def bad(status: int, message: str = "no", **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, {"error": {"message": message, "type": "some_error"}}, named)
+
+
+class Server:
+    """Plays its answers in order, the last one for ever; keeps what it was asked, and when."""
+
+    def __init__(self, *answers: Answer, models: int = 200) -> None:
+        self.answers = list(answers)
+        self.models = models
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.times: list[float] = []
+        self.at_once = self.most_at_once = 0
+        self.url = ""
+
+    async def start(self) -> web.AppRunner:
+        app = web.Application()
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        runner = web.AppRunner(app, shutdown_timeout=0.05)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        return runner
+
+    async def _models(self, request: web.Request) -> web.Response:
+        self.headers.append(dict(request.headers))
+        return web.json_response({"data": []}, status=self.models)
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        self.times.append(time.monotonic())
+        self.headers.append(dict(request.headers))
+        self.bodies.append(await request.json())
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(answer.seconds)
+        self.at_once -= 1
+        text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        if not answer.drop:
+            return web.Response(
+                status=answer.status, text=text, headers=answer.headers, content_type=answer.content_type
+            )
+        stream = web.StreamResponse(headers={"Content-Length": str(len(text) + 100)})
+        await stream.prepare(request)
+        await stream.write(text.encode())
+        assert request.transport is not None
+        request.transport.abort()
+        return stream
+
+
+def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) -> Any:
+    """Open an LLM at the server, talk to it, close everything."""
+
+    async def main() -> Any:
+        runner = await server.start()
+        llm = make("openai/some-model", {"base_url": server.url, **settings})
+        try:
+            await llm.open()
+            return await talk(llm)
+        finally:
+            await llm.close()
+            await runner.cleanup()
+
+    return asyncio.run(main())
+
+
+def ask(*answers: Answer, request: Request = ASK, **settings: Any) -> tuple[Reply, Server]:
+    server = Server(*answers)
+    return run(server, lambda llm: llm.generate(request), **settings), server
+
+
+def refused(*answers: Answer) -> tuple[LLMError, Server]:
+    server = Server(*answers)
+    with pytest.raises(LLMError) as caught:
+        run(server, lambda llm: llm.generate(ASK))
+    return caught.value, server
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.01)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("SOME_KEY", raising=False)
+
+
+# What is sent
+
+
+def test_a_request_is_sent_as_chat_completions() -> None:
+    request = Request(ASK.messages, stop=("\nObservation",), max_tokens=7)
+    _, server = ask(good(), request=request, temperature=0.5)
+    assert server.bodies == [
+        {
+            "model": "some-model",
+            "messages": [{"role": "user", "content": "Where is Kenya?"}],
+            "temperature": 0.5,
+            "max_tokens": 7,
+            "stop": ["\nObservation"],
+        }
+    ]
+
+
+def test_max_tokens_of_the_grid_count_where_the_request_names_none() -> None:
+    assert ask(good(), max_tokens=33)[1].bodies[0]["max_tokens"] == 33
+
+
+def test_no_more_than_four_stops_are_sent() -> None:
+    assert len(ask(good(), request=Request(ASK.messages, stop=tuple("abcdef")))[1].bodies[0]["stop"]) == 4
+
+
+def test_tools_calls_and_results_are_sent_in_the_servers_form() -> None:
+    call = ToolCall("id-1", "Search", {"entity": "Côte d'Ivoire"})
+    messages = (*ASK.messages, Message("assistant", "", (call,)), Message("tool", "In Africa.", call_id="id-1"))
+    body = ask(good(), request=Request(messages, tools=(SEARCH,), tool_choice="required"))[1].bodies[0]
+    function = {"name": "Search", "description": "Find a page.", "parameters": SEARCH.parameters}
+    assert body["tools"] == [{"type": "function", "function": function}]
+    assert body["tool_choice"] == "required"
+    sent = body["messages"][1]["tool_calls"][0]
+    assert (sent["id"], sent["type"], sent["function"]["name"]) == ("id-1", "function", "Search")
+    assert json.loads(sent["function"]["arguments"]) == {"entity": "Côte d'Ivoire"}
+    assert body["messages"][2] == {"role": "tool", "content": "In Africa.", "tool_call_id": "id-1"}
+
+
+def test_a_call_that_could_not_be_read_is_sent_back_under_a_name_that_servers_take() -> None:
+    messages = (*ASK.messages, Message("assistant", "", (ToolCall("a", "", {}, "unreadable"),)))
+    body = ask(good(), request=Request(messages))[1].bodies[0]
+    assert body["messages"][1]["tool_calls"][0]["function"]["name"] == "unknown"
+
+
+def test_half_a_surrogate_pair_is_sent_as_a_question_mark() -> None:
+    assert ask(good(), request=Request((Message("user", "a\ud800b"),)))[1].bodies[0]["messages"][0]["content"] == "a?b"
+
+
+# What comes back
+
+
+def test_a_reply_is_its_text() -> None:
+    reply, _ = ask(good("In Africa."))
+    assert (reply.text, reply.tool_calls, reply.finish, reply.retries) == ("In Africa.", (), "stop", 0)
+
+
+def test_tokens_are_those_that_the_server_counted() -> None:
+    usage = {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
+    reply, _ = ask(good(usage=usage))
+    assert (reply.tokens.prompt, reply.tokens.completion, reply.tokens.cached) == (100, 7, 64)
+    assert reply.estimated is False
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 5}, {"prompt_tokens": 5, "prompt_tokens_details": None}])
+def test_tokens_that_the_server_does_not_count_are_none(usage: dict[str, Any]) -> None:
+    reply, _ = ask(good(usage=usage))
+    assert (reply.tokens.prompt, reply.tokens.completion, reply.tokens.cached) == (5, 0, 0)
+
+
+def test_a_reply_without_usage_says_that_its_tokens_are_no_count() -> None:
+    assert ask(good(usage=None))[0].estimated is True
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "tool_calls", "content_filter"])
+def test_the_reason_for_the_end_is_kept(finish: str) -> None:
+    assert ask(good(finish=finish))[0].finish == finish
+
+
+def test_an_unknown_reason_for_the_end_is_called_unknown() -> None:
+    assert ask(good(finish="eos"))[0].finish == "unknown"
+
+
+def test_hidden_thinking_is_told_apart_from_the_text() -> None:
+    reply, _ = ask(good("Nairobi", reasoning_content="Let me think."))
+    assert (reply.text, reply.reasoning) == ("Nairobi", "Let me think.")
+
+
+def native(*functions: Any) -> Answer:
+    entries = [{"id": f"id-{i}", "type": "function", "function": f} for i, f in enumerate(functions)]
+    return good(None, "tool_calls", tool_calls=entries)
+
+
+def test_native_tool_calls_are_read_in_their_order() -> None:
+    one, two = {"name": "Search", "arguments": '{"entity": "A"}'}, {"name": "Search", "arguments": '{"entity": "B"}'}
+    reply, _ = ask(native(one, two))
+    assert reply.text == ""
+    assert [(c.id, c.name, c.arguments, c.error) for c in reply.tool_calls] == [
+        ("id-0", "Search", {"entity": "A"}, None),
+        ("id-1", "Search", {"entity": "B"}, None),
+    ]
+
+
+@pytest.mark.parametrize("arguments", ['{"entity": "A",}', "{'entity': 'A'}", '{"entity": "A', {"entity": "A"}])
+def test_arguments_of_native_calls_are_read_leniently(arguments: Any) -> None:
+    assert ask(native({"name": "Search", "arguments": arguments}))[0].tool_calls[0].arguments == {"entity": "A"}
+
+
+@pytest.mark.parametrize("arguments", ["Kenya", "[1]", "7"])
+def test_native_arguments_that_cannot_be_read_are_an_error_of_the_call(arguments: str) -> None:
+    (call,) = ask(native({"name": "Search", "arguments": arguments}))[0].tool_calls
+    assert call.arguments == {}
+    assert call.error is not None
+    assert "Search" in call.error
+
+
+@pytest.mark.parametrize("arguments", ["", None, "{}"])
+def test_a_native_call_without_arguments_has_none(arguments: str | None) -> None:
+    (call,) = ask(native({"name": "Search", "arguments": arguments}))[0].tool_calls
+    assert (call.arguments, call.error) == ({}, None)
+
+
+def test_a_server_that_calls_its_json_text_is_understood() -> None:
+    answer = good("Nairobi")
+    answer.content_type = "text/html"
+    assert ask(answer)[0].text == "Nairobi"
+
+
+# What is tried again
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529, 599])
+def test_a_passing_error_is_tried_again(status: int) -> None:
+    reply, server = ask(bad(status), good("Nairobi"))
+    assert (reply.text, reply.retries, len(server.bodies)) == ("Nairobi", 1, 2)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Answer(body="{not json"),
+        Answer(body=""),
+        Answer(body="<html>Bad gateway</html>", content_type="text/html"),
+        Answer(body=[]),
+        Answer(body=[1, 2]),
+        Answer(body="7"),
+        Answer(body={}),
+        Answer(body={"choices": []}),
+        Answer(body={"choices": None}),
+        Answer(body={"choices": [{}]}),
+        Answer(body={"choices": [{"message": None}]}),
+        Answer(body={"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "many"}}),
+        Answer(body={"error": {"message": "overloaded"}}),
+        Answer(body='{"choices": [', drop=True),
+    ],
+)
+def test_an_answer_that_is_no_reply_is_tried_again(broken: Answer) -> None:
+    reply, _ = ask(broken, broken, good("Nairobi"))
+    assert (reply.text, reply.retries) == ("Nairobi", 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        (bad(429), "rate_limit"),
+        (bad(500), "server"),
+        (Answer(body="{not json"), "reply"),
+        (Answer(body={"choices": []}), "reply"),
+        (Answer(body='{"choices": [', drop=True), "connection"),
+    ],
+)
+def test_an_error_that_does_not_pass_ends_after_a_bounded_number_of_attempts(answer: Answer, cause: str) -> None:
+    error, server = refused(answer)
+    assert error.cause == cause
+    assert len(server.bodies) == openai.ATTEMPTS
+    assert error.retries == openai.ATTEMPTS - 1
+    assert f"{openai.ATTEMPTS} attempts" in str(error)
+
+
+def test_retry_after_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 30.0)
+    _, server = ask(bad(429, Retry_After="1"), good())
+    assert server.times[1] - server.times[0] >= 1.0
+
+
+def test_retry_after_zero_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 30.0)
+    _, server = ask(bad(429, Retry_After="0"), bad(429, Retry_After="0"), bad(503, Retry_After="0"), good())
+    assert server.times[-1] - server.times[0] < 1.0
+
+
+def test_no_wait_is_longer_than_the_longest() -> None:
+    _, server = ask(bad(429, Retry_After="3600"), good())
+    assert server.times[1] - server.times[0] < 5.0
+
+
+def test_a_retry_after_that_is_no_number_is_passed_over() -> None:
+    reply, _ = ask(bad(503, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"), good("Nairobi"))
+    assert reply.text == "Nairobi"
+
+
+def test_waits_grow_where_the_server_asks_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 30.0)
+    _, server = ask(bad(500), bad(500), good())
+    first, second = server.times[1] - server.times[0], server.times[2] - server.times[1]
+    assert first >= 0.5
+    assert second >= 1.0
+
+
+def test_a_server_that_never_answers_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 0.1)
+    monkeypatch.setattr(openai, "ATTEMPTS", 2)
+    slow = good()
+    slow.seconds = 1.0
+    error, server = refused(slow)
+    assert (error.cause, len(server.bodies)) == ("timeout", 2)
+
+
+def test_a_slow_attempt_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 0.2)
+    slow = good()
+    slow.seconds = 1.0
+    assert ask(slow, good("Nairobi"))[0].text == "Nairobi"
+
+
+# What never is
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_a_refusal_is_not_tried_again(status: int) -> None:
+    error, server = refused(bad(status, "cannot do that"))
+    assert len(server.bodies) == 1
+    assert error.retries == 0
+    assert f"HTTP {status}" in str(error)
+    assert "cannot do that" in str(error)
+
+
+@pytest.mark.parametrize(("status", "cause"), [(400, "request"), (404, "request"), (401, "key"), (403, "key")])
+def test_the_cause_of_a_refusal_is_told(status: int, cause: str) -> None:
+    assert refused(bad(status))[0].cause == cause
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "the request exceeds the available context size, try increasing it",
+        "Input is too long: context window exceeded",
+    ],
+)
+def test_a_request_that_is_too_long_is_the_systems_doing(message: str) -> None:
+    error, server = refused(bad(400, message))
+    assert (error.cause, len(server.bodies)) == ("context", 1)
+
+
+def test_an_error_body_that_is_no_json_is_quoted_on_one_line() -> None:
+    error, _ = refused(Answer(400, "<html>\n<b>no</b>\n</html>" + "x" * 5000, content_type="text/html"))
+    assert "<html> <b>no</b>" in str(error)
+    assert "\n" not in str(error)
+    assert len(str(error)) < 500
+
+
+# Keys and connections
+
+
+def test_the_key_comes_from_the_variable_that_the_grid_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    _, server = ask(good(), api_key_env="SOME_KEY")
+    assert [headers["Authorization"] for headers in server.headers] == [f"Bearer {KEY}"] * 2
+
+
+def test_without_a_key_none_is_sent() -> None:
+    _, server = ask(good())
+    assert all("Authorization" not in headers for headers in server.headers)
+
+
+@pytest.mark.parametrize("answer", [bad(400), bad(401), bad(500), Answer(body="{"), Answer(body="{", drop=True)])
+def test_no_error_message_holds_the_key(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    error, _ = refused(answer)
+    assert KEY not in str(error)
+
+
+def test_the_identity_holds_the_address_but_not_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    identity = make("openai/some-model", {"base_url": "http://127.0.0.1:9/v1"}).identity()
+    assert identity["base_url"] == "http://127.0.0.1:9/v1"
+    assert KEY not in json.dumps(identity)
+
+
+def test_a_key_that_the_server_refuses_is_found_when_opening(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    with pytest.raises(LLMError, match="SOME_KEY") as caught:
+        run(Server(good(), models=401), lambda llm: llm.generate(ASK), api_key_env="SOME_KEY")
+    assert caught.value.cause == "key"
+    assert KEY not in str(caught.value)
+
+
+def test_openai_itself_needs_a_key() -> None:
+    with pytest.raises(LLMError, match="OPENAI_API_KEY is not set") as caught:
+        asyncio.run(make("openai/gpt-4o-mini").open())
+    assert caught.value.cause == "key"
+
+
+def test_a_server_without_a_list_of_models_can_be_used() -> None:
+    assert run(Server(good("Nairobi"), models=404), lambda llm: llm.generate(ASK)).text == "Nairobi"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def opened_and_closed(url: str) -> None:
+    llm = make("openai/some-model", {"base_url": url})
+    try:
+        await llm.open()
+    finally:
+        await llm.close()
+
+
+def test_no_server_is_a_connection_error_that_names_the_address() -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    with pytest.raises(LLMError, match=url) as caught:
+        asyncio.run(opened_and_closed(url))
+    assert caught.value.cause == "connection"
+
+
+@pytest.mark.parametrize("url", ["not an address", "http://", "ftp://127.0.0.1/v1", "http://no.such.host.invalid/v1"])
+def test_an_address_that_cannot_be_reached_is_a_connection_error(url: str) -> None:
+    with pytest.raises(LLMError) as caught:
+        asyncio.run(opened_and_closed(url))
+    assert caught.value.cause == "connection"
+
+
+def test_an_llm_that_is_not_open_says_so() -> None:
+    with pytest.raises(LLMError, match="not open"):
+        asyncio.run(make("openai/some-model", {"base_url": "http://127.0.0.1:9/v1"}).generate(ASK))
+
+
+def test_a_server_that_dies_is_a_connection_error() -> None:
+    async def main() -> None:
+        server = Server(good())
+        runner = await server.start()
+        llm = make("openai/some-model", {"base_url": server.url})
+        await llm.open()
+        await runner.cleanup()
+        try:
+            await llm.generate(ASK)
+        finally:
+            await llm.close()
+
+    with pytest.raises(LLMError) as caught:
+        asyncio.run(main())
+    assert caught.value.cause == "connection"
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_as_many_requests_are_under_way_as_connections_are_allowed(connections: int) -> None:
+    answer = good()
+    answer.seconds = 0.05
+    server = Server(answer)
+
+    async def talk(llm: Any) -> list[Reply]:
+        return list(await asyncio.gather(*(llm.generate(ASK) for _ in range(8))))
+
+    assert len(run(server, talk, connections=connections)) == 8
+    assert server.most_at_once == connections
+
+
+def test_a_request_that_is_given_up_frees_its_connection() -> None:
+    slow = good()
+    slow.seconds = 20.0
+
+    async def talk(llm: Any) -> float:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await llm.generate(ASK)
+        started = time.monotonic()
+        await llm.generate(ASK)
+        return time.monotonic() - started
+
+    assert run(Server(slow, good()), talk, connections=1) < 10.0
+
+
+def test_closing_twice_is_no_error() -> None:
+    async def main() -> None:
+        llm = make("openai/some-model", {"base_url": "http://127.0.0.1:9/v1"})
+        await llm.close()
+        await llm.close()
+
+    asyncio.run(main())

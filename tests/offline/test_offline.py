@@ -1,0 +1,149 @@
+"""Nothing leaves this machine: a scripted grid and its report look up no name and connect to nothing but loopback."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+GUARD = '''
+"""Writes down every address that the process asks for, and stops it where that is not this machine."""
+
+import ipaddress
+import os
+import socket
+import sys
+
+
+def guard(event, arguments):
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
+        host = arguments[0]
+    else:
+        return
+    if host is None:
+        return
+    host = host.decode() if isinstance(host, bytes) else str(host)
+    with open(os.environ["GUARD_LOG"], "a", encoding="utf-8") as log:
+        log.write(f"{event} {host}\\n")
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    if not local:
+        os.write(2, f"guard: {event} to {host}\\n".encode())
+        os._exit(97)
+
+
+sys.addaudithook(guard)
+'''
+LLM = """
+def reply(request):
+    return "Action: searchPerson(name=\\"Jonas\\")" if len(request.messages) % 4 else "Action: Finish[Ada]"
+"""
+WORKFLOWS = "[direct, react, pal, {workflow: dfsdt, max_calls: 4}, fc, oracle]"
+
+
+class Answering(http.server.BaseHTTPRequestHandler):
+    """A chat completions server that always says the same."""
+
+    def do_GET(self) -> None:
+        self.send({"data": []})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send({"choices": [{"message": {"role": "assistant", "content": "Ada"}, "finish_reason": "stop"}]})
+
+    def send(self, data: dict[str, Any]) -> None:
+        raw = json.dumps(data).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *arguments: Any) -> None: ...
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "guard").mkdir()
+    (tmp_path / "guard" / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
+    return tmp_path
+
+
+def guarded(desk: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(desk / "guard"), "GUARD_LOG": str(desk / "asked")}
+    return subprocess.run(
+        command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+
+
+def asked(desk: Path) -> list[str]:
+    path = desk / "asked"
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+
+def write_grid(desk: Path, llm: str) -> None:
+    text = f"llms: [{llm}]\nworkflows: {WORKFLOWS}\ntasks: [aminer/*, wiki/*]\nsamples: 2\nlimits: {{steps: 4}}\n"
+    (desk / "grid.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import socket; socket.create_connection(('192.0.2.1', 80), 1)",
+        "import socket; socket.getaddrinfo('example.invalid', 80)",
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'', ('192.0.2.1', 53))",
+        "import asyncio; asyncio.run(asyncio.open_connection('192.0.2.1', 80))",
+    ],
+)
+def test_the_guard_stops_what_would_leave_the_machine(desk: Path, code: str) -> None:
+    done = guarded(desk, sys.executable, "-c", code)
+    assert done.returncode == 97
+    assert "guard: " in done.stderr
+
+
+def test_a_scripted_grid_and_its_report_connect_to_nothing(desk: Path) -> None:
+    write_grid(desk, "scripted/./llm.py:reply")
+    done = guarded(desk, str(R_EVAL), "run", "grid.yaml")
+    assert done.returncode == 0, done.stderr
+    done = guarded(desk, str(R_EVAL), "report", "runs/grid", "--out", "report")
+    assert done.returncode == 0, done.stderr
+    assert (desk / "report" / "index.html").is_file()
+    assert asked(desk) == []
+
+
+def test_a_grid_over_a_local_server_connects_to_that_server_only(desk: Path, port: int) -> None:
+    write_grid(desk, f"{{llm: openai/m, base_url: 'http://127.0.0.1:{port}/v1'}}")
+    done = guarded(desk, str(R_EVAL), "run", "grid.yaml", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert set(asked(desk)) == {"socket.connect 127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "words", [["list", "tasks"], ["list", "llms"], ["doctor"], ["call", "wiki", "Search", "entity=Kenya"]]
+)
+def test_the_other_commands_connect_to_nothing(desk: Path, words: list[str]) -> None:
+    assert guarded(desk, str(R_EVAL), *words).returncode == 0
+    assert asked(desk) == []

@@ -1,0 +1,818 @@
+"""Running a grid: each episode exactly once, whatever happens on the way, and the same bytes every time."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import errno
+import http.server
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from r_eval.tasks.base import installed
+
+from r_eval import Grid, UserError, arun, load_run, run
+from r_eval.folder import CellWriter
+from r_eval.runner.run import Runner, Silent
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
+
+PLAIN = """
+def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
+    return "Action 1: Finish[Ada]"
+"""
+SLOW = """
+import asyncio, os
+
+async def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
+    await asyncio.sleep({seconds})
+    return "Ada"
+"""
+FAILING = """
+from pathlib import Path
+from r_eval.llms.base import LLMError
+
+def reply(request):
+    if Path({broken!r}).exists():
+        raise LLMError("server", "the machine is on fire")
+    return "Ada"
+"""
+THOUGHTFUL = """
+import asyncio, hashlib, random
+
+REPLIES = [
+    "Action 1: Finish[Ada]",
+    "Thought 1: Look it up.\\nAction 1: searchPerson(name=\\"Anil Mishra\\")",
+    "I do not know.",
+    "```python\\nanswer = [p['name'] for p in searchPerson(name='Jonas')]\\n```",
+    "```python\\nanswer = searchPerson(nam='Jonas')\\n```",
+    '<tool_call>{"name": "getPerson", "arguments": {}}</tool_call>',
+    '<tool_call>{"name": "Finish", "arguments": {"return_type": "give_answer", "answer": "Ada"}}</tool_call>',
+]
+
+async def reply(request):
+    said = repr([(m.role, m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in request.messages])
+    await asyncio.sleep(random.random() / 200)
+    return REPLIES[hashlib.sha256(said.encode()).digest()[0] % len(REPLIES)]
+"""
+
+
+class Desk:
+    """A folder with a grid in it, and the `r-eval` command."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.out = path / "runs" / "grid"
+
+    def llm(self, code: str, name: str = "one", **values: Any) -> dict[str, Any]:
+        """Write a scripted LLM; returns its entry in a grid."""
+        for key, value in {"asked": str(self.path / f"{name}.asked"), **values}.items():
+            code = code.replace(f"{{{key}!r}}", repr(value)).replace(f"{{{key}}}", str(value))
+        (self.path / f"{name}.py").write_text(code, encoding="utf-8")
+        return {"llm": f"scripted/./{name}.py:reply", "name": name}
+
+    def keys(self, *llms: dict[str, Any], **keys: Any) -> dict[str, Any]:
+        """A grid's keys: the direct workflow over the embedded tasks, unless they say otherwise."""
+        return {"llms": list(llms), "workflows": ["direct"], "tasks": TASKS, "samples": 6, **keys}
+
+    def grid(self, *llms: dict[str, Any], **keys: Any) -> Grid:
+        return Grid(**self.keys(*llms, **keys), folder=self.path)
+
+    def write(self, *llms: dict[str, Any], **keys: Any) -> None:
+        text = yaml.safe_dump(self.keys(*llms, **keys), allow_unicode=True)
+        (self.path / "grid.yaml").write_text(text, encoding="utf-8")
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        command = [str(R_EVAL), "run", "grid.yaml", *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def type(self, *options: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*options)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def asked(self, name: str = "one") -> list[str]:
+        """The questions that a scripted LLM was asked, in order."""
+        path = self.path / f"{name}.asked"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def lines(self, out: Path | None = None) -> list[dict[str, Any]]:
+        """The whole lines of all episode files."""
+        return [
+            json.loads(line)
+            for path in sorted(((out or self.out) / "episodes").rglob("*.jsonl"))
+            for line in path.read_bytes().split(b"\n")[:-1]
+        ]
+
+    def state(self) -> str:
+        return str(json.loads((self.out / "run.json").read_text(encoding="utf-8"))["state"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def timeless(record: Any) -> Any:
+    """A record with every duration set to zero."""
+    if isinstance(record, list):
+        return [timeless(item) for item in record]
+    if not isinstance(record, dict):
+        return record
+    return {key: 0 if key == "seconds" else timeless(value) for key, value in record.items()}
+
+
+def contents(out: Path) -> dict[str, list[Any]]:
+    """The episode files of a run by their path, durations set to zero, key order kept."""
+    root = out / "episodes"
+    found = {}
+    for path in sorted(root.rglob("*.jsonl")):
+        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        found[str(path.relative_to(root))] = [json.dumps(timeless(json.loads(line))) for line in lines]
+    return found
+
+
+# Once
+
+
+def test_a_complete_run_records_every_episode_exactly_once(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN), workflows=["direct", "react", "oracle"], epochs=2)
+    result = run(grid, desk.out)
+    found = collections.Counter((e.system, e.task, e.question_id, e.epoch) for e in result.episodes())
+    assert result.state == "complete"
+    assert len(found) == 3 * 2 * 6 * 2
+    assert set(found.values()) == {1}
+    assert len(desk.lines()) == len(found)
+
+
+def test_running_again_runs_nothing(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN), workflows=["direct", "react", "oracle"])
+    run(grid, desk.out)
+    asked, before = desk.asked(), desk.lines()
+    assert len(asked) == 2 * 2 * 6
+    assert run(grid, desk.out).state == "complete"
+    assert desk.asked() == asked
+    assert desk.lines() == before
+
+
+def test_three_kills_at_any_instant_lose_nothing_and_ask_nothing_twice(desk: Desk) -> None:
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    sys.stdout.write(f"instants from seed {seed}\n")
+    desk.write(desk.llm(SLOW, seconds=0.03), workflows=["direct", "oracle"], samples=40, epochs=2)
+    texts = {(t, q.id): q.question for t in TASKS for q in installed(t).questions}
+    kept: collections.Counter[str] = collections.Counter()
+    for _ in range(3):
+        already, asked_before = len(desk.lines()), len(desk.asked())
+        process = desk.start("--quiet", "--connections", "4")
+        if chance.random() < 0.8:
+            wait_for(lambda already=already: len(desk.lines()) > already + 5)  # type: ignore[misc]
+        time.sleep(chance.uniform(0.0, 0.25))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        asked = collections.Counter(desk.asked()[asked_before:])
+        assert all(n <= 2 - kept[text] for text, n in asked.items())
+        mine = [record for record in desk.lines() if record["workflow"] == "direct"]
+        kept = collections.Counter(texts[record["task"], record["question_id"]] for record in mine)
+    asked_before = len(desk.asked())
+    done = desk.type("--quiet", "--connections", "4")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert desk.state() == "complete"
+    found = collections.Counter(r["episode_id"] for r in desk.lines())
+    assert len(found) == 2 * 2 * 40 * 2
+    assert set(found.values()) == {1}
+    asked = collections.Counter(desk.asked()[asked_before:])
+    assert asked == collections.Counter({text: 2 - kept[text] for text in texts.values() if kept[text] < 2})
+
+
+def test_a_killed_run_leaves_no_process_behind(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=0.05), workflows=["oracle", "direct"], samples=40)
+    process = desk.start("--quiet")
+    wait_for(lambda: len(desk.lines()) > 3)
+    children = [
+        int(entry.name)
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and f"PPid:\t{process.pid}\n" in status_of(entry)
+    ]
+    assert children
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(alive(child) for child in children))
+
+
+def alive(process: int) -> bool:
+    text = status_of(Path(f"/proc/{process}"))
+    return bool(text) and "State:\tZ" not in text
+
+
+def status_of(process: Path) -> str:
+    try:
+        return (process / "status").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN))
+    run(grid, desk.out)
+    whole = contents(desk.out)
+    path = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-easy.jsonl"
+    path.write_bytes(path.read_bytes()[:-40])
+    asked = len(desk.asked())
+    assert len(list(load_run(desk.out).episodes())) == 11
+    assert run(grid, desk.out).state == "complete"
+    assert len(desk.asked()) == asked + 1
+    assert contents(desk.out) == whole
+
+
+def test_the_machinerys_failures_are_tried_again_and_their_old_lines_kept_beside(desk: Desk) -> None:
+    broken = desk.path / "broken"
+    grid = desk.grid(desk.llm(FAILING, broken=str(broken)), tasks=TASKS[:1])
+    broken.touch()
+    assert run(grid, desk.out).state == "incomplete"
+    assert {(r["outcome"]["kind"], r["outcome"]["cause"]) for r in desk.lines()} == {("llm_failure", "server")}
+    broken.unlink()
+    assert run(grid, desk.out).state == "complete"
+    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 6
+    kept = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-easy.superseded"
+    old = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
+    assert [r["outcome"]["kind"] for r in old] == ["llm_failure"] * 6
+    assert {r["episode_id"] for r in old} == {r["episode_id"] for r in desk.lines()}
+
+
+def test_what_the_system_did_wrong_is_a_result_and_not_tried_again(desk: Desk) -> None:
+    (desk.path / "silent.py").write_text("def reply(request):\n    return ''\n", encoding="utf-8")
+    grid = desk.grid({"llm": "scripted/./silent.py:reply", "name": "one"})
+    assert run(grid, desk.out).state == "complete"
+    assert {(r["outcome"]["kind"], r["answer"]) for r in desk.lines()} == {("gave_up", "")}
+
+
+# The same bytes
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: Desk, tmp_path: Path) -> None:
+    workflows = ["direct", "react", "pal", {"workflow": "dfsdt", "max_calls": 8}, "fc", "oracle"]
+    grid = desk.grid(desk.llm(THOUGHTFUL), workflows=workflows, samples=4, limits={"steps": 4})
+    runs = {n: run(grid, tmp_path / str(n), connections=n) for n in (1, 3, 16)}
+    found = [contents(result.path) for result in runs.values()]
+    assert found[0] == found[1] == found[2]
+    kinds = {e.outcome.kind for e in runs[1].episodes()}
+    assert kinds >= {"finished", "exhausted", "tool_misuse"}, "the replies show too little"
+
+
+def test_the_bytes_do_not_depend_on_an_interruption(desk: Desk, tmp_path: Path) -> None:
+    grid = desk.grid(desk.llm(THOUGHTFUL), samples=10)
+    once = run(grid, tmp_path / "once")
+    runners: list[Runner] = []
+
+    class Stopping(Silent):
+        def finished(self, episode: object) -> None:
+            runners[-1].stop()
+
+    again = tmp_path / "again"
+    states = [run(grid, again, watcher=Stopping(), on_runner=runners.append).state for _ in range(2)]
+    assert states == ["interrupted", "interrupted"]
+    assert run(grid, again).state == "complete"
+    assert contents(again) == contents(once.path)
+
+
+def test_a_cell_whose_last_episode_came_just_before_a_crash_is_put_in_order(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN))
+    run(grid, desk.out)
+    whole = contents(desk.out)
+    path = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-hard.jsonl"
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    path.write_text("".join(f"{line}\n" for line in reversed(lines)), encoding="utf-8")
+    manifest = desk.out / "run.json"
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace('"complete"', '"running"'), encoding="utf-8")
+    run(grid, desk.out)
+    assert contents(desk.out) == whole
+
+
+def test_episode_ids_do_not_depend_on_the_folder_or_the_rest_of_the_grid(desk: Desk, tmp_path: Path) -> None:
+    one = desk.llm(PLAIN)
+    small = run(desk.grid(one, tasks=TASKS[:1]), tmp_path / "small")
+    large = run(desk.grid(one, workflows=["oracle", "direct"]), tmp_path / "large")
+    assert {e.episode_id for e in small.episodes()} < {e.episode_id for e in large.episodes()}
+
+
+# What differs is never mixed
+
+
+def own_questions(desk: Desk, first: str = "Who?") -> dict[str, Any]:
+    texts = [first, "Where?", "When?"]
+    lines = [{"id": str(i), "question": text, "answers": ["Ada"], "level": "KS"} for i, text in enumerate(texts)]
+    path = desk.path / "own.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return {"task": "own", "questions": "own.jsonl", "environment": "aminer"}
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "limits": {"limits": {"steps": 3}},
+    "seed": {"seed": 1},
+    "shots": {"shots": 3},
+    "workflow": {"workflows": [{"workflow": "dfsdt", "beam": 3}]},
+    "llm": {"llms": [{"llm": "scripted/./one.py:reply", "name": "one", "temperature": 0.5}]},
+    "task": {"tasks": [{"task": "aminer/soay-easy", "instruction": "Shout."}]},
+}
+
+
+@pytest.mark.parametrize("part", CHANGES)
+def test_a_change_is_refused_with_a_message_that_names_it(desk: Desk, part: str) -> None:
+    keys = desk.keys(desk.llm(PLAIN), workflows=["dfsdt"], tasks=TASKS[:1], samples=2)
+    run(Grid(**keys, folder=desk.path), desk.out)
+    before = {p: p.read_bytes() for p in desk.out.rglob("*") if p.is_file()}
+    with pytest.raises(UserError, match=rf"differs from this grid in: (\w+, )*{part}\b.*--fresh"):
+        run(Grid(**{**keys, **CHANGES[part]}, folder=desk.path), desk.out)
+    assert {p: p.read_bytes() for p in desk.out.rglob("*") if p.is_file()} == before
+
+
+def test_a_changed_question_file_is_refused(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    run(desk.grid(llm, tasks=[own_questions(desk)]), desk.out)
+    with pytest.raises(UserError, match=r"differs from this grid in: task .*on own\)"):
+        run(desk.grid(llm, tasks=[own_questions(desk, "Who else?")]), desk.out)
+
+
+def test_a_changed_prompt_is_refused(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    (desk.path / "mine.py").write_text(WITH_PROMPT, encoding="utf-8")
+    (desk.path / "prompts").mkdir()
+    (desk.path / "prompts" / "mine.md").write_text("Be brief.\n", encoding="utf-8")
+    grid = desk.grid(llm, workflows=["./mine.py:Mine"])
+    run(grid, desk.out)
+    assert desk.asked()[0] == "Be brief."
+    (desk.path / "prompts" / "mine.md").write_text("Be long.\n", encoding="utf-8")
+    with pytest.raises(UserError, match="differs from this grid in: workflow"):
+        run(grid, desk.out)
+
+
+def test_a_change_is_refused_even_if_other_systems_ran_in_between(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    run(desk.grid(llm), desk.out)
+    run(desk.grid(llm, workflows=["oracle"]), desk.out)
+    with pytest.raises(UserError, match=r"--fresh"):
+        run(desk.grid(llm, limits={"steps": 3}), desk.out)
+
+
+def test_a_system_that_was_left_out_for_a_while_is_not_run_again(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    run(desk.grid(llm), desk.out)
+    asked = desk.asked()
+    run(desk.grid(llm, workflows=["oracle"]), desk.out)
+    assert run(desk.grid(llm, workflows=["direct", "oracle"]), desk.out).state == "complete"
+    assert desk.asked() == asked
+
+
+def test_a_grid_may_grow(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    run(desk.grid(llm, tasks=TASKS[:1]), desk.out)
+    asked = desk.asked()
+    grown = run(desk.grid(llm, workflows=["direct", "oracle"], samples=8, epochs=2), desk.out)
+    assert grown.state == "complete"
+    assert len(list(grown.episodes())) == 2 * 2 * 8 * 2
+    assert len(desk.asked()) == 2 * 8 * 2
+    assert desk.asked()[: len(asked)] == asked
+
+
+def test_fresh_moves_the_old_run_aside_and_begins_again(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN))
+    run(grid, desk.out)
+    before = desk.lines()
+    run(grid, desk.out, fresh=True)
+    run(grid, desk.out, fresh=True)
+    assert len(desk.asked()) == 3 * 12
+    aside = [path for path in desk.out.parent.iterdir() if path.name.startswith("grid.")]
+    assert len(aside) == 2
+    assert before in [desk.lines(path) for path in aside]
+
+
+def test_a_second_process_on_the_same_folder_is_refused(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=0.2), samples=20)
+    first = desk.start("--quiet", "--connections", "2")
+    try:
+        wait_for(lambda: len(desk.lines()) > 0)
+        for options in ([], ["--fresh"]):
+            second = desk.type(*options)
+            assert second.returncode == 2
+            assert re.search(rf"runs/grid is in use by another r-eval \(process {first.pid}\)", second.stderr)
+        assert [path.name for path in desk.out.parent.iterdir()] == ["grid"]
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=20)
+    assert first.returncode == 130
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_folder_that_is_not_a_run_is_refused_and_left_alone(desk: Desk, fresh: bool) -> None:
+    precious = desk.path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(UserError, match=r"precious is not empty and not a run; choose another folder with --out"):
+        run(desk.grid(desk.llm(PLAIN)), precious, fresh=fresh)
+    assert [path.name for path in precious.iterdir()] == ["thesis.txt"]
+    assert desk.asked() == []
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(desk: Desk) -> None:
+    (desk.path / "out").write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match=r"out is (a file|not a folder)"):
+        run(desk.grid(desk.llm(PLAIN)), desk.path / "out")
+
+
+def test_a_limit_keeps_the_first_questions_and_a_later_run_adds_the_rest(desk: Desk) -> None:
+    llm = desk.llm(PLAIN)
+    some = run(desk.grid(llm, samples=None), desk.out, limit=3)
+    first = [e.question_id for e in some.episodes()]
+    assert (some.state, len(first)) == ("complete", 6)
+    rest = run(desk.grid(llm, samples=9), desk.out)
+    ids = [e.question_id for e in rest.episodes()]
+    assert (rest.state, len(ids), len(desk.asked())) == ("complete", 18, 18)
+    assert ids[:3] + ids[9:12] == first
+
+
+# LLMs that are down, slow, or strange
+
+
+class Server:
+    """A chat completions server on this machine."""
+
+    def __init__(self, port: int) -> None:
+        asked = self.asked = []  # type: list[str]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._send({"data": []})
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                asked.append(body["messages"][-1]["content"])
+                message = {"role": "assistant", "content": "Ada"}
+                usage = {"prompt_tokens": 5, "completion_tokens": 1}
+                self._send({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+
+            def _send(self, data: dict[str, Any]) -> None:
+                raw = json.dumps(data).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, *arguments: Any) -> None: ...
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def port() -> int:
+    """A port of this machine on which nobody listens yet."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(desk: Desk, port: int) -> None:
+    remote = {
+        "llm": "openai/some-model",
+        "base_url": f"http://127.0.0.1:{port}/v1",
+        "price": {"prompt": 1, "completion": 2},
+    }
+    desk.write(remote, desk.llm(PLAIN), workflows=["direct", "oracle"])
+    started = time.monotonic()
+    down = desk.type()
+    assert time.monotonic() - started < 10
+    assert down.returncode == 1
+    assert f"no server answers at http://127.0.0.1:{port}/v1" in down.stderr
+    assert "12 episodes failed" in down.stderr
+    assert "Traceback" not in down.stderr
+    ends = collections.Counter((r["llm"], r["outcome"]["kind"], r["outcome"]["cause"]) for r in desk.lines())
+    assert ends == {
+        ("openai/some-model", "llm_failure", "connection"): 12,
+        ("one", "finished", ""): 12,
+        ("none", "finished", ""): 12,
+    }
+    assert desk.state() == "incomplete"
+    server = Server(port)
+    try:
+        up = desk.type()
+    finally:
+        server.stop()
+    assert (up.returncode, desk.state(), len(server.asked), len(desk.asked())) == (0, "complete", 12, 12)
+    mine = [r for r in desk.lines() if r["llm"] == "openai/some-model"]
+    assert [r["outcome"]["kind"] for r in mine] == ["finished"] * 12
+    assert mine[0]["usage"]["cost"] == pytest.approx((5 * 1 + 1 * 2) / 1e6)
+
+
+def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: Desk) -> None:
+    order: list[str] = []
+
+    class Listening(Silent):
+        def finished(self, episode: Any) -> None:
+            order.append(episode.llm)
+
+    slow, quick = desk.llm(SLOW, "slow", seconds=0.4), desk.llm(PLAIN, "quick")
+    run(desk.grid({**slow, "connections": 1}, quick, samples=1), desk.out, watcher=Listening())
+    assert order == ["quick", "quick", "slow", "slow"]
+
+
+def test_connections_bound_what_is_asked_at_once(desk: Desk) -> None:
+    code = """
+import asyncio
+now, most = 0, []
+
+async def reply(request):
+    global now
+    now += 1
+    most.append(now)
+    await asyncio.sleep(0.01)
+    now -= 1
+    return str(max(most))
+"""
+    grid = desk.grid({**desk.llm(code), "connections": 3}, samples=12)
+    assert max(int(e.answer) for e in run(grid, desk.out).episodes()) == 3
+    assert max(int(e.answer) for e in run(grid, desk.path / "b", connections=5).episodes()) == 5
+
+
+ODD = {
+    "line separators": "one\u2028two\u0085three",
+    "half a surrogate pair": "half \ud800 a pair",
+    "control characters": "\x00\x1b[31m",
+    "one endless word": "a" * 300_000,
+    "endless blank lines": "a" + "\n" * 300_000,
+    "nothing but a line end": "\r\n",
+}
+
+
+@pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
+def test_no_reply_breaks_the_run_or_its_files(desk: Desk, reply: str) -> None:
+    (desk.path / "odd.py").write_text(f"def reply(request):\n    return {reply!a}\n", encoding="utf-8")
+    grid = desk.grid({"llm": "scripted/./odd.py:reply", "name": "one"}, workflows=["direct", "react"], samples=2)
+    first = run(grid, desk.out)
+    assert first.state == "complete"
+    assert len(list(first.episodes())) == 8
+    assert run(grid, desk.out).state == "complete"
+
+
+def test_an_odd_reply_inside_a_call_breaks_nothing_either(desk: Desk) -> None:
+    code = """
+def reply(request):
+    return r'<tool_call>{"name": "searchPerson", "arguments": {"name": "\\ud800"}}</tool_call>'
+"""
+    grid = desk.grid(desk.llm(code), workflows=["fc"], samples=1, limits={"steps": 2})
+    result = run(grid, desk.out)
+    assert {e.outcome.kind for e in result.episodes()} <= {"exhausted", "tool_misuse"}
+
+
+def test_many_programs_at_once_do_not_wait_for_each_other_for_ever(desk: Desk) -> None:
+    code = """
+def reply(request):
+    return "answer = [len(searchPerson(name='Jonas')) for _ in range(3)]"
+"""
+    grid = desk.grid({**desk.llm(code), "connections": 64}, workflows=["pal"], samples=40, limits={"seconds": 20})
+    result = run(grid, desk.out)
+    assert {(e.outcome.kind, e.answer) for e in result.episodes()} == {("finished", "5; 5; 5")}
+
+
+def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: Desk) -> None:
+    (desk.path / "bad.py").write_text("def reply(request):\n    return 1 / 0\n", encoding="utf-8")
+    grid = desk.grid({"llm": "scripted/./bad.py:reply", "name": "bad"}, desk.llm(PLAIN))
+    assert run(grid, desk.out).state == "incomplete"
+    ends = collections.Counter((r["llm"], r["outcome"]["kind"]) for r in desk.lines())
+    assert ends[("one", "finished")] == 12
+    assert sum(n for (llm, kind), n in ends.items() if llm == "bad" and kind in ("llm_failure", "tool_failure")) == 12
+
+
+def test_a_full_disk_stops_every_lane(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: CellWriter, line: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(CellWriter, "append", full)
+    grid = desk.grid(desk.llm(PLAIN), desk.llm(SLOW, "slow", seconds=0.2), samples=20)
+
+    async def both() -> tuple[int, int]:
+        with pytest.raises(OSError, match="No space left"):
+            await arun(grid, desk.out, connections=1)
+        before = len(desk.asked("slow"))
+        await asyncio.sleep(0.5)
+        return before, len(desk.asked("slow"))
+
+    before, after = asyncio.run(both())
+    assert before == after
+    assert desk.state() == "interrupted"
+
+
+# Stopping
+
+
+def test_one_interrupt_lets_the_episodes_under_way_finish(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=0.5), samples=20)
+    process = desk.start("--connections", "3")
+    wait_for(lambda: len(desk.asked()) == 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "letting the episodes under way finish" in err
+    assert "what was done is kept" in err
+    assert "Traceback" not in err
+    assert (len(desk.lines()), len(desk.asked()), desk.state()) == (3, 3, "interrupted")
+    assert "direct+one" in out
+    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
+
+
+def test_an_interrupt_that_reaches_the_whole_process_group_spoils_no_program(desk: Desk) -> None:
+    code = """
+def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write("asked" + chr(10))
+    lines = ["```python", "x = 0", "for i in range(12_000_000): x += i", "answer = x", "```"]
+    return chr(10).join(lines)
+"""
+    desk.write(desk.llm(code), workflows=["pal"], samples=20)
+    process = desk.start("--connections", "1", "--quiet")
+    wait_for(lambda: len(desk.asked()) == 1)
+    time.sleep(0.2)
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert [(r["outcome"]["kind"], r["answer"]) for r in desk.lines()] == [("finished", "71999994000000")]
+
+
+def test_a_second_interrupt_cancels_programs_too(desk: Desk) -> None:
+    code = """
+def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write("asked" + chr(10))
+    return chr(10).join(["while True:", "    n = len(searchPerson(name='Jonas'))", "    sum(range(50_000))"])
+"""
+    desk.write(desk.llm(code), workflows=["pal"], samples=20)
+    process = desk.start("--connections", "8", "--quiet")
+    wait_for(lambda: len(desk.asked()) == 8)
+    time.sleep(0.1)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+    started = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, "Traceback" in err) == (130, False)
+    assert time.monotonic() - started < 3
+
+
+def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=60), samples=20)
+    process = desk.start("--connections", "3")
+    wait_for(lambda: len(desk.asked()) == 3)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert (desk.lines(), desk.state()) == ([], "interrupted")
+
+
+def test_a_run_that_is_interrupted_before_its_first_episode_says_so(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=0.01), samples=20)
+    grid = Grid.load(desk.path / "grid.yaml")
+    result = run(grid, desk.out, on_runner=lambda runner: runner.stop())
+    assert (result.state, list(result.episodes())) == ("interrupted", [])
+    assert "direct+one" in result.summary()
+
+
+# Bring your own
+
+MINE = """
+from r_eval.workflows.base import Workflow, finished
+
+class Mine(Workflow):
+    '''Calls one API and answers with its length.'''
+
+    def __init__(self, organization: str = "Polytechnic") -> None:
+        self.organization = organization
+
+    async def run(self, question, session, llm, limits):
+        found = await session.call("searchPerson", {"organization": self.organization})
+        return finished(str(len(found.value)), "text")
+"""
+WITH_PROMPT = """
+from r_eval.llms.base import Message, Request
+from r_eval.workflows.base import Workflow, finished, prompt
+
+class Mine(Workflow):
+    PROMPTS = ("mine",)
+
+    async def run(self, question, session, llm, limits):
+        reply = await llm.generate(Request((Message("user", prompt(Mine, "mine")),)))
+        return finished(reply.text, "text")
+"""
+
+
+def test_a_workflow_from_a_file_beside_the_grid_runs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.path / "elsewhere").mkdir()
+    monkeypatch.chdir(desk.path / "elsewhere")
+    (desk.path / "mine.py").write_text(MINE, encoding="utf-8")
+    own = {"workflow": "./mine.py:Mine", "name": "mine", "organization": "Institute"}
+    result = run(desk.grid(desk.llm(PLAIN), workflows=[own, "./mine.py:Mine"], samples=1), desk.out)
+    assert {e.workflow for e in result.episodes()} == {"mine", "./mine.py:Mine"}
+    assert all(e.outcome.kind == "finished" and e.steps[0].api == "searchPerson" for e in result.episodes())
+    assert next(result.episodes()).steps[0].arguments == {"organization": "Institute"}
+
+
+def test_an_exception_in_a_workflow_is_no_fault_of_the_system(desk: Desk) -> None:
+    (desk.path / "mine.py").write_text(MINE.replace("len(found.value)", "1 / 0"), encoding="utf-8")
+    result = run(desk.grid(desk.llm(PLAIN), workflows=["./mine.py:Mine"], samples=1), desk.out)
+    assert result.state == "incomplete"
+    assert {(e.outcome.kind, e.outcome.cause) for e in result.episodes()} == {("tool_failure", "workflow")}
+
+
+def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: Desk) -> None:
+    task = own_questions(desk)
+    shown = {"id": "d", "question": "Where?", "answers": ["Oslo"], "level": "KS", "program": "answer = 'Oslo'"}
+    by_id = {**shown, "id": "2", "question": "When then?"}
+    (desk.path / "shown.jsonl").write_text(f"{json.dumps(shown)}\n{json.dumps(by_id)}\n", encoding="utf-8")
+    task["demonstrations"] = "shown.jsonl"
+    run(desk.grid(desk.llm(PLAIN), tasks=[task], shots=2, samples=None), desk.out)
+    assert desk.asked() == ["Who?"]
+
+
+def test_nothing_of_the_gold_reaches_the_llm(desk: Desk) -> None:
+    code = """
+def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write(repr(request) + chr(10))
+    return "no idea"
+"""
+    secret = "Zanzibar-7731"
+    line = {
+        "id": "a", "question": "Where?", "answers": [secret], "level": "KS", "program": f"answer = '{secret}'",
+        "evidence": [secret], "entities": [secret], "meta": {"note": secret},
+    }  # fmt: skip
+    (desk.path / "own.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    task = {"task": "own", "questions": "own.jsonl", "environment": "aminer"}
+    result = run(desk.grid(desk.llm(code), workflows=["direct", "react", "pal", "fc", "dfsdt"], tasks=[task]), desk.out)
+    assert len(desk.asked()) >= 5
+    assert secret not in "".join(desk.asked())
+    assert all(secret not in step.model_dump_json() for e in result.episodes() for step in e.steps)
+
+
+@pytest.mark.parametrize("program", [None, "answer = 1 / 0"])
+def test_a_demonstration_without_a_working_program_is_refused_before_anything_is_written(
+    desk: Desk, program: str | None
+) -> None:
+    task = own_questions(desk)
+    shown = {"id": "d", "question": "Which?", "answers": ["Oslo"], "level": "KS", "program": program}
+    (desk.path / "shown.jsonl").write_text(f"{json.dumps(shown)}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"demonstration 'd'.*program"):
+        run(desk.grid(desk.llm(PLAIN), tasks=[{**task, "demonstrations": "shown.jsonl"}]), desk.out)
+    assert not desk.out.parent.exists()
+
+
+def test_run_inside_an_event_loop_says_what_to_use(desk: Desk) -> None:
+    grid = desk.grid(desk.llm(PLAIN), samples=1)
+
+    async def inside() -> str:
+        with pytest.raises(RuntimeError, match=r"await r_eval\.arun"):
+            run(grid, desk.out)
+        return (await arun(grid, desk.out)).state
+
+    assert asyncio.run(inside()) == "complete"

@@ -1,0 +1,255 @@
+"""The writing side of a run folder: one writer, nothing twice, nothing lost, nothing mixed."""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import Grid, UserError
+from r_eval.folder import RunFolder
+from r_eval.records import MACHINERY, Episode, Outcome, OutcomeKind
+from r_eval.runner.episode import episode_id
+from r_eval.runner.plan import Plan, PlannedCell, resolve
+from r_eval.runner.store import Store
+
+
+def planned(**keys: Any) -> Plan:
+    return resolve(
+        Grid(**{"llms": ["openai/m"], "workflows": ["direct"], "tasks": ["aminer/soay-easy"], **keys}), limit=5
+    )
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return planned()
+
+
+@pytest.fixture
+def cell(plan: Plan) -> PlannedCell:
+    return plan.cells[0]
+
+
+@pytest.fixture
+def store(tmp_path: Path, plan: Plan) -> Iterator[Store]:
+    with Store(RunFolder(tmp_path / "run"), plan) as opened:
+        opened.write_manifest("running")
+        yield opened
+
+
+def episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
+    """An episode of the cell's question of that number."""
+    question = cell.planned.asked[number]
+    return Episode(
+        **{k: v for k, v in cell.cell._asdict().items() if k != "task"},
+        episode_id=episode_id(cell, question, 0),
+        question_id=question.id,
+        task=cell.cell.task,
+        domain="aminer",
+        level=question.level,
+        question=question.question,
+        golds=question.answers,
+        answer=answer,
+        outcome=Outcome(kind=kind),
+        fingerprint=cell.fingerprint,
+    )
+
+
+def recorded(store: Store, cell: PlannedCell) -> list[dict[str, Any]]:
+    path = cell.cell.path(store.folder.episodes_root)
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def test_an_episode_can_be_read_as_soon_as_it_is_appended(store: Store, cell: PlannedCell) -> None:
+    store.append(cell, episode(cell, 3))
+    assert list(store.folder.cell_episodes(cell.cell)) == [episode(cell, 3)]
+
+
+def test_what_is_missing_is_what_was_not_appended(store: Store, cell: PlannedCell) -> None:
+    assert [question for question, _ in store.missing(cell)] == list(cell.planned.asked)
+    for number in (1, 4):
+        store.append(cell, episode(cell, number))
+    assert [question for question, _ in store.missing(cell)] == [cell.planned.asked[n] for n in (0, 2, 3)]
+    assert (store.count(cell), store.is_complete()) == (2, False)
+
+
+@pytest.mark.parametrize("kind", sorted(MACHINERY))
+def test_what_the_machinery_did_is_missing_still(store: Store, cell: PlannedCell, kind: OutcomeKind) -> None:
+    store.append(cell, episode(cell, 0, kind))
+    assert cell.planned.asked[0] in [question for question, _ in store.missing(cell)]
+    assert store.count(cell) == 0
+
+
+@pytest.mark.parametrize("kind", ["finished", "gave_up", "exhausted", "tool_misuse"])
+def test_what_the_system_did_is_done(store: Store, cell: PlannedCell, kind: OutcomeKind) -> None:
+    store.append(cell, episode(cell, 0, kind))
+    assert store.count(cell) == 1
+
+
+def test_the_newest_line_of_an_episode_counts(tmp_path: Path, store: Store, cell: PlannedCell) -> None:
+    for kind, answer in (("llm_failure", ""), ("finished", "first"), ("finished", "second")):
+        store.append(cell, episode(cell, 0, kind, answer))  # type: ignore[arg-type]
+    assert [e.answer for e in store.folder.cell_episodes(cell.cell)] == ["second"]
+
+
+def test_a_complete_cell_is_put_in_the_order_of_the_questions(store: Store, cell: PlannedCell) -> None:
+    for number in (4, 0, 2, 1, 3):
+        store.append(cell, episode(cell, number))
+    store.complete(cell)
+    assert [r["question_id"] for r in recorded(store, cell)] == [q.id for q in cell.planned.asked]
+
+
+def test_an_incomplete_cell_is_left_as_it_is(store: Store, cell: PlannedCell) -> None:
+    for number in (4, 0):
+        store.append(cell, episode(cell, number))
+    store.complete(cell)
+    assert [r["question_id"] for r in recorded(store, cell)] == [cell.planned.asked[n].id for n in (4, 0)]
+
+
+def test_a_cell_can_be_completed_again(store: Store, cell: PlannedCell) -> None:
+    for number in range(5):
+        store.append(cell, episode(cell, number))
+    store.complete(cell)
+    before = cell.cell.path(store.folder.episodes_root).stat()
+    store.complete(cell)
+    after = cell.cell.path(store.folder.episodes_root).stat()
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+def test_superseded_lines_go_oldest_first_to_a_file_beside(store: Store, cell: PlannedCell) -> None:
+    for kind, answer in (("llm_failure", "1"), ("tool_failure", "2"), ("finished", "3")):
+        store.append(cell, episode(cell, 0, kind, answer))  # type: ignore[arg-type]
+    for number in range(1, 5):
+        store.append(cell, episode(cell, number))
+    store.complete(cell)
+    beside = cell.cell.path(store.folder.episodes_root).with_suffix(".superseded")
+    assert [json.loads(line)["answer"] for line in beside.read_text(encoding="utf-8").splitlines()] == ["1", "2"]
+    assert [r["answer"] for r in recorded(store, cell)] == ["3", "Ada", "Ada", "Ada", "Ada"]
+
+
+def test_episodes_beyond_the_wanted_ones_are_kept(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "run")
+    wide = planned()
+    with Store(folder, wide) as store:
+        store.write_manifest("running")
+        for number in range(5):
+            store.append(wide.cells[0], episode(wide.cells[0], number))
+        store.complete(wide.cells[0])
+    narrow = planned(samples=2)
+    with Store(folder, narrow) as store:
+        assert store.is_complete()
+        store.complete(narrow.cells[0])
+    assert len(recorded(store, wide.cells[0])) == 5
+
+
+@pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "half \ud83d of a pair", "a\r\nb", '"\\'])
+def test_no_text_can_break_a_line(store: Store, cell: PlannedCell, text: str) -> None:
+    for number in (4, 3, 2, 1, 0):
+        store.append(cell, episode(cell, number, answer=text))
+    store.complete(cell)
+    found = [e.answer for e in store.folder.cell_episodes(cell.cell)]
+    assert found == [text.replace("\ud83d", "?")] * 5
+
+
+def test_every_line_is_the_episode_as_json(store: Store, cell: PlannedCell) -> None:
+    for number in range(2):
+        store.append(cell, episode(cell, number, answer="half \ud83d" if number else "whole"))
+    whole, half = recorded(store, cell)
+    assert list(whole) == list(half)
+    assert whole["schema"] == half["schema"] == 1
+
+
+def test_a_second_writer_is_refused_until_the_first_is_done(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with Store(folder, plan) as store:
+        store.write_manifest("running")
+        for fresh in (False, True):
+            with pytest.raises(UserError, match=r"run is in use by another r-eval \(process \d+\)"):
+                Store(folder, plan, fresh)
+    with Store(folder, plan):
+        pass
+
+
+def test_a_refused_writer_lets_go_of_the_folder(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with Store(folder, plan) as store:
+        store.write_manifest("running")
+        store.append(plan.cells[0], episode(plan.cells[0], 0))
+    with pytest.raises(UserError, match="seed") as refused:
+        Store(folder, planned(seed=1))
+    assert refused.value
+    with Store(folder, plan) as store:
+        assert store.count(plan.cells[0]) == 1
+
+
+def test_a_writer_that_never_ran_leaves_an_empty_folder_usable(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    for _ in range(2):
+        with Store(folder, plan):
+            pass
+    assert [path.name for path in folder.path.iterdir()] == [".lock"]
+
+
+def test_the_manifest_says_what_was_run(store: Store, plan: Plan) -> None:
+    manifest = store.folder.manifest()
+    assert (manifest["schema"], manifest["state"], manifest["seed"], manifest["name"]) == (1, "running", 0, "grid")
+    assert manifest["systems"] == [{"name": "direct+openai/m", "workflow": "direct", "llm": "openai/m"}]
+    task = manifest["tasks"][0]
+    assert (task["name"], task["id"], task["level"], task["questions"]) == ("aminer/soay-easy", "1-3", "KS", 5)
+    assert manifest["cells"][0]["fingerprint"] == plan.cells[0].fingerprint
+    assert set(manifest["cells"][0]["parts"]) >= {"workflow", "llm", "task", "environment", "limits", "shots", "seed"}
+    assert store.folder.cells() == [plan.cells[0].cell]
+
+
+def test_the_manifest_keeps_when_the_run_was_made(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with Store(folder, plan) as store:
+        store.write_manifest("running")
+    data = {**folder.manifest(), "created": "2020-01-01T00:00:00+00:00"}
+    folder.run_file.write_text(json.dumps(data), encoding="utf-8")
+    with Store(folder, plan) as store:
+        store.write_manifest("complete")
+    assert (folder.manifest()["created"], folder.manifest()["state"]) == ("2020-01-01T00:00:00+00:00", "complete")
+
+
+def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret-indeed")
+    plan = planned(llms=[{"llm": "openai/m", "api_key_env": "MY_KEY"}])
+    with Store(RunFolder(tmp_path / "run"), plan) as store:
+        store.write_manifest("running")
+    assert "very-secret" not in (tmp_path / "run" / "run.json").read_text(encoding="utf-8")
+
+
+def test_a_run_of_a_newer_version_is_refused(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    folder.run_file.write_text('{"schema": 99}', encoding="utf-8")
+    with pytest.raises(UserError, match=r"run\.json: written by a newer version"):
+        Store(folder, plan)
+
+
+def test_a_damaged_line_among_the_episodes_is_named(tmp_path: Path, plan: Plan) -> None:
+    folder, cell = RunFolder(tmp_path / "run"), plan.cells[0]
+    with Store(folder, plan) as store:
+        store.write_manifest("running")
+        store.append(cell, episode(cell, 0))
+    path = cell.cell.path(folder.episodes_root)
+    for damage in ("{not json\n", "[]\n", "{}\n", '{"episode_id": 3}\n'):
+        path.write_bytes(path.read_bytes().split(b"\n")[0] + b"\n" + damage.encode())
+        with Store(folder, plan) as store, pytest.raises(UserError, match=r"aminer__soay-easy\.jsonl:2: "):
+            store.count(cell)
+
+
+def test_ids_of_episodes_differ_in_every_part(plan: Plan) -> None:
+    other = planned(workflows=["react"], llms=["openai/n"], tasks=["aminer/*"])
+    ids = [
+        episode_id(cell, question, epoch)
+        for cell in (*plan.cells, *other.cells)
+        for question in cell.planned.asked
+        for epoch in range(2)
+    ]
+    assert max(collections.Counter(ids).values()) == 1

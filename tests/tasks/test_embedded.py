@@ -1,0 +1,162 @@
+"""The embedded tasks: every question can be answered through the query APIs, and its gold is what they give."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import functools
+from pathlib import Path
+
+import pytest
+from r_eval.analysis import metrics
+from r_eval.analysis.responses import Observed, classify
+from r_eval.environments.sandbox import Sandbox, answer_text
+from r_eval.environments.session import Session
+from r_eval.tasks.base import Task, installed, open_environment, task_files
+from r_eval.tasks.build import DEMONSTRATIONS, QUESTIONS, SEED
+from r_eval.tasks.questions import in_order
+from r_eval.tasks.templates import generate, read_templates
+
+from r_eval import Grid, Run, arun
+from r_eval.records import Question, Step
+from r_eval.runner.demonstrations import work_out
+
+LEVELS = {"1": "KS", "2": "KU", "3": "KA"}
+PAPER = {
+    "1-1": "wiki/high-freq",
+    "1-2": "wiki/low-freq",
+    "1-3": "aminer/soay-easy",
+    "2-1": "wiki/copen-csj",
+    "2-2": "wiki/copen-cpj",
+    "2-3": "wiki/copen-cic",
+    "2-4": "aminer/profiling",
+    "3-1": "wiki/hotpotqa",
+    "3-2": "wiki/2wikimultihopqa",
+    "3-3": "wiki/musique",
+    "3-4": "wiki/kqapro",
+    "3-5": "aminer/soay-hard",
+}
+
+pytestmark = pytest.mark.parametrize("name", task_files())
+
+
+@functools.cache
+def replayed(name: str) -> list[tuple[Question, str, list[Step]]]:
+    """Each question and demonstration of a task with its program's answer and calls."""
+    task = installed(name)
+    environment = open_environment(task.environment)
+
+    async def every() -> list[tuple[Question, str, list[Step]]]:
+        found = []
+        with Sandbox() as sandbox:
+            for question in (*task.questions, *task.demonstrations):
+                calls: list[Step] = []
+                result = await Session(environment, sandbox, calls.append).run_program(question.program or "")
+                found.append((question, answer_text(result.answer), calls))
+        return found
+
+    return asyncio.run(every())
+
+
+def everything(task: Task) -> list[Question]:
+    return [*task.questions, *task.demonstrations]
+
+
+def test_it_has_at_least_twenty_questions_and_five_demonstrations(name: str) -> None:
+    assert len(installed(name).questions) >= 20
+    assert len(installed(name).demonstrations) >= 5
+
+
+def test_ids_and_texts_are_unique(name: str) -> None:
+    for key in ("id", "question"):
+        found = collections.Counter(getattr(q, key) for q in everything(installed(name)))
+        assert [value for value, count in found.items() if count > 1] == []
+
+
+def test_no_demonstration_is_asked(name: str) -> None:
+    task = installed(name)
+    assert not {q.question.casefold() for q in task.questions} & {q.question.casefold() for q in task.demonstrations}
+
+
+def test_every_question_has_a_gold_answer(name: str) -> None:
+    assert [q.id for q in everything(installed(name)) if not all(answer.strip() for answer in q.answers)] == []
+
+
+def test_no_question_gives_its_answer_away_except_a_choice(name: str) -> None:
+    open_ones = [q for q in installed(name).questions if " or " not in q.question and q.answers[0] not in ("yes", "no")]
+    assert [q.id for q in open_ones if Observed([q.question]).holds(q.answers[0])] == []
+
+
+def test_its_id_and_level_are_the_papers(name: str) -> None:
+    task = installed(name)
+    assert PAPER[task.id] == name
+    assert {q.level for q in everything(task)} == {LEVELS[task.id[0]]}
+
+
+def test_it_says_what_it_is_and_how_answers_should_look(name: str) -> None:
+    task = installed(name)
+    assert task.title
+    assert task.instruction.endswith(".")
+    assert metrics.get(task.metric)
+
+
+def test_every_gold_program_gives_the_gold_in_the_sandbox(name: str) -> None:
+    assert [(q.id, answer) for q, answer, _ in replayed(name) if answer != q.answers[0]] == []
+
+
+def test_every_gold_program_makes_calls_and_none_of_them_fails(name: str) -> None:
+    assert [q.id for q, _, calls in replayed(name) if not calls or any(c.error for c in calls)] == []
+
+
+def test_all_named_evidence_is_observed_in_the_programs_calls(name: str) -> None:
+    missing = []
+    for question, _, calls in replayed(name):
+        seen = Observed([call.observation or "" for call in calls])
+        missing += [(question.id, text) for text in question.evidence if not seen.holds(text)]
+    assert missing == []
+
+
+def test_demonstrations_show_calls_that_end_in_their_answer(name: str) -> None:
+    task = installed(name)
+
+    async def worked() -> None:
+        with Sandbox() as sandbox:
+            shown = await work_out(task.demonstrations, open_environment(task.environment), sandbox, 1000)
+        assert [d.answer for d in shown] == [q.answers[0] for q in task.demonstrations]
+        assert all(d.calls and all(c.error is None for c in d.calls) for d in shown)
+
+    asyncio.run(worked())
+
+
+def test_questions_of_every_kind_come_early_in_every_order(name: str) -> None:
+    questions = installed(name).questions
+    kinds = {q.meta["template"] for q in questions}
+    assert len(kinds) >= 5
+    for seed in range(3):
+        first = in_order(questions, seed)[:20]
+        assert len({q.meta["template"] for q in first}) >= min(5, len(kinds))
+
+
+def test_its_files_are_what_its_templates_make(name: str, sandbox: Sandbox) -> None:
+    path = task_files()[name]
+    file = read_templates(path.with_name(f"{path.stem}.templates.yaml"))
+    environment = open_environment(file.environment)
+    made = asyncio.run(generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)).questions
+    task = installed(name)
+    assert made[:DEMONSTRATIONS] == list(task.demonstrations)
+    assert made[DEMONSTRATIONS:] == list(task.questions)
+
+
+def test_the_oracle_scores_100_with_evidence_for_every_answer(name: str, tmp_path: Path) -> None:
+    grid = Grid(workflows=["oracle"], llms=["openai/unused"], tasks=[name], shots=0)
+
+    async def replay() -> Run:
+        return await arun(grid, tmp_path / "run")
+
+    result = asyncio.run(replay())
+    task, episodes = installed(name), list(result.episodes())
+    assert (result.state, len(episodes)) == ("complete", len(task.questions))
+    score = metrics.get(task.metric)
+    assert [e.question_id for e in episodes if score(e.answer, e.golds) != 1.0] == []
+    found = {e.question_id: classify(e, 1.0) for e in episodes}
+    assert {key: response for key, response in found.items() if response.type != "EM"} == {}

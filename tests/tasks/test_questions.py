@@ -1,0 +1,187 @@
+"""Question files: read whole or refused by line, and chosen the same way every time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from r_eval.tasks.base import SHORT, custom, installed, matching, task_files
+from r_eval.tasks.questions import choose, in_order, read_questions, write_questions
+
+from r_eval import UserError
+from r_eval.records import Question
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+QUESTIONS = st.lists(
+    st.builds(
+        Question,
+        id=TEXT,
+        question=TEXT,
+        answers=st.lists(TEXT, min_size=1, max_size=3),
+        level=st.sampled_from(["KS", "KU", "KA"]),
+        program=st.none() | TEXT,
+        evidence=st.lists(TEXT, max_size=2),
+        meta=st.dictionaries(TEXT, TEXT | st.integers(-5, 5), max_size=2),
+    ),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda q: q.id,
+)
+
+
+def question(number: int, text: str | None = None) -> Question:
+    return Question(id=f"q{number}", question=text or f"Question {number}?", answers=[str(number)], level="KS")
+
+
+def many(count: int) -> list[Question]:
+    return [question(n) for n in range(count)]
+
+
+# Files
+
+
+@given(QUESTIONS)
+def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, questions: list[Question]) -> None:
+    path = tmp_path_factory.getbasetemp() / "questions.jsonl"
+    write_questions(path, questions)
+    assert read_questions(path) == questions
+
+
+def test_fields_that_are_not_known_are_not_written(tmp_path: Path) -> None:
+    write_questions(tmp_path / "new" / "q.jsonl", [question(1)])
+    line = json.loads((tmp_path / "new" / "q.jsonl").read_text(encoding="utf-8"))
+    assert set(line) == {"id", "question", "answers", "level"}
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c"])
+def test_only_a_line_end_ends_a_line(tmp_path: Path, separator: str) -> None:
+    write_questions(tmp_path / "q.jsonl", [question(1, f"Who{separator}is it?"), question(2)])
+    assert [q.question for q in read_questions(tmp_path / "q.jsonl")] == [f"Who{separator}is it?", "Question 2?"]
+
+
+def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
+    lines = [q.model_dump_json() for q in many(2)]
+    (tmp_path / "q.jsonl").write_bytes(("\ufeff" + "\r\n\r\n".join(lines)).encode())
+    assert read_questions(tmp_path / "q.jsonl") == many(2)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"q\.jsonl: holds no question"),
+        (b"\n \n", r"q\.jsonl: holds no question"),
+        (b"\xff\xfe", r"q\.jsonl: cannot be read as UTF-8 text"),
+        (b'\n{"id": "a"}\n', r"q\.jsonl:2: question: Field required"),
+        (b'{"id": 1, "question": "?", "answers": ["a"], "level": "KS"}', r"q\.jsonl:1: id: "),
+        (b'{"id": "a", "question": "?", "answers": "a", "level": "KS"}', r"q\.jsonl:1: answers: "),
+        (b'{"id": "a", "question": "?", "answers": [3], "level": "KS"}', r"q\.jsonl:1: answers\.0: "),
+        (b'{"id": "a", "question": "?", "answers": [], "level": "KS"}', r"q\.jsonl:1: answers: "),
+        (b"null", r"q\.jsonl:1: line: "),
+        (b"[" * 100_000, r"q\.jsonl:1: "),
+    ],
+    ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else "",
+)
+def test_a_file_that_cannot_be_read_is_refused_by_its_line(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (tmp_path / "q.jsonl").write_bytes(content)
+    with pytest.raises(UserError, match=complaint) as raised:
+        read_questions(tmp_path / "q.jsonl")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such question file"):
+        read_questions(tmp_path / "q.jsonl")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_questions(tmp_path)
+
+
+# Choosing
+
+
+@given(st.integers(0, 60), st.integers(0, 9))
+def test_the_order_depends_on_the_seed_alone(count: int, seed: int) -> None:
+    questions = many(count)
+    assert in_order(questions, seed) == in_order(reversed(questions), seed)
+    assert sorted(q.id for q in in_order(questions, seed)) == sorted(q.id for q in questions)
+
+
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 9))
+def test_new_questions_do_not_reshuffle_the_old_ones(count: int, more: int, seed: int) -> None:
+    old = {q.id for q in many(count)}
+    assert [q for q in in_order(many(count + more), seed) if q.id in old] == in_order(many(count), seed)
+
+
+def test_another_seed_gives_another_order() -> None:
+    assert in_order(many(30), 0) != in_order(many(30), 1)
+
+
+@given(st.integers(0, 30), st.integers(0, 40), st.integers(0, 5))
+def test_fewer_samples_are_the_first_of_more(few: int, more: int, shots: int) -> None:
+    shown = [question(100 + n) for n in range(5)]
+    small, _ = choose(many(30), shown, 3, shots, few)
+    large, _ = choose(many(30), shown, 3, shots, few + more)
+    assert large[: len(small)] == small
+    assert len(small) == min(few, 30)
+
+
+def test_what_is_shown_is_not_asked_by_id_nor_by_text() -> None:
+    shown = [question(3, "Other words?"), question(99, "Question 5?")]
+    asked, chosen = choose(many(8), shown, 0, 2, None)
+    assert {q.id for q in asked} == {f"q{n}" for n in (0, 1, 2, 4, 6, 7)}
+    assert sorted(q.id for q in chosen) == ["q3", "q99"]
+
+
+def test_what_could_be_shown_but_is_not_is_asked() -> None:
+    asked, chosen = choose(many(3), many(3), 0, 1, None)
+    assert (len(chosen), len(asked)) == (1, 2)
+    asked, chosen = choose(many(3), many(3), 0, 0, None)
+    assert (len(chosen), len(asked)) == (0, 3)
+
+
+def test_samples_are_counted_after_what_is_shown_was_left_out() -> None:
+    asked, _ = choose(many(10), in_order(many(10), 0)[:1], 0, 1, 5)
+    assert len(asked) == 5
+
+
+def test_more_shots_than_demonstrations_are_refused() -> None:
+    with pytest.raises(UserError, match="shots: 3 wanted, but the task has 2 demonstrations"):
+        choose(many(5), many(2), 0, 3, None)
+
+
+# Tasks
+
+
+def task(**changes: Any) -> Any:
+    questions = changes.pop("questions", many(2))
+    return custom(changes.pop("name", "own"), questions, changes.pop("environment", "aminer"), changes.pop("shown", []))
+
+
+def test_a_task_of_ones_own_has_the_default_metric_and_instruction() -> None:
+    made = task(name="mine/own")
+    assert (made.domain, made.level, made.metric, made.instruction) == ("mine", "KS", "token_f1", SHORT)
+
+
+def test_the_version_changes_with_all_that_is_asked_or_shown() -> None:
+    versions = [
+        task().version,
+        task(environment="other").version,
+        task(questions=many(3)).version,
+        task(questions=[question(0), question(1, "Other words?")]).version,
+        task(shown=[question(9)]).version,
+    ]
+    assert len(set(versions)) == len(versions)
+    assert task().version == task(name="renamed").version == versions[0]
+
+
+def test_a_glob_selects_tasks_in_their_order() -> None:
+    assert matching("aminer/*") == [name for name in task_files() if name.startswith("aminer/")]
+    assert matching("aminer/soay-easy") == ["aminer/soay-easy"]
+
+
+def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"unknown task 'aminer/soay'\. Did you mean .*Known: .*aminer/soay-easy"):
+        installed("aminer/soay")

@@ -1,0 +1,363 @@
+"""Templates: a question's gold answer comes through the query APIs, and what does not hold is dropped and counted."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import collections
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.sandbox import Sandbox, answer_text
+from r_eval.environments.session import Session
+from r_eval.tasks.base import open_environment
+from r_eval.tasks.templates import Generated, TemplateFile, generate, read_templates, with_values
+
+from r_eval import UserError
+
+LISTED = [
+    ("Ada", "Oslo", 36, ["engines", "flying"]),
+    ("Grace", "Rome", 85, ["compilers"]),
+    ("Alan", "Oslo", 41, ["machines", "running", "chess"]),
+    ("Ada", "Lima", 29, ["tennis"]),
+]
+
+
+class Town(Environment):
+    """People and where they live."""
+
+    def __init__(self, people: list[tuple[str, str, int, list[str]]] = LISTED) -> None:
+        self.people = [dict(zip(("name", "city", "age", "likes"), person, strict=True)) for person in people]
+
+    @query_api
+    def find(self, name: str) -> list[dict[str, Any]]:
+        """Find people by their exact name."""
+        found = [person for person in self.people if person["name"] == name]
+        if not found:
+            raise NotFound(f"Nobody is called {name}.")
+        return found
+
+    @query_api
+    def living_in(self, city: str) -> list[str]:
+        """Name those who live in a city."""
+        return [person["name"] for person in self.people if person["city"] == city]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        cities = sorted({person["city"] for person in self.people})
+        kinds = {"person": self.people, "city": [{"name": city} for city in cities], "ghost": []}
+        return [dict(record) for record in kinds[kind]]
+
+
+BASE: dict[str, Any] = {
+    "id": "age",
+    "level": "KS",
+    "from": "person",
+    "question": "How old is {person[name]} of {person[city]}?",
+    "program": """
+found = [p for p in find(name=person["name"]) if p["city"] == person["city"]]
+answer = found[0]["age"]
+""",
+}
+
+
+def made(
+    sandbox: Sandbox, *templates: dict[str, Any], count: int = 100, seed: int = 0, town: Environment | None = None
+) -> Generated:
+    every = [{**BASE, **template} for template in templates or ({},)]
+    file = TemplateFile.model_validate({"environment": "town", "templates": every})
+    return asyncio.run(generate(file, town or Town(), sandbox, count, seed))
+
+
+def test_a_question_is_made_of_every_record(sandbox: Sandbox) -> None:
+    found = {q.question: q.answers for q in made(sandbox).questions}
+    assert found == {f"How old is {n} of {c}?": [str(a)] for n, c, a, _ in LISTED}
+
+
+def test_a_question_knows_its_level_template_and_program(sandbox: Sandbox) -> None:
+    for question in made(sandbox).questions:
+        assert (question.level, question.meta) == ("KS", {"template": "age"})
+        assert question.id.startswith("age-")
+        assert question.program
+
+
+def test_a_program_stands_by_itself_with_the_records_values(sandbox: Sandbox) -> None:
+    for question in made(sandbox).questions:
+        assert question.program
+        assert "person" not in {node.id for node in ast.walk(ast.parse(question.program)) if isinstance(node, ast.Name)}
+        result = asyncio.run(Session(Town(), sandbox).run_program(question.program))
+        assert [answer_text(result.answer)] == question.answers
+
+
+def test_the_same_seed_makes_the_same_questions(sandbox: Sandbox) -> None:
+    assert made(sandbox, count=3, seed=5).questions == made(sandbox, count=3, seed=5).questions
+
+
+def test_another_seed_takes_other_records(sandbox: Sandbox) -> None:
+    texts = {tuple(q.question for q in made(sandbox, count=2, seed=seed).questions) for seed in range(8)}
+    assert len(texts) > 1
+
+
+def test_a_question_does_not_depend_on_how_many_are_made(sandbox: Sandbox) -> None:
+    every = made(sandbox).questions
+    assert made(sandbox, count=2).questions == every[:2]
+    assert len(made(sandbox, count=0).questions) == 0
+
+
+def test_templates_share_the_questions_evenly(sandbox: Sandbox) -> None:
+    city = {
+        "id": "city",
+        "question": "Where does {person[name]}, aged {person[age]}, live?",
+        "program": 'answer = [p["city"] for p in find(name=person["name"]) if p["age"] == person["age"]]',
+    }
+    questions = made(sandbox, {}, city, count=4).questions
+    assert collections.Counter(q.meta["template"] for q in questions) == {"age": 2, "city": 2}
+
+
+def test_the_others_fill_up_what_one_template_cannot_give(sandbox: Sandbox) -> None:
+    old = {"id": "old", "where": "person['age'] > 80", "question": "How old exactly is {person[name]}?"}
+    questions = made(sandbox, {}, old, count=5).questions
+    assert collections.Counter(q.meta["template"] for q in questions) == {"age": 4, "old": 1}
+
+
+# What is dropped
+
+
+def test_an_ambiguous_question_is_dropped_and_counted(sandbox: Sandbox) -> None:
+    result = made(sandbox, {"question": "How old is {person[name]}?"})
+    assert {q.question for q in result.questions} == {"How old is Alan?", "How old is Grace?"}
+    assert result.dropped["ambiguous"] == 1
+
+
+def test_the_same_question_with_the_same_answer_is_made_once(sandbox: Sandbox) -> None:
+    town = Town([("Ada", "Oslo", 36, []), ("Ada", "Rome", 36, [])])
+    result = made(sandbox, {"question": "How old is {person[name]}?"}, town=town)
+    assert [(q.question, q.answers) for q in result.questions] == [("How old is Ada?", ["36"])]
+    assert result.dropped["ambiguous"] == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from("XYZ"), st.integers(1, 3)), max_size=12))
+@settings(max_examples=15, deadline=None)
+def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list[tuple[str, str, int]]) -> None:
+    town = Town([(name, f"{city}{n}", age, []) for n, (name, city, age) in enumerate(people)])
+    result = made(sandbox, {"question": "How old is {person[name]}?"}, town=town)
+    ages = {name: {age for other, _, age in people if other == name} for name, _, _ in people}
+    assert {q.question for q in result.questions} == {f"How old is {n}?" for n, a in ages.items() if len(a) == 1}
+    assert result.dropped["ambiguous"] == sum(len(a) > 1 for a in ages.values())
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("answer = 1 / 0", "program: exception"),
+        ("assert False", "program: exception"),
+        ("answer = find(name='Nobody')[0]", "program: not_found"),
+        ("answer = find(nom='Ada')", "program: bad_arguments"),
+        ("answer = found[0]", "program: exception"),
+        ("while True:\n    living_in(city='Oslo')", "program: calls"),
+        ("unused = 3", "program: no_answer"),
+        ("answer = ''", "empty answer"),
+        ("answer = []", "empty answer"),
+        ("answer = '  '", "empty answer"),
+    ],
+)
+def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
+    sandbox: Sandbox, program: str, reason: str
+) -> None:
+    town = Town([LISTED[0]])
+    result = made(sandbox, {"program": program}, town=town)
+    assert (result.questions, dict(result.dropped)) == ([], {reason: 1})
+
+
+def test_a_failing_program_costs_only_its_own_question(sandbox: Sandbox) -> None:
+    program = 'answer = [100 / (36 - person["age"])]\n'
+    result = made(sandbox, {"program": program})
+    assert len(result.questions) == 3
+    assert result.dropped == {"program: exception": 1}
+
+
+def test_where_keeps_only_what_it_accepts_and_counts_the_rest(sandbox: Sandbox) -> None:
+    result = made(sandbox, {"where": 'person["age"] > 40 and len(person["likes"]) > 1'})
+    assert [q.question for q in result.questions] == ["How old is Alan of Oslo?"]
+    assert result.dropped == {"where": 3}
+
+
+def test_where_is_asked_of_thousands(sandbox: Sandbox) -> None:
+    town = Town([(f"P{n}", "Oslo", n, []) for n in range(2500)])
+    result = made(sandbox, {"where": 'person["age"] % 500 == 7'}, town=town)
+    assert {q.answers[0] for q in result.questions} == {"7", "507", "1007", "1507", "2007"}
+
+
+# Parts
+
+
+def test_let_adds_further_records(sandbox: Sandbox) -> None:
+    template = {
+        "let": {"other": "person", "town": "city"},
+        "where": 'other["name"] != person["name"]',
+        "question": "Is {person[name]} of {person[city]} older than {other[name]} of {other[city]}, in {town[name]}?",
+        "program": 'answer = person["age"] > other["age"]',
+    }
+    questions = made(sandbox, template).questions
+    ages = {(name, city): age for name, city, age, _ in LISTED}
+    assert questions
+    for question in questions:
+        one, two = question.question.removeprefix("Is ").split(" older than ")
+        name, city = one.split(" of ")
+        other, home = two.split(", in ")[0].split(" of ")
+        assert question.answers == ["yes" if ages[name, city] > ages[other, home] else "no"]
+
+
+def test_evidence_is_worked_out_over_the_program(sandbox: Sandbox) -> None:
+    evidence = ['found[0]["city"]', '[p["age"] for p in found]', "answer", "'x' * 3", "answer > 1"]
+    ada = next(q for q in made(sandbox, {"evidence": evidence}).questions if "Ada of Oslo" in q.question)
+    assert ada.evidence == ["Oslo", "36", "xxx", "yes"]
+
+
+def test_evidence_that_fails_drops_the_question(sandbox: Sandbox) -> None:
+    result = made(sandbox, {"evidence": ["found[9]"]})
+    assert (result.questions, dict(result.dropped)) == ([], {"program: exception": 4})
+
+
+def test_several_values_are_joined_as_an_answer(sandbox: Sandbox) -> None:
+    program = 'answer = living_in(city=person["city"])'
+    template = {"program": program, "question": "Who lives in {person[city]}?"}
+    answers = {q.question: q.answers for q in made(sandbox, template).questions}
+    assert answers["Who lives in Oslo?"] == ["Ada; Alan"]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@given(VALUES)
+@example('O\'Brien "the" \\ {x}\n\t\u2028é')
+@example(-1)
+@example(float("inf"))
+@example({"a": [1, {"b": None}]})
+def test_any_value_of_a_record_can_stand_in_a_program(value: Any) -> None:
+    text = with_values('answer = person["name"]\n', {"person": {"name": value}})
+    if value not in (float("inf"), float("-inf")) and "inf" not in repr(value):
+        assert ast.literal_eval(text.removeprefix("answer = ")) == value
+    assert "person" not in text or "person" in repr(value)
+
+
+@given(st.text(max_size=12))
+@example('O\'Brien "the" \\ {x}\n')
+@example("'''\"\"\"")
+def test_any_text_of_a_record_can_stand_in_an_f_string(value: str) -> None:
+    text = with_values("answer = f\"<{person['name']}> {1 + 1:>3}\"", {"person": {"name": value}})
+    scope: dict[str, Any] = {}
+    exec(compile(ast.parse(text), "program", "exec"), scope)  # our own program: the value is data in it
+    assert scope["answer"] == f"<{value}>   2"
+
+
+def test_only_records_are_replaced() -> None:
+    text = with_values('answer = other["name"] + person["name"][0] + person.get("x")', {"person": {"name": "Ada"}})
+    assert text == "answer = other['name'] + 'Ada'[0] + person.get('x')"
+
+
+# Mistakes
+
+
+def file_with(tmp_path: Path, change: dict[str, Any], **top: Any) -> Path:
+    template = {k: v for k, v in {**BASE, **change}.items() if v is not ...}
+    path = tmp_path / "t.yaml"
+    path.write_text(yaml.safe_dump({"environment": "town", "templates": [template], **top}), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"program": ...}, r"t\.yaml: templates\.0\.program: Field required"),
+        ({"from": ...}, r"t\.yaml: templates\.0\.from: Field required"),
+        ({"levle": "KS"}, r"t\.yaml: templates\.0\.levle: "),
+        ({"level": "hard"}, r"t\.yaml: templates\.0\.level: "),
+        ({"program": "answer = (\n"}, r"t\.yaml: templates\.age: program, line 1: "),
+        ({"program": "x = 1\nanswer = = 2"}, r"t\.yaml: templates\.age: program, line 2: "),
+        ({"program": "answer = '\x00'"}, r"t\.yaml: "),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint) as raised:
+        read_templates(file_with(tmp_path, change))
+    assert "\n" not in str(raised.value)
+
+
+def test_two_templates_of_one_id_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"t\.yaml: templates: the id 'age' stands twice"):
+        read_templates(file_with(tmp_path, {}, templates=[BASE, BASE]))
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", r"t\.yaml: "),
+        (b"environment: [", r"t\.yaml: not valid YAML"),
+        (b"\xff", r"t\.yaml: cannot be read as UTF-8 text"),
+        (b"environment: town\ntemplates: []\n", r"t\.yaml: templates: .*at least 1"),
+    ],
+)
+def test_a_file_that_holds_no_templates_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (tmp_path / "t.yaml").write_bytes(content)
+    with pytest.raises(UserError, match=complaint):
+        read_templates(tmp_path / "t.yaml")
+
+
+def test_a_template_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such template file"):
+        read_templates(tmp_path / "t.yaml")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_templates(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"from": "dragon"}, r"templates\.age: the environment has no records of kind 'dragon'"),
+        ({"let": {"other": "dragon"}}, r"templates\.age: the environment has no records of kind 'dragon'"),
+        ({"let": {"other": "ghost"}}, r"templates\.age: .*'ghost'"),
+        ({"question": "Who is {person[nom]}?"}, r"templates\.age: question: no field 'nom'"),
+        ({"question": "Who is {persn[name]}?"}, r"templates\.age: question: no field 'persn'"),
+        ({"question": "Who is {person[name]?"}, r"templates\.age: question: "),
+        ({"question": "Who is }?"}, r"templates\.age: question: "),
+        ({"program": 'answer = person["nom"]'}, r"templates\.age: program: no field 'nom'"),
+        ({"where": 'person["nom"] > 3'}, r"templates\.age: where: .*nom"),
+        ({"where": "person["}, r"templates\.age: where: "),
+    ],
+    ids=str,
+)
+def test_a_template_that_does_not_fit_the_environment_is_named(
+    sandbox: Sandbox, change: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        made(sandbox, change)
+
+
+def test_a_documented_template_works_over_aminer(tmp_path: Path, sandbox: Sandbox) -> None:
+    text = """
+environment: aminer
+templates:
+  - id: interests-of-scholar
+    level: KS
+    from: person
+    where: len(person["interests"]) > 1
+    question: What are the research interests of {person[name]} at {person[organization]}?
+    program: |
+      found = searchPerson(name=person["name"], organization=person["organization"])
+      answer = getPersonInterest(person_id=found[0]["person_id"])
+"""
+    (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
+    file = read_templates(tmp_path / "t.yaml")
+    result = asyncio.run(generate(file, open_environment(file.environment), sandbox, 5, 0))
+    assert len(result.questions) == 5
+    assert len({q.id for q in result.questions}) == 5

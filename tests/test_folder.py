@@ -1,0 +1,265 @@
+"""The run folder: torn lines, whole replacements, names that no file system minds, and reading it all back."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from r_eval import UserError
+from r_eval.folder import Cell, CellWriter, RunFolder, file_name, read_lines, repair, write_whole
+from r_eval.records import Episode, Outcome
+
+CELL = Cell("react", "gguf/smollm2-135m", "clean", "wiki/high-freq")
+RECORDS = st.lists(st.dictionaries(st.text(max_size=5), st.text(max_size=30), max_size=3), max_size=8)
+
+
+def record(number: int, **changes: Any) -> Episode:
+    fields: dict[str, Any] = {
+        "episode_id": f"e{number}",
+        "question_id": f"q{number}",
+        "task": CELL.task,
+        "domain": "wiki",
+        "level": "KS",
+        "workflow": CELL.workflow,
+        "llm": CELL.llm,
+        "condition": CELL.condition,
+        "question": "Which city?",
+        "golds": ["Nairobi"],
+        "answer": "Nairobi",
+        "outcome": Outcome(kind="finished"),
+        **changes,
+    }
+    return Episode(**fields)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run of one cell that holds nothing yet."""
+    cells = [{**CELL._asdict(), "episodes": 2, "fingerprint": "", "parts": {}}]
+    write_whole(tmp_path / "run.json", json.dumps({"schema": 1, "state": "running", "cells": cells, "tasks": []}))
+    return RunFolder(tmp_path)
+
+
+# Torn lines
+
+
+@given(records=RECORDS, cut=st.floats(0, 1))
+@example(records=[{"a": "x" * 200_000}, {"b": "y" * 200_000}], cut=0.9)
+@example(records=[{"a": "x" * 65_533}, {"b": "y"}], cut=0.9999)
+@settings(max_examples=150, deadline=None)
+def test_any_beginning_of_a_valid_file_is_repaired_to_its_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, str]], cut: float
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "torn.jsonl"
+    whole = [json.dumps(r, ensure_ascii=False).encode() + b"\n" for r in records]
+    torn = b"".join(whole)[: int(cut * len(b"".join(whole)))]
+    path.write_bytes(torn)
+    read_before = [r for _, r in read_lines(path)]
+    repair(path)
+    kept = path.read_bytes()
+    count = kept.count(b"\n")
+    assert kept == b"".join(whole[:count])
+    assert len(torn) - len(kept) < (len(whole[count]) if count < len(whole) else 1)
+    assert [r for _, r in read_lines(path)] == read_before == records[:count]
+
+
+@given(st.binary(max_size=200))
+def test_repair_changes_nothing_but_the_end_after_the_last_line(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(content)
+    repair(path)
+    assert path.read_bytes() == content[: content.rfind(b"\n") + 1]
+
+
+def test_repair_leaves_a_file_that_is_not_there_alone(tmp_path: Path) -> None:
+    repair(tmp_path / "nothing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_writer_cuts_a_torn_line_off_before_it_appends(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b'{"n": 1}\n{"n": 2')
+    writer = CellWriter(path)
+    writer.append('{"n": 3}')
+    writer.close()
+    assert [r for _, r in read_lines(path)] == [{"n": 1}, {"n": 3}]
+
+
+def test_a_line_is_in_the_file_as_soon_as_it_is_appended(tmp_path: Path) -> None:
+    writer = CellWriter(tmp_path / "a.jsonl")
+    writer.append('{"n": 1}')
+    assert (tmp_path / "a.jsonl").read_bytes() == b'{"n": 1}\n'
+    writer.close()
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"), [("{]", "not a JSON record"), ("[1]", "expected a JSON object, found list")]
+)
+def test_a_line_that_is_not_a_record_is_named(tmp_path: Path, line: str, complaint: str) -> None:
+    (tmp_path / "a.jsonl").write_text(f"{{}}\n{line}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=rf"a\.jsonl:2: {complaint}"):
+        list(read_lines(tmp_path / "a.jsonl"))
+
+
+# Whole replacements
+
+
+def test_a_reader_sees_the_old_text_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    texts = ["a" * 200_000, "b" * 300_000]
+    write_whole(path, texts[0])
+    seen: set[str] = set()
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            seen.add(path.read_text(encoding="utf-8"))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(30):
+        write_whole(path, texts[number % 2])
+    over.set()
+    reader.join()
+    assert seen <= set(texts)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_replacement_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "new \ud800")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+# Names
+
+
+@given(st.text(max_size=400))
+@example("../../etc/passwd")
+@example("..")
+@example("")
+@example(".hidden")
+@example("a" * 400)
+@example("é" * 400)
+@example('CON\x00\n\t:*?"<>|\\')
+@example("\ud800\u202e")
+def test_every_name_becomes_one_safe_part_of_a_path(name: str) -> None:
+    part = file_name(name)
+    assert part
+    assert not part.startswith(".")
+    assert not set(part) & set('/\\\0\n\r\t:*?"<>|')
+    assert len(os.fsencode(f".{part}.superseded.4194304.part")) <= 255
+    assert file_name(name) == part
+
+
+@given(st.text(max_size=300))
+def test_a_cell_never_leaves_its_folder(name: str) -> None:
+    root = Path("/somewhere/episodes")
+    path = Cell(name, name, name, name).path(root)
+    assert path.parent.parent.parent == root
+
+
+def test_a_file_of_any_name_can_be_written(tmp_path: Path) -> None:
+    for name in ("a/b", "..", "x" * 1000, "\U0001f600" * 200, "a\nb"):
+        write_whole(tmp_path / f"{file_name(name)}.jsonl", name)
+
+
+def test_a_slash_becomes_two_underscores() -> None:
+    assert file_name("react+gguf/smollm2-135m") == "react+gguf__smollm2-135m"
+    assert CELL.path(Path("e")) == Path("e/react+gguf__smollm2-135m/clean/wiki__high-freq.jsonl")
+
+
+def test_two_long_names_with_the_same_beginning_stay_apart() -> None:
+    assert file_name("x" * 300 + "a") != file_name("x" * 300 + "b")
+
+
+# Reading
+
+
+def test_episodes_come_back_as_they_were_written(folder: RunFolder) -> None:
+    written = [record(1), record(2, answer="Nai\u2028robi", epoch=1)]
+    writer = CellWriter(CELL.path(folder.episodes_root))
+    for episode in written:
+        writer.append(episode.model_dump_json())
+    writer.close()
+    assert list(folder.episodes()) == written
+
+
+def test_a_run_without_episodes_has_none(folder: RunFolder) -> None:
+    assert list(folder.episodes()) == []
+
+
+def test_only_the_newest_line_of_an_episode_is_read(folder: RunFolder) -> None:
+    writer = CellWriter(CELL.path(folder.episodes_root))
+    for episode in (record(1, answer="old"), record(2), record(1, answer="new")):
+        writer.append(episode.model_dump_json())
+    writer.close()
+    assert [(e.episode_id, e.answer) for e in folder.episodes()] == [("e2", "Nairobi"), ("e1", "new")]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"level": "XX"}, "level: Input should be 'KS', 'KU' or 'KA'"),
+        ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
+        ({"outcome": {"kind": "lost"}}, "outcome.kind: "),
+        ({"episode_id": 7}, "episode_id: "),
+    ],
+)
+def test_a_damaged_episode_is_named_by_file_line_and_field(
+    folder: RunFolder, change: dict[str, Any], complaint: str
+) -> None:
+    path = CELL.path(folder.episodes_root)
+    path.parent.mkdir(parents=True)
+    damaged = {**json.loads(record(2).model_dump_json()), **change}
+    path.write_text(record(1).model_dump_json() + "\n" + json.dumps(damaged) + "\n", encoding="utf-8")
+    with pytest.raises(UserError) as raised:
+        list(folder.episodes())
+    assert f"wiki__high-freq.jsonl:2: {complaint}" in str(raised.value)
+
+
+def test_an_episode_without_an_id_is_named(folder: RunFolder) -> None:
+    path = CELL.path(folder.episodes_root)
+    path.parent.mkdir(parents=True)
+    path.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"wiki__high-freq\.jsonl:1: episode_id: "):
+        list(folder.episodes())
+
+
+def test_scores_are_replaced_as_a_whole(folder: RunFolder) -> None:
+    folder.write_scores(CELL, [{"episode_id": "a", "score": 1.0}, {"episode_id": "b", "score": 0.5}])
+    folder.write_scores(CELL, [{"episode_id": "b", "score": 0.0}])
+    assert folder.scores(CELL) == {"b": {"episode_id": "b", "score": 0.0}}
+    assert folder.scores(CELL._replace(task="other")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (None, r"is not a run: it has no run\.json \(r-eval run GRID\.yaml makes one\)"),
+        ("{", r"run\.json: not valid JSON"),
+        ("[]", r"run\.json: "),
+        ("{}", r"run\.json: "),
+        ('{"schema": 99, "cells": []}', r"run\.json: written by a newer version of R-Eval"),
+        ('{"schema": "x", "cells": []}', r"run\.json: "),
+    ],
+)
+def test_a_folder_that_is_not_a_run_says_why(tmp_path: Path, text: str | None, complaint: str) -> None:
+    if text is not None:
+        (tmp_path / "run.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=complaint):
+        RunFolder(tmp_path).manifest()

@@ -1,0 +1,398 @@
+"""The grid: YAML and Python say the same, and every mistake gets one sentence before anything is written."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from r_eval import Grid, UserError, run
+from r_eval.runner.plan import Plan, resolve
+
+INTERFACE = """
+name: my-grid
+seed: 3
+llms:
+  - gguf/smollm2-135m
+  - llm: openai/gpt-4o-mini
+    base_url: http://127.0.0.1:8000/v1     # absent: OpenAI itself
+    api_key_env: OPENAI_API_KEY            # the variable's name; a key itself is refused
+    temperature: 0
+    max_tokens: 512
+    connections: 16
+    price: {prompt: 0.15, completion: 0.60}
+workflows:
+  - react
+  - {workflow: dfsdt, beam: 2, max_nodes: 12, max_calls: 200}
+tasks:
+  - aminer/*
+  - {task: own, questions: ./questions.jsonl, environment: aminer}
+conditions: [clean]
+samples: 20
+epochs: 1
+shots: 1
+limits: {steps: 10, tokens: 16000, seconds: 300}
+exclude:
+  - {workflow: dfsdt, llm: gguf/*}
+"""
+PYTHON: dict[str, Any] = {
+    "name": "my-grid",
+    "seed": 3,
+    "llms": [
+        "gguf/smollm2-135m",
+        {
+            "llm": "openai/gpt-4o-mini",
+            "base_url": "http://127.0.0.1:8000/v1",
+            "api_key_env": "OPENAI_API_KEY",
+            "temperature": 0,
+            "max_tokens": 512,
+            "connections": 16,
+            "price": {"prompt": 0.15, "completion": 0.60},
+        },
+    ],
+    "workflows": ["react", {"workflow": "dfsdt", "beam": 2, "max_nodes": 12, "max_calls": 200}],
+    "tasks": ["aminer/*", {"task": "own", "questions": "./questions.jsonl", "environment": "aminer"}],
+    "conditions": ["clean"],
+    "samples": 20,
+    "epochs": 1,
+    "shots": 1,
+    "limits": {"steps": 10, "tokens": 16000, "seconds": 300},
+    "exclude": [{"workflow": "dfsdt", "llm": "gguf/*"}],
+}
+QUESTION = {"id": "a", "question": "Who?", "answers": ["Ada"], "level": "KS"}
+OWN = {"task": "own", "questions": "questions.jsonl", "environment": "aminer"}
+VALID: dict[str, Any] = {
+    "llms": ["scripted/./one.py:reply"],
+    "workflows": ["direct"],
+    "tasks": ["aminer/soay-easy"],
+    "samples": 1,
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with a scripted LLM, a workflow of its own and a question file in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.py").write_text("def reply(request):\n    return 'Ada'\n\nvalue = 3\n", encoding="utf-8")
+    (tmp_path / "questions.jsonl").write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def written(desk: Path, text: str | dict[str, Any]) -> Path:
+    path = desk / "grid.yaml"
+    path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def fingerprints(plan: Plan) -> dict[Any, str]:
+    return {cell.cell: cell.fingerprint for cell in plan.cells}
+
+
+# The same in YAML and in Python
+
+
+def test_yaml_and_python_describe_the_same_run(desk: Path) -> None:
+    loaded, made = Grid.load(written(desk, INTERFACE)), Grid(**PYTHON, folder=desk)
+    assert loaded == made
+    assert fingerprints(resolve(loaded)) == fingerprints(resolve(made))
+    assert len(resolve(made).cells) == 3 * 3
+
+
+def test_the_short_and_the_long_form_of_an_entry_are_the_same(desk: Path) -> None:
+    short = Grid(workflows="direct", llms="openai/m", tasks="aminer/*", conditions="clean")
+    entries = {"workflows": [{"workflow": "direct"}], "llms": [{"llm": "openai/m"}], "tasks": [{"task": "aminer/*"}]}
+    assert short == Grid(**entries, conditions=[{"condition": "clean"}])
+
+
+def test_a_grid_needs_llms_workflows_and_tasks_only(desk: Path) -> None:
+    grid = Grid.load(written(desk, "llms: [openai/m]\nworkflows: [direct]\ntasks: [aminer/*]\n"))
+    assert (grid.name, grid.seed, grid.samples, grid.epochs, grid.shots) == ("grid", 0, None, 1, 1)
+    assert [c.condition for c in grid.conditions] == ["clean"]
+
+
+def test_the_name_comes_from_the_file_whatever_it_is_called(desk: Path) -> None:
+    path = written(desk, VALID).rename(desk / "my grid (2).yaml")
+    assert re.fullmatch(r"[\w.-]+", Grid.load(path).name)
+    assert Grid.load(path).name.startswith("my")
+
+
+def test_a_loaded_grid_starts_its_paths_at_its_own_folder(
+    desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(desk, {**VALID, "tasks": [OWN]})
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert [q.id for q in resolve(Grid.load(path)).tasks[0].asked] == ["a"]
+
+
+def test_excluded_cells_are_left_out(desk: Path) -> None:
+    grid = Grid(**{**PYTHON, "exclude": [{"task": "aminer/*"}, {"workflow": "react", "llm": "openai/*"}]}, folder=desk)
+    cells = [(c.cell.workflow, c.cell.llm, c.cell.task) for c in resolve(grid).cells]
+    assert cells == [
+        ("react", "gguf/smollm2-135m", "own"),
+        ("dfsdt", "gguf/smollm2-135m", "own"),
+        ("dfsdt", "openai/gpt-4o-mini", "own"),
+    ]
+
+
+def test_a_workflow_without_llm_stands_once_whatever_the_llms(desk: Path) -> None:
+    grid = Grid(workflows=["oracle", "direct"], llms=["openai/a", "openai/b"], tasks=["aminer/soay-easy"])
+    assert [c.cell.system for c in resolve(grid).cells] == ["oracle+none", "direct+openai/a", "direct+openai/b"]
+
+
+def test_one_llm_may_stand_several_times_under_names_of_its_own(desk: Path) -> None:
+    cold = {"llm": "openai/m", "name": "cold"}
+    warm = {"llm": "openai/m", "name": "warm", "temperature": 1}
+    plan = resolve(Grid(**{**VALID, "llms": [cold, warm]}))
+    assert [c.cell.llm for c in plan.cells] == ["cold", "warm"]
+    assert len({c.fingerprint for c in plan.cells}) == 2
+
+
+def test_connections_and_price_do_not_change_what_a_cell_is(desk: Path) -> None:
+    plain = resolve(Grid(**{**VALID, "llms": [{"llm": "openai/m"}]}))
+    price = {"prompt": 1, "completion": 2}
+    other = resolve(Grid(**{**VALID, "llms": [{"llm": "openai/m", "connections": 3, "price": price}]}))
+    assert fingerprints(plain) == fingerprints(other)
+
+
+@pytest.mark.parametrize("unicode", ["grid: ü", "# コメント"])
+def test_a_byte_order_mark_and_other_scripts_are_read(desk: Path, unicode: str) -> None:
+    text = f"{'# ' + unicode}\n{yaml.safe_dump(VALID)}"
+    (desk / "grid.yaml").write_text(text, encoding="utf-8-sig")
+    assert Grid.load(desk / "grid.yaml").samples == 1
+
+
+# Mistakes
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "misspelt key": (
+        {"workflows": ..., "worflows": ["react"]},
+        r"grid\.yaml:\d+: unknown key 'worflows'\. Did you mean workflows\?",
+    ),
+    "unknown key of a task": (
+        {"tasks": [{"task": "aminer/soay-easy", "metrik": "token_f1"}]},
+        r"grid\.yaml:\d+: unknown key 'tasks\.0\.metrik'\. Did you mean metric\?",
+    ),
+    "unknown limit": (
+        {"limits": {"stepps": 3}},
+        r"grid\.yaml:\d+: unknown key 'limits\.stepps'\. Did you mean steps\?",
+    ),
+    "unknown key of an exclusion": (
+        {"exclude": [{"workflows": "react"}]},
+        r"grid\.yaml:\d+: unknown key 'exclude\.0\.workflows'\. Did you mean workflow\?",
+    ),
+    "unknown setting of an LLM": (
+        {"llms": [{"llm": "openai/m", "temprature": 1}]},
+        r"LLM 'openai/m': unknown setting 'temprature'\. Did you mean temperature\?",
+    ),
+    "unknown setting of a workflow": (
+        {"workflows": [{"workflow": "dfsdt", "beams": 2}]},
+        r"workflow 'dfsdt': unknown setting 'beams'\. Did you mean beam\?",
+    ),
+    "setting of a workflow without any": (
+        {"workflows": [{"workflow": "direct", "beam": 2}]},
+        r"workflow 'direct': unknown setting 'beam'\. .*none",
+    ),
+    "setting of a condition without any": (
+        {"conditions": [{"condition": "clean", "rate": 0.2}]},
+        r"condition 'clean': unknown setting 'rate'",
+    ),
+    "no tasks": ({"tasks": ...}, r"grid\.yaml:1: the key tasks is missing"),
+    "tasks that are none": ({"tasks": []}, r"grid\.yaml:\d+: tasks: .*at least 1"),
+    "an entry without its name": ({"llms": [{"temperature": 0}]}, r"grid\.yaml:\d+: the key llms\.0\.llm is missing"),
+    "a number for a list": ({"workflows": 3}, r"grid\.yaml:\d+: workflows: .*list"),
+    "a number for an entry": ({"workflows": [3]}, r"grid\.yaml:\d+: workflows\.0: "),
+    "a word for a number": ({"samples": "many"}, r"grid\.yaml:\d+: samples: .*integer"),
+    "a truth value for a number": ({"samples": True}, r"grid\.yaml:\d+: samples: .*integer"),
+    "a fraction for a number": ({"epochs": 1.5}, r"grid\.yaml:\d+: epochs: .*integer"),
+    "a number below the bound": ({"limits": {"steps": 0}}, r"grid\.yaml:\d+: limits\.steps: .*greater than or equal"),
+    "a word for limits": ({"limits": "short"}, r"grid\.yaml:\d+: limits: "),
+    "a name that is no file's": ({"name": "../up"}, r"grid\.yaml:\d+: name: "),
+    "a name that is a folder's": ({"name": ".."}, r"grid\.yaml:\d+: name: "),
+    "a date for a name": ({"name": datetime.date(2024, 1, 1)}, r"grid\.yaml:\d+: name: .*string"),
+    "wrong type of a setting": (
+        {"llms": [{"llm": "openai/m", "max_tokens": "lots"}]},
+        r"LLM 'openai/m': max_tokens must be int, not 'lots'",
+    ),
+    "no connection": ({"llms": [{"llm": "openai/m", "connections": 0}]}, r"connections must be at least 1"),
+    "a price without its parts": (
+        {"llms": [{"llm": "openai/m", "price": {"input": 1}}]},
+        r"LLM 'openai/m': price takes prompt, completion and cached",
+    ),
+    "a setting out of bounds": (
+        {"workflows": [{"workflow": "dfsdt", "beam": 0}]},
+        r"workflow 'dfsdt': beam must be a whole number of at least 1, not 0",
+    ),
+    "unknown workflow": ({"workflows": ["reakt"]}, r"unknown workflow 'reakt'\. Did you mean react\? Known: .*pal"),
+    "unknown backend": ({"llms": ["opnai/m"]}, r"unknown llm 'opnai'\. Did you mean openai\?"),
+    "an LLM without backend": (
+        {"llms": ["gpt-4o"]},
+        r"LLM 'gpt-4o': expected <backend>/<model>; the backends: .*openai",
+    ),
+    "unknown task": (
+        {"tasks": ["aminer/soay-esay"]},
+        r"unknown task 'aminer/soay-esay'\. Did you mean aminer/soay-easy\?",
+    ),
+    "a glob that selects nothing": ({"tasks": ["chess/*"]}, r"unknown task 'chess/\*'\. .*Known: .*aminer/soay-easy"),
+    "unknown condition": ({"conditions": ["claen"]}, r"unknown condition 'claen'\. Did you mean clean\?"),
+    "unknown metric": (
+        {"tasks": [{"task": "aminer/soay-easy", "metric": "tokn_f1"}]},
+        r"no metric is called 'tokn_f1'; did you mean token_f1\?",
+    ),
+    "unknown environment": (
+        {"tasks": [{**OWN, "environment": "amine"}]},
+        r"unknown environment 'amine'\. Did you mean aminer\?",
+    ),
+    "a question file without environment": (
+        {"tasks": [{"task": "own", "questions": "questions.jsonl"}]},
+        r"task 'own': a question file needs the environment: that it is asked over",
+    ),
+    "an environment without question file": (
+        {"tasks": [{"task": "aminer/soay-easy", "environment": "aminer"}]},
+        r"task 'aminer/soay-easy': environment: .*questions:",
+    ),
+    "demonstrations without question file": (
+        {"tasks": [{"task": "aminer/soay-easy", "demonstrations": "questions.jsonl"}]},
+        r"task 'aminer/soay-easy': demonstrations: .*questions:",
+    ),
+    "missing question file": (
+        {"tasks": [{**OWN, "questions": "nowhere.jsonl"}]},
+        r"nowhere\.jsonl: no such question file",
+    ),
+    "missing demonstration file": (
+        {"tasks": [{**OWN, "demonstrations": "no.jsonl"}]},
+        r"no\.jsonl: no such question file",
+    ),
+    "too many shots": (
+        {"shots": 1000},
+        r"task 'aminer/soay-easy': shots: 1000 wanted, but the task has \d+ demonstrations",
+    ),
+    "missing file of an LLM": ({"llms": ["scripted/./two.py:reply"]}, r"two\.py: no such file"),
+    "missing function of an LLM": ({"llms": ["scripted/./one.py:answer"]}, r"one\.py has no answer; it defines: reply"),
+    "an LLM that is no function": ({"llms": ["scripted/./one.py:value"]}, r"one\.py:value is not a function"),
+    "an LLM without function": ({"llms": ["scripted/./one.py"]}, r"expected scripted/<file\.py>:<function>"),
+    "a workflow file that is not there": ({"workflows": ["./mine.py:Mine"]}, r"mine\.py: no such file"),
+    "a workflow that is none": ({"workflows": ["./one.py:reply"]}, r"one\.py:reply is not a Workflow"),
+    "a module that is not there": ({"workflows": ["no_such_module:Mine"]}, r"cannot import no_such_module"),
+    "a key": ({"llms": [{"llm": "openai/m", "api_key": "x"}]}, r"grid\.yaml:\d+: llms\.0: .*api_key_env"),
+    "a key in the wrong place": (
+        {"llms": [{"llm": "openai/m", "api_key_env": "sk-abcdefghijklmnop"}]},
+        r"grid\.yaml:\d+: llms\.0: a key does not belong into a grid",
+    ),
+    "a workflow twice": ({"workflows": ["direct", "direct"]}, r"the workflow 'direct' stands twice in the grid"),
+    "an LLM twice": ({"llms": ["openai/m", "openai/m"]}, r"the LLM 'openai/m' stands twice .*name: of its own"),
+    "a task twice": ({"tasks": ["aminer/*", "aminer/soay-easy"]}, r"the task 'aminer/soay-easy' stands twice"),
+    "a condition twice": ({"conditions": ["clean", "clean"]}, r"the condition 'clean' stands twice"),
+    "two names of one file": (
+        {"llms": [{"llm": "openai/m", "name": "a/b"}, {"llm": "openai/m", "name": "a__b"}]},
+        r"'direct\+a/b' and 'direct\+a__b'.* name",
+    ),
+    "the name of no LLM": ({"llms": [{"llm": "openai/m", "name": "none"}]}, r"the LLM 'openai/m' .*'none'"),
+    "everything excluded": ({"exclude": [{}]}, r"the grid has no cell left: exclude leaves everything out"),
+    "published data": (
+        {"tasks": [{"task": "aminer/soay-easy", "data": "dev.json"}]},
+        r"task 'aminer/soay-easy': data: .*questions:",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_gets_one_sentence_and_nothing_is_written(desk: Path, mistake: str) -> None:
+    change, complaint = MISTAKES[mistake]
+    keys = {k: v for k, v in {**VALID, **change}.items() if v is not ...}
+    before = sorted(desk.rglob("*"))
+    with pytest.raises(UserError, match=complaint) as raised:
+        run(Grid.load(written(desk, keys)))
+    assert "\n" not in str(raised.value)
+    assert "sk-abcdefghijklmnop" not in str(raised.value)
+    assert not (desk / "runs").exists()
+    assert sorted(p for p in desk.rglob("*") if "__pycache__" not in p.parts) == sorted([*before, desk / "grid.yaml"])
+
+
+TEXTS: dict[str, tuple[bytes, str]] = {
+    "not YAML": (b"llms: [\n", r"grid\.yaml:2: not valid YAML"),
+    "a tab": (b"llms:\n\t- openai/m\n", r"grid\.yaml:2: not valid YAML"),
+    "empty": (b"", r"grid\.yaml: a grid is a mapping with the keys llms, workflows and tasks"),
+    "a list": (b"- a\n", r"grid\.yaml: a grid is a mapping"),
+    "a word": (b"hello", r"grid\.yaml: a grid is a mapping"),
+    "not UTF-8": ("name: Zürich".encode("latin-1"), r"grid\.yaml: cannot be read as UTF-8 text"),
+    "binary": (b"\x00\x01\x02", r"grid\.yaml"),
+    "two documents": (b"a: 1\n---\nb: 2\n", r"grid\.yaml:\d+: not valid YAML"),
+    "an unknown tag": (b"name: !!python/object:os.system {}\n", r"grid\.yaml:1: not valid YAML"),
+    "a date that is none": (b"name: 2024-13-45\n", r"grid\.yaml"),
+    "a number for a key": (b"1: x\nllms: [openai/m]\n", r"grid\.yaml:1: unknown key '1'"),
+    "a number for an inner key": (
+        b"llms: [openai/m]\nworkflows: [direct]\ntasks:\n- {task: aminer/*, 1: x}\n",
+        r"grid\.yaml:4: ",
+    ),
+    "a number for a setting": (
+        b"llms:\n- {llm: openai/m, 1: x}\nworkflows: [direct]\ntasks: [aminer/*]\n",
+        r"grid\.yaml:2: ",
+    ),
+    "a list for a key": (b"? [a, b]\n: x\n", r"grid\.yaml"),
+    "a key twice": (
+        b"llms: [openai/m]\nworkflows: [direct]\ntasks: [aminer/*]\nworkflows: [react]\n",
+        r"grid\.yaml:4: the key workflows stands twice",
+    ),
+    "an inner key twice": (
+        b"llms:\n- llm: openai/m\n  temperature: 0\n  temperature: 1\nworkflows: [direct]\ntasks: [aminer/*]\n",
+        r"grid\.yaml:4: the key temperature stands twice",
+    ),
+    "a deep nest": (b"a: " + b"[" * 5000, r"grid\.yaml"),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_that_is_no_grid_gets_one_sentence(desk: Path, text: str) -> None:
+    content, complaint = TEXTS[text]
+    (desk / "grid.yaml").write_bytes(content)
+    with pytest.raises(UserError, match=complaint) as raised:
+        Grid.load(desk / "grid.yaml")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_grid_file_that_is_not_there_is_named(desk: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere\.yaml: no such grid file"):
+        Grid.load("nowhere.yaml")
+    with pytest.raises(UserError, match=r"cannot be read"):
+        Grid.load(desk)
+
+
+LINES: dict[str, tuple[str, str]] = {
+    "not JSON": ("{", r"questions\.jsonl:3: not valid JSON"),
+    "not an object": ("[1]", r"questions\.jsonl:3: "),
+    "without answers": ('{"id": "x", "question": "?", "level": "KS"}', r"questions\.jsonl:3: answers: Field required"),
+    "an unknown field": (json.dumps({**QUESTION, "id": "x", "gold": 1}), r"questions\.jsonl:3: gold: "),
+    "an unknown level": (json.dumps({**QUESTION, "id": "x", "level": "hard"}), r"questions\.jsonl:3: level: "),
+    "an id twice": (json.dumps(QUESTION), r"questions\.jsonl:3: the id 'a' stands twice.*line 1"),
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_unreadable_question_is_named_by_its_line(desk: Path, line: str) -> None:
+    content, complaint = LINES[line]
+    (desk / "questions.jsonl").write_text(f"{json.dumps(QUESTION)}\n\n{content}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=complaint):
+        run(Grid.load(written(desk, {**VALID, "tasks": [OWN]})))
+    assert not (desk / "runs").exists()
+
+
+def test_the_mistake_in_the_file_is_named_by_its_own_line(desk: Path) -> None:
+    text = "llms: [openai/m]\nworkflows: [direct]\ntasks:\n- aminer/*\n- task: own\n  metrik: f1\n"
+    with pytest.raises(UserError, match=r"grid\.yaml:6: "):
+        Grid.load(written(desk, text))
+
+
+def test_a_mistake_in_a_plug_in_is_the_plug_ins(desk: Path) -> None:
+    (desk / "mine.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"mine\.py: importing it fails: ModuleNotFoundError: .*nothing_of_that_name"):
+        resolve(Grid(**{**VALID, "workflows": ["./mine.py:Mine"]}))
+
+
+def test_a_sound_grid_passes_all_the_same(desk: Path) -> None:
+    assert run(Grid.load(written(desk, VALID))).state == "complete"

@@ -1,0 +1,113 @@
+"""What the tests of the workflows share: real episodes over the Pantry, with an LLM that a function speaks for."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import ProgramLimits, Sandbox
+from r_eval.tasks.base import Task
+from r_eval.workflows.base import Limits, Workflow
+
+from r_eval.folder import Cell
+from r_eval.llms.base import LLM, Reply, Request
+from r_eval.records import Episode, Question, Step, Tokens
+from r_eval.runner.demonstrations import work_out
+from r_eval.runner.episode import run_episode
+from r_eval.runner.plan import PlannedCell, PlannedTask
+
+Said = Reply | str
+Speaker = Callable[[Request], Said] | Sequence[Said]
+
+QUESTION = Question(id="q1", question="Which dish has an egg in it?", answers=["omelette"], level="KS")
+
+
+class Talker(LLM):
+    """Says what a function answers, or a list of replies in order (the last one for ever); keeps every request."""
+
+    def __init__(self, speaker: Speaker, native: bool) -> None:
+        super().__init__("talker", "talker", {})
+        self.speaker, self.native_tools = speaker, native
+        self.requests: list[Request] = []
+
+    async def generate(self, request: Request) -> Reply:
+        self.requests.append(request)
+        if callable(self.speaker):
+            said = self.speaker(request)
+        else:
+            said = self.speaker[min(len(self.requests), len(self.speaker)) - 1]
+        return said if isinstance(said, Reply) else Reply(said, tokens=Tokens(prompt=10, completion=5))
+
+
+@dataclasses.dataclass
+class Played:
+    """An episode, and what the LLM was asked in it."""
+
+    episode: Episode
+    requests: list[Request]
+
+    @property
+    def answer(self) -> str:
+        return self.episode.answer
+
+    @property
+    def outcome(self) -> tuple[str, str]:
+        return self.episode.outcome.kind, self.episode.outcome.cause
+
+    @property
+    def calls(self) -> list[Step]:
+        return [step for step in self.episode.steps if step.kind == "call"]
+
+    @property
+    def thoughts(self) -> list[Step]:
+        return [step for step in self.episode.steps if step.kind == "thought"]
+
+    @property
+    def notes(self) -> list[str]:
+        return [step.text for step in self.episode.steps if step.kind == "observation"]
+
+    def said(self, request: int) -> list[tuple[str, str]]:
+        """Role and text of the messages of one request."""
+        return [(message.role, message.content) for message in self.requests[request].messages]
+
+
+Play = Callable[..., Played]
+
+
+@pytest.fixture(scope="session")
+def brief_sandbox() -> Iterator[Sandbox]:
+    """A sandbox whose programs may run for a short time only."""
+    with Sandbox(limits=ProgramLimits(seconds=0.5)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
+    """Runs one episode of a workflow."""
+
+    def carry_out(
+        workflow: Workflow,
+        speaker: Speaker,
+        *,
+        shown: Iterable[Question] = (),
+        native: bool = True,
+        environment: Environment | None = None,
+        question: Question = QUESTION,
+        **limits: Any,
+    ) -> Played:
+        llm, bounds, domain = Talker(speaker, native), Limits(**limits), environment or pantry
+        task = Task("pantry/test", "pantry", (question,), tuple(shown), instruction="Answer with a name.")
+        planned = PlannedTask(task, domain, (question,), tuple(shown))
+        cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
+
+        async def main() -> Episode:
+            examples = await work_out(planned.shown, domain, brief_sandbox, bounds.observation)
+            return await run_episode(cell, question, 0, llm, bounds, examples, brief_sandbox)
+
+        return Played(asyncio.run(main()), llm.requests)
+
+    return carry_out

@@ -1,0 +1,237 @@
+"""DFSDT walks the tree as ToolBench's `DFS_woFilter_w2` does: the same LLM calls, in the same order.
+
+A reply of a thought and a call adds three nodes, one without a thought two; twelve nodes are the depth of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from r_eval.environments.base import Environment, query_api
+from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
+
+from r_eval.llms.base import Reply, Request, ToolCall
+from r_eval.llms.tools import written
+from r_eval.records import Question
+
+
+class Wordy(Environment):
+    """Says much."""
+
+    @query_api
+    def speak(self) -> str:
+        """Speak."""
+        return "word " * 500
+
+
+DIVERSITY = "was reached before"
+
+
+def tool(thought: str = "I look.") -> Reply:
+    return Reply(thought, (ToolCall("a", "find_dish", {"name": "o"}),), "tool_calls")
+
+
+def finish(**arguments: str) -> Reply:
+    return Reply("I end.", (ToolCall("a", "Finish", arguments),), "tool_calls")
+
+
+GIVE_UP = finish(return_type="give_up_and_restart")
+ANSWER = finish(return_type="give_answer", final_answer="omelette")
+
+
+def level(request: Request) -> int:
+    """How many replies lead to the node that is asked for the next one."""
+    return sum(message.role == "assistant" for message in request.messages)
+
+
+def by_level(*replies: Reply) -> Callable[[Request], Reply]:
+    """The reply of a node's level in the tree."""
+    return lambda request: replies[min(level(request), len(replies) - 1)]
+
+
+def order(played: Any) -> list[str]:
+    """Level of every request, with a D where it was asked to differ from what was tried."""
+    return [f"{level(r)}{'D' if DIVERSITY in r.messages[-1].content else ''}" for r in played.requests]
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
+@pytest.mark.parametrize(
+    ("beam", "reply", "count"),
+    [
+        (2, tool(), 30),
+        (2, tool(""), 126),
+        (1, tool(), 4),
+        (1, tool(""), 6),
+        (3, tool(), 120),
+        (2, GIVE_UP, 1),
+        (2, ANSWER, 1),
+    ],
+    ids=["thought and tool", "tool alone", "beam 1", "beam 1, tool alone", "beam 3", "give up", "answer"],
+)
+def test_the_same_reply_for_ever_takes_as_many_calls_as_in_the_original(
+    play: Any, beam: int, reply: Reply, count: int, native: bool
+) -> None:
+    if not native:
+        reply = Reply("\n".join([reply.text, *(written(call) for call in reply.tool_calls)]))
+    assert len(play(DFSDT(beam=beam), [reply], native=native).requests) == count
+
+
+@pytest.mark.parametrize(
+    ("replies", "count"),
+    [
+        ([tool(), GIVE_UP], 4),
+        ([tool(), tool(), GIVE_UP], 10),
+        ([tool(), tool(), ANSWER], 3),
+    ],
+    ids=["tool, give up", "two tools, give up", "two tools, answer"],
+)
+def test_the_same_reply_at_every_level_takes_as_many_calls_as_in_the_original(
+    play: Any, replies: list[Reply], count: int
+) -> None:
+    assert len(play(DFSDT(), by_level(*replies)).requests) == count
+
+
+def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(play: Any) -> None:
+    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    assert order(played) == ["0", "1", "2", "1D", "2", "0D", "1", "2", "1D", "2"]
+
+
+def test_a_branch_that_is_too_deep_lets_its_parent_try_again(play: Any) -> None:
+    assert order(play(DFSDT(), [tool()]))[:8] == ["0", "1", "2", "3", "3D", "2D", "3", "3D"]
+
+
+def test_an_answer_after_a_give_up_ends_the_search(play: Any) -> None:
+    played = play(DFSDT(), [tool(), tool(), GIVE_UP, tool(), ANSWER])
+    assert order(played) == ["0", "1", "2", "1D", "2"]
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+
+
+def test_the_reply_at_the_call_limit_is_used(play: Any) -> None:
+    played = play(DFSDT(max_calls=3), by_level(tool(), tool(), ANSWER))
+    assert len(played.requests) == 3
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+
+
+def test_no_more_calls_are_made_than_allowed(play: Any) -> None:
+    played = play(DFSDT(max_calls=7), [tool()])
+    assert len(played.requests) == 7
+    assert played.outcome == ("exhausted", "calls")
+
+
+def test_the_limit_of_the_original_is_two_hundred_calls(play: Any) -> None:
+    assert len(play(DFSDT(beam=4), [tool("")]).requests) == 200
+
+
+def test_a_search_without_an_answer_ends_as_a_give_up_that_says_how_often(play: Any) -> None:
+    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    assert played.outcome == ("gave_up", "give_up")
+    assert "gave up 4 times" in played.episode.outcome.detail
+    assert played.answer == ""
+
+
+def test_a_search_that_only_went_too_deep_is_exhausted(play: Any) -> None:
+    assert play(DFSDT(), [tool()]).outcome == ("exhausted", "depth")
+
+
+def test_the_same_replies_end_the_same_way(play: Any) -> None:
+    one, two = (play(DFSDT(), by_level(tool(), tool(), GIVE_UP)) for _ in range(2))
+    assert one.requests == two.requests
+    assert one.episode.outcome == two.episode.outcome
+
+
+def test_a_thought_without_a_call_is_a_node_of_its_own_and_asked_to_go_on(play: Any) -> None:
+    played = play(DFSDT(), [Reply("I think."), ANSWER])
+    assert played.said(1)[-2:] == [("assistant", "I think."), ("user", "Go on: call one tool, or Finish.")]
+    assert [step.depth for step in played.thoughts] == [0, 1]
+
+
+def test_thoughts_alone_go_as_deep_as_there_are_nodes(play: Any) -> None:
+    played = play(DFSDT(beam=1), [Reply("I think.")])
+    assert [step.depth for step in played.thoughts] == list(range(12))
+
+
+def test_the_record_says_where_in_the_tree_a_reply_was_given(play: Any) -> None:
+    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    assert [step.depth for step in played.thoughts] == [0, 3, 6, 3, 6, 0, 3, 6, 3, 6]
+    assert [step.depth for step in play(DFSDT(beam=1), [tool("")]).thoughts] == [0, 2, 4, 6, 8, 10]
+
+
+def test_what_was_tried_is_told_with_its_result(play: Any) -> None:
+    played = play(DFSDT(), by_level(tool(), GIVE_UP))
+    told = played.requests[2].messages[-1].content
+    assert "find_dish" in told
+    assert "omelette" in told
+
+
+def test_the_diversity_message_does_not_stay_in_the_conversation(play: Any) -> None:
+    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    after = played.requests[4]
+    assert not any(DIVERSITY in message.content for message in after.messages)
+
+
+def test_only_the_first_of_parallel_calls_is_made(play: Any) -> None:
+    two = (ToolCall("a", "find_dish", {"name": "o"}), ToolCall("b", "find_dish", {"name": "p"}))
+    played = play(DFSDT(), [Reply("", two), ANSWER])
+    assert [step.arguments for step in played.calls] == [{"name": "o"}]
+
+
+def test_a_long_observation_is_cut_in_the_conversation_but_not_in_the_record(play: Any) -> None:
+    played = play(DFSDT(), [Reply("", (ToolCall("a", "speak", {}),)), ANSWER], environment=Wordy())
+    shown = played.requests[1].messages[-1].content
+    assert len(shown) == OBSERVATION_CHARACTERS + 3
+    assert len(played.calls[0].observation) > len(shown)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (finish(return_type="give_answer", final_answer="omelette"), "omelette"),
+        (finish(return_type="give_answer", answer="omelette"), "omelette"),
+        (finish(final_answer="omelette"), "omelette"),
+        (Reply("", (ToolCall("a", "finish", {"final_answer": ["egg", "butter"]}),)), "egg; butter"),
+        (Reply("", (ToolCall("a", "Finish", {"return_type": "give_answer", "final_answer": 2}),)), "2"),
+    ],
+)
+def test_finish_gives_the_answer(play: Any, reply: Reply, answer: str) -> None:
+    played = play(DFSDT(), [reply])
+    assert (played.answer, played.outcome) == (answer, ("finished", ""))
+
+
+def test_a_finish_that_says_nothing_is_told_how_to_finish(play: Any) -> None:
+    played = play(DFSDT(), [finish(), ANSWER])
+    assert "give_answer" in played.notes[0]
+    assert "give_answer" in played.requests[1].messages[-1].content
+    assert played.answer == "omelette"
+
+
+def test_a_call_that_cannot_be_read_is_told_how_to_write_one(play: Any) -> None:
+    played = play(DFSDT(), ["<tool_call>find it</tool_call>", ANSWER], native=False)
+    assert "<tool_call>" in played.notes[0]
+    assert played.answer == "omelette"
+    assert played.calls == []
+
+
+def test_a_demonstration_is_a_conversation_that_finishes(play: Any) -> None:
+    shown = Question(
+        id="q0",
+        question="What is in a pizza?",
+        answers=["flour; tomato; cheese"],
+        level="KS",
+        program="dish = find_dish(name='pizza')[0]\nanswer = ingredients(dish=dish)",
+    )
+    messages = play(DFSDT(), [ANSWER], shown=[shown]).requests[0].messages
+    made = [(c.name, c.arguments) for m in messages for c in m.tool_calls]
+    assert made == [
+        ("find_dish", {"name": "pizza"}),
+        ("ingredients", {"dish": "pizza"}),
+        ("Finish", {"return_type": "give_answer", "final_answer": "flour; tomato; cheese"}),
+    ]
+
+
+@pytest.mark.parametrize("setting", ["beam", "max_nodes", "max_calls"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2"])
+def test_a_setting_must_be_a_whole_number_of_at_least_one(setting: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=setting):
+        DFSDT(**{setting: value})
