@@ -130,5 +130,5 @@ def open_environment(name: str) -> Environment:
     cls: type[Environment] = load("environments", name, Environment)
     try:
         return cls()
-    except (OSError, TypeError) as error:
+    except (OSError, TypeError, ValueError) as error:
         raise UserError(f"environment '{name}' cannot be opened: {error}") from None

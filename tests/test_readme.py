@@ -44,7 +44,7 @@ def test_a_command_prints_what_readme_says(block: str, tmp_path: Path) -> None:
 
 def test_the_grid_of_readme_is_a_grid(tmp_path: Path) -> None:
     (tmp_path / "grid.yaml").write_text(blocks("yaml", "# grid.yaml"), encoding="utf-8")
-    assert [entry.llm for entry in Grid.load(tmp_path / "grid.yaml").llms][0] == "gguf/smollm2-135m"
+    assert Grid.load(tmp_path / "grid.yaml").llms[0].llm == "gguf/smollm2-135m"
 
 
 def test_the_custom_domain_of_readme_runs_and_the_oracle_is_right(tmp_path: Path) -> None:

@@ -7,13 +7,10 @@ finds something: a careful request is not answered with lookalikes.
 from __future__ import annotations
 
 import itertools
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.snapshots import SnapshotStore
 
 from . import matching
 from .snapshot import SCHEMA
@@ -27,58 +24,12 @@ _CANDIDATES = 200
 """Half-matching titles that are compared word by word."""
 
 
-class Store:
-    """One snapshot, opened read-only; may be used by many threads at once.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: The file is not a snapshot, or of another schema.
-    """
+class Store(SnapshotStore):
+    """One AMiner snapshot."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no AMiner snapshot at {path}")
-        self.path = path.resolve()
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(
-            f"{self.path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
-        )
-        try:
-            self.meta: dict[str, str] = dict(self._connection.execute("SELECT name, value FROM meta"))
-            self._words = self._read_words()
-        except sqlite3.Error as error:
-            self._connection.close()
-            raise ValueError(f"{path} is not an AMiner snapshot: {error}") from None
-        if self.meta.get("schema") != str(SCHEMA):
-            self._connection.close()
-            found = self.meta.get("schema")
-            raise ValueError(f"{path} has schema {found}, this version reads {SCHEMA}; generate it again")
-
-    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
-        return Store, (self.path,)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a query.
-
-        Raises:
-            EnvironmentFailure: The file cannot be read.
-        """
-        try:
-            with self._lock:
-                return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
-
-    def stream(self, sql: str) -> Iterator[Any]:
-        """The rows of a query, one by one, over a connection of its own."""
-        connection = sqlite3.connect(f"{self.path.as_uri()}?mode=ro&immutable=1", uri=True)
-        try:
-            yield from connection.execute(sql)
-        finally:
-            connection.close()
+        super().__init__(path, "AMiner", SCHEMA)
+        self._words = self._read_words()
 
     def find_persons(self, name: str | None, organization: str | None, interest: str | None) -> list[int]:
         """Sequence numbers of the scholars who match all that is given, best first, at most `MOST_HITS`."""
@@ -151,7 +102,7 @@ class Store:
 
     def _read_words(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {"name": {}, "organization": {}, "interests": {}, "title": {}}
-        for field, word, count in self._connection.execute("SELECT field, word, count FROM word"):
+        for field, word, count in self.rows("SELECT field, word, count FROM word"):
             found[field][word] = count
         return found
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import sqlite3
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.snapshots import SnapshotStore
 
 from .folding import title_key
 from .snapshot import SCHEMA, Choice, trigrams
@@ -32,59 +28,11 @@ class Page:
     text: str
 
 
-class Store:
-    """One snapshot, opened read-only; may be used by many threads at once.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: The file is not a snapshot, or of another schema.
-    """
+class Store(SnapshotStore):
+    """One wiki snapshot."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no wiki snapshot at {path}")
-        self.path = path.resolve()
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(self._address, uri=True, check_same_thread=False)
-        try:
-            self.meta: dict[str, str] = dict(self._connection.execute("SELECT key, value FROM meta"))
-        except sqlite3.Error as error:
-            self._connection.close()
-            raise ValueError(f"{path} is not a wiki snapshot: {error}") from None
-        if self.meta.get("schema") != str(SCHEMA):
-            self._connection.close()
-            found = self.meta.get("schema")
-            raise ValueError(f"{path} has schema {found}, this version reads {SCHEMA}; build it again")
-
-    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
-        return Store, (self.path,)
-
-    @property
-    def _address(self) -> str:
-        return f"{self.path.as_uri()}?mode=ro&immutable=1"
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """All rows of a query.
-
-        Raises:
-            EnvironmentFailure: The file cannot be read.
-        """
-        try:
-            with self._lock:
-                return self._connection.execute(sql, values).fetchall()
-        except sqlite3.Error as error:
-            raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
-
-    def stream(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
-        """The rows of a query, one by one, over a connection of its own."""
-        connection = sqlite3.connect(self._address, uri=True)
-        try:
-            yield from connection.execute(sql, values)
-        finally:
-            connection.close()
+        super().__init__(path, "wiki", SCHEMA)
 
     def find(self, key: str) -> Page | None:
         """The page with this key, or to which it redirects."""

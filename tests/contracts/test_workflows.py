@@ -149,7 +149,7 @@ def test_it_ends_when_its_time_is_over(name: str, pantry: Environment, sandbox: 
 
 @pytest.mark.parametrize("name", ASKING)
 def test_replies_before_the_time_is_over_are_kept(name: str, pantry: Environment, sandbox: Sandbox) -> None:
-    episode = play(name, Talker(calling, seconds=0.2), pantry, sandbox, Limits(seconds=0.7))
+    episode = play(name, Talker(calling, seconds=0.1), pantry, sandbox, Limits(seconds=0.4))
     assert any(step.kind == "thought" for step in episode.steps)
 
 

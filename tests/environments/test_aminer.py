@@ -366,7 +366,7 @@ def test_a_missing_snapshot_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_snapshot_is_named(tmp_path: Path) -> None:
     (tmp_path / "page.sqlite").write_text("hello", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"page\.sqlite is not an AMiner snapshot"):
+    with pytest.raises(ValueError, match=r"page\.sqlite is no AMiner snapshot"):
         AMiner(str(tmp_path / "page.sqlite"))
 
 

@@ -20,7 +20,7 @@ from r_eval.environments.session import Session
 
 from r_eval.records import Step
 
-SECONDS = 0.4
+SECONDS = 0.3
 
 
 class Echo(Environment):
@@ -518,7 +518,7 @@ class Echo(Environment):
         return what
 
 async def main():
-    with Sandbox(limits=ProgramLimits(seconds=1.0)) as sandbox:
+    with Sandbox(limits=ProgramLimits(seconds=0.3)) as sandbox:
         async def run(code):
             return (await Session(Echo(), sandbox).run_program(code)).answer
         print(await asyncio.gather(*(run(f"answer = echo(what='{i}')") for i in range(8))))

@@ -428,7 +428,7 @@ def test_a_missing_snapshot_is_named(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.sqlite"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="not a wiki snapshot"):
+    with pytest.raises(ValueError, match="is no wiki snapshot"):
         Wiki(str(path))
 
 
