@@ -15,7 +15,7 @@ import datetime
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
@@ -28,6 +28,7 @@ Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable[Any]]
 PRINTED_BYTES = 20_000
 ANSWER_CHARACTERS = 20_000
 ANSWER_BITS = 10_000
+POLL_SECONDS = 0.5
 TODAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -113,7 +114,11 @@ class Sandbox:
         """
         loop = asyncio.get_running_loop()
         run = _Run(code, inputs, functions, host, expressions, self.limits, loop)
-        return await loop.run_in_executor(self._threads, run.carry_out, self._started())
+        try:
+            return await loop.run_in_executor(self._threads, run.carry_out, self._started())
+        except asyncio.CancelledError:
+            run.given_up = True
+            raise
 
     def _started(self) -> Monty:
         with self._starting:
@@ -141,8 +146,16 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
+class _GivenUp(Exception):
+    """Nobody waits for the program any more."""
+
+
 class _Run:
-    """One program, run in a thread of its own: the interpreter waits there while a call is carried out on the loop."""
+    """One program, run in a thread of its own: the interpreter waits there while a call is carried out on the loop.
+
+    Attributes:
+        given_up: Set where nobody waits for the program any more; it ends with its next call, or at its limits.
+    """
 
     def __init__(
         self,
@@ -159,6 +172,7 @@ class _Run:
         self.calls = 0
         self.raised: dict[str, str] = {}
         self.failure: EnvironmentFailure | None = None
+        self.given_up = False
 
     def carry_out(self, pool: Monty) -> ProgramResult:
         from pydantic_monty import CollectString, MontyError
@@ -209,9 +223,15 @@ class _Run:
         self.calls += 1
         if self.failure is not None or self.calls > self.limits.calls:
             return {"exception": RuntimeError(f"more than {self.limits.calls} calls")}
+        if self.given_up or self.loop.is_closed():
+            raise _GivenUp
         call = self.host(name, plain(positional), plain(named))
         try:
             future = asyncio.run_coroutine_threadsafe(_awaited(call), self.loop)
+            while not wait([future], POLL_SECONDS).done:
+                if self.given_up or self.loop.is_closed():
+                    future.cancel()
+                    raise _GivenUp
             return {"return_value": future.result()}
         except EnvironmentFailure as failure:
             self.failure = failure
