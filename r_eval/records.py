@@ -80,7 +80,9 @@ class Step(Record):
         text: The reply, the message or the answer.
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
-        error: Of a call, its kind; of an answer that could not be read, "unparsed".
+        error: Of a call, its kind; of an answer that could not be read, "unparsed"; of a thought, why the reply is not
+            a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty".
+        reasoning: Of a thought, hidden thinking that is no part of the reply.
         seconds: Duration of the LLM's reply or of the call.
         tokens: Of a thought.
         depth: Place in the search tree, for workflows that search; 0 is the root.
@@ -92,6 +94,7 @@ class Step(Record):
     arguments: dict[str, Any] | None = None
     observation: str | None = None
     error: str | None = None
+    reasoning: str = ""
     seconds: float = 0.0
     tokens: Tokens | None = None
     depth: int | None = None

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from r_eval.records import Tokens
 
 Role = Literal["system", "user", "assistant", "tool"]
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "unknown"]
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "unknown"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

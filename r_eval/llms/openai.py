@@ -1,15 +1,22 @@
 """`openai/<model>`: OpenAI and every server that speaks its chat completions (vLLM, llama.cpp, Ollama, ...).
 
 One JSON POST through aiohttp with a pool as large as the LLM's connections. Connection errors, timeouts, 408, 409, 429
-(obeying Retry-After) and 5xx are tried again with growing waits, bounded in number; other 4xx never are. A key comes
-from the environment variable that the grid names and is written nowhere.
+(obeying Retry-After) and 5xx are tried again with growing waits, bounded in number and in time; other 4xx never are.
+Some models refuse temperature, stop or max_tokens: then they are asked without it, from then on, after one warning; a
+reply is cut at the stop texts here. A key comes from the environment variable that the grid names and is written
+nowhere.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import email.utils
 import json
+import logging
 import os
+import re
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +27,18 @@ if TYPE_CHECKING:
     import aiohttp
     from tenacity import RetryCallState
 
+logger = logging.getLogger("r_eval")
+
 OPENAI = "https://api.openai.com/v1"
+UNSUPPORTED = re.compile(
+    r"(?:unsupported|unrecognized|unknown|not support|does not take|not allowed).*?\b(temperature|stop|max_tokens)\b"
+    r"|\b(temperature|stop|max_tokens)\b.*?(?:unsupported|not supported|not allowed|does not support)",
+    re.IGNORECASE | re.DOTALL,
+)
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 ATTEMPTS = 6
 ATTEMPT_SECONDS = 120.0
+ALL_SECONDS = 600.0
 LONGEST_WAIT = 30.0
 
 
@@ -33,6 +48,14 @@ class _Retry(Exception):
     def __init__(self, cause: str, message: str, wait: float | None = None) -> None:
         super().__init__(message)
         self.cause, self.wait = cause, wait
+
+
+class _Refused(Exception):
+    """The server does not take a parameter of the request."""
+
+    def __init__(self, parameter: str) -> None:
+        super().__init__(parameter)
+        self.parameter = parameter
 
 
 class OpenAI(LLM):
@@ -48,6 +71,7 @@ class OpenAI(LLM):
         self.api_key_env = str(settings.get("api_key_env", "OPENAI_API_KEY"))
         self.native_tools = bool(settings.get("native_tools", True))
         self._session: aiohttp.ClientSession | None = None
+        self._without: set[str] = set()
 
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "base_url": self.base_url}
@@ -69,7 +93,8 @@ class OpenAI(LLM):
                 if answer.status in (401, 403):
                     raise LLMError("key", f"{self.name}: {self.base_url} refuses the key in {self.api_key_env}")
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+            why = str(inner) or type(inner).__name__
             raise LLMError("connection", f"{self.name}: no server answers at {self.base_url} ({why})") from None
 
     async def close(self) -> None:
@@ -78,13 +103,26 @@ class OpenAI(LLM):
             self._session = None
 
     async def generate(self, request: Request) -> Reply:
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+        while True:
+            try:
+                reply = await self._tried(request)
+            except _Refused as refused:
+                if refused.parameter in self._without:
+                    message = f"{self.name}: the server refuses {refused.parameter}"
+                    raise LLMError("request", message) from None
+                self._without.add(refused.parameter)
+                logger.warning("%s refuses %s; it is asked without from now on", self.name, refused.parameter)
+                continue
+            return _cut(reply, request.stop) if "stop" in self._without else reply
 
-        body = wire.encoded(wire.body(self, request))
+    async def _tried(self, request: Request) -> Reply:
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, stop_after_delay
+
+        body = wire.encoded(_without(wire.body(self, request), self._without))
         attempts = 0
         try:
             async for attempt in AsyncRetrying(
-                stop=stop_after_attempt(ATTEMPTS),
+                stop=stop_after_attempt(ATTEMPTS) | stop_after_delay(ALL_SECONDS),
                 retry=retry_if_exception_type(_Retry),
                 wait=_wait,
                 sleep=asyncio.sleep,
@@ -121,9 +159,12 @@ class OpenAI(LLM):
             raise _Retry("connection", f"{type(error).__name__}: {error}") from None
         if status in RETRIED or status >= 500:
             cause = "rate_limit" if status == 429 else "server"
-            raise _Retry(cause, f"HTTP {status}: {_said(text)}", float(wait) if wait.isdigit() else None)
+            raise _Retry(cause, f"HTTP {status}: {_said(text)}", _asked_wait(wait))
         if status >= 400:
             said = _said(text)
+            parameter = UNSUPPORTED.search(said) if status in (400, 422) else None
+            if parameter is not None:
+                raise _Refused(next(name for name in parameter.groups() if name).lower())
             long = "context" in said.lower() and any(w in said.lower() for w in ("length", "exceed", "maximum", "size"))
             cause = "context" if long else "key" if status in (401, 403) else "request"
             raise LLMError(cause, f"{self.name}: HTTP {status}: {said}")
@@ -131,6 +172,32 @@ class OpenAI(LLM):
             return dict(json.loads(text))
         except (ValueError, TypeError):
             raise _Retry("reply", f"not JSON: {text[:100]!r}") from None
+
+
+def _without(body: dict[str, Any], refused: set[str]) -> dict[str, Any]:
+    """A request's body without the parameters that the server refuses; the limit on tokens goes by its newer name."""
+    kept = {key: value for key, value in body.items() if key not in refused}
+    if "max_tokens" in refused:
+        kept["max_completion_tokens"] = body["max_tokens"]
+    return kept
+
+
+def _cut(reply: Reply, stop: tuple[str, ...]) -> Reply:
+    """A reply that ends before the first stop text, where the server could not be told to."""
+    at = min((i for text in stop if (i := reply.text.find(text)) >= 0), default=-1)
+    return reply if at < 0 else dataclasses.replace(reply, text=reply.text[:at], finish="stop")
+
+
+def _asked_wait(header: str) -> float | None:
+    """Seconds that a Retry-After header asks for, as a number or as a date; None where it says nothing."""
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
 
 
 def _wait(state: RetryCallState) -> float:

@@ -54,9 +54,9 @@ def reply(data: dict[str, Any], retries: int) -> Reply:
         message = choice["message"]
         usage = data.get("usage") or {}
         return Reply(
-            text=message.get("content") or "",
+            text=message.get("content") or message.get("refusal") or "",
             tool_calls=tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or [])),
-            finish=_finish(choice.get("finish_reason")),
+            finish="refusal" if message.get("refusal") else _finish(choice.get("finish_reason")),
             tokens=Tokens.model_construct(
                 prompt=int(usage.get("prompt_tokens") or 0),
                 completion=int(usage.get("completion_tokens") or 0),

@@ -10,7 +10,7 @@ import time
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
-from r_eval.llms import tools
+from r_eval.llms import reasoning, tools
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Usage
 from r_eval.runner.plan import PlannedCell
@@ -62,8 +62,17 @@ class EpisodeLLM:
             seconds = time.perf_counter() - started
             self.seconds += seconds
         self._count(reply)
+        reply = reasoning.split(reply)
         self._steps.append(
-            Step.model_construct(kind="thought", text=written(reply), seconds=seconds, tokens=reply.tokens, depth=depth)
+            Step.model_construct(
+                kind="thought",
+                text=written(reply),
+                error=flaw(reply),
+                reasoning=reply.reasoning,
+                seconds=seconds,
+                tokens=reply.tokens,
+                depth=depth,
+            )
         )
         return tools.read(reply, request.tools) if request.tools else reply
 
@@ -80,6 +89,13 @@ class EpisodeLLM:
         usage.estimated = usage.estimated or reply.estimated
         if price is not None:
             usage.cost = (usage.cost or 0.0) + price.cost(reply.tokens)
+
+
+def flaw(reply: Reply) -> str | None:
+    """Why a reply is not a whole one; None where it is."""
+    if reply.finish in ("length", "content_filter", "refusal"):
+        return reply.finish
+    return None if reply.text.strip() or reply.tool_calls else "empty"
 
 
 def written(reply: Reply) -> str:

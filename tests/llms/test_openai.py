@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import email.utils
 import json
 import socket
 import time
@@ -521,3 +522,73 @@ def test_closing_twice_is_no_error() -> None:
         await llm.close()
 
     asyncio.run(main())
+
+
+# Models that refuse a parameter
+
+
+@pytest.mark.parametrize(
+    ("said", "parameter"),
+    [
+        ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature"),
+        ("Unsupported parameter: 'stop' is not supported with this model.", "stop"),
+        ("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.", "max_tokens"),
+    ],
+)
+def test_a_refused_parameter_is_left_out_from_then_on(said: str, parameter: str) -> None:
+    server = Server(bad(400, said), good())
+    asked = Request((Message("user", "Where?"),), stop=("\nX",))
+
+    async def twice(llm: Any) -> None:
+        await llm.generate(asked)
+        await llm.generate(asked)
+
+    run(server, twice)
+    assert [parameter in body for body in server.bodies] == [True, False, False]
+
+
+def test_the_limit_on_tokens_is_sent_under_its_newer_name() -> None:
+    server = Server(bad(400, "Unsupported parameter: 'max_tokens' is not supported with this model."), good())
+    run(server, lambda llm: llm.generate(ASK), max_tokens=77)
+    assert server.bodies[1]["max_completion_tokens"] == 77
+
+
+def test_a_refused_parameter_is_no_retry() -> None:
+    server = Server(bad(400, "Unsupported value: 'temperature' does not support 0."), good())
+    assert run(server, lambda llm: llm.generate(ASK)).retries == 0
+
+
+def test_a_refused_parameter_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server(bad(400, "Unsupported value: 'temperature' does not support 0."), good())
+
+    async def twice(llm: Any) -> None:
+        await llm.generate(ASK)
+        await llm.generate(ASK)
+
+    run(server, twice)
+    assert [record.message for record in caplog.records] == [
+        "openai/some-model refuses temperature; it is asked without from now on"
+    ]
+
+
+def test_a_server_that_refuses_a_parameter_which_is_not_sent_is_an_error() -> None:
+    server = Server(bad(400, "Unsupported value: 'temperature' does not support 0."))
+    with pytest.raises(LLMError, match="refuses temperature"):
+        run(server, lambda llm: llm.generate(ASK))
+
+
+def test_a_reply_is_cut_at_the_stop_that_the_server_does_not_take() -> None:
+    server = Server(bad(400, "Unsupported parameter: 'stop' is not supported."), good("In Africa.\nObservation: no"))
+    asked = Request((Message("user", "Where?"),), stop=("\nObservation",))
+    assert run(server, lambda llm: llm.generate(asked)).text == "In Africa."
+
+
+def test_a_refusal_of_the_model_is_told_apart() -> None:
+    server = Server(good(None, refusal="I will not answer that."))
+    reply = run(server, lambda llm: llm.generate(ASK))
+    assert (reply.finish, reply.text) == ("refusal", "I will not answer that.")
+
+
+def test_a_retry_after_that_is_a_date_is_obeyed() -> None:
+    later = email.utils.formatdate(time.time() + 60, usegmt=True)
+    assert openai._asked_wait(later) == pytest.approx(60, abs=2)

@@ -1,0 +1,55 @@
+"""What an episode records of its LLM's replies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall
+from r_eval.records import Step
+from r_eval.runner.episode import EpisodeLLM
+from r_eval.workflows.base import Limits
+
+
+class Says(LLM):
+    """Always the same reply."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__("says", "says", {})
+        self.reply = reply
+
+    async def generate(self, request: Request) -> Reply:
+        return self.reply
+
+
+def said(reply: Reply) -> tuple[Reply, Step]:
+    """The reply as a workflow gets it, and the step that is recorded."""
+    steps: list[Step] = []
+    llm = EpisodeLLM(Says(reply), Limits(), steps)
+    return asyncio.run(llm.generate(Request((Message("user", "Where?"),)))), steps[0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply("Nairobi"), None),
+        (Reply("", (ToolCall("1", "Search", {}),)), None),
+        (Reply("Nai", finish="length"), "length"),
+        (Reply("", finish="content_filter"), "content_filter"),
+        (Reply("I will not.", finish="refusal"), "refusal"),
+        (Reply(" \n"), "empty"),
+    ],
+)
+def test_a_reply_that_is_not_whole_says_why(reply: Reply, error: str | None) -> None:
+    assert said(reply)[1].error == error
+
+
+def test_a_workflow_is_not_given_the_thinking() -> None:
+    assert said(Reply("<think>Kenya</think>Nairobi"))[0].text == "Nairobi"
+
+
+def test_the_thinking_is_recorded_apart() -> None:
+    step: Any = said(Reply("<think>Kenya</think>Nairobi"))[1]
+    assert (step.text, step.reasoning) == ("Nairobi", "Kenya")
