@@ -20,7 +20,6 @@ from typing import Any
 from r_eval.analysis.estimate import average, of_scores
 from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, Use
 from r_eval.analysis.scoring import ensure_scored
-
 from r_eval.folder import Cell, RunFolder
 
 USED = ("seconds", "calls", "prompt_tokens", "completion_tokens", "cost")

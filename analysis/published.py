@@ -13,7 +13,6 @@ from pathlib import Path
 from r_eval.analysis.aggregate import aggregate, domain_of, finish
 from r_eval.analysis.estimate import published
 from r_eval.analysis.rows import Aggregates, Row, Task
-
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 

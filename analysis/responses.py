@@ -33,7 +33,6 @@ from r_eval.analysis.metrics.literals import gold_values
 from r_eval.analysis.metrics.normalise import ARTICLES, has_camel, tokens
 from r_eval.analysis.metrics.published import normalise_published
 from r_eval.analysis.metrics.verdict import WORDS
-
 from r_eval.errors import UserError
 from r_eval.records import Episode, OutcomeKind, Step
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from r_eval.analysis.estimate import Estimate
-
 from r_eval.records import MACHINERY
 
 LEVELS = ("KS", "KU", "KA")

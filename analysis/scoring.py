@@ -16,7 +16,6 @@ from typing import Any
 
 from r_eval.analysis import metrics as known_metrics
 from r_eval.analysis.responses import THRESHOLDS, classify
-
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import MACHINERY, Episode

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from r_eval.analysis.published import load
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import ALL, Aggregates, Row
-
 from r_eval.folder import RunFolder
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import Any
 
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import Aggregates, Row
-
 from r_eval.folder import write_whole
 
 _SYSTEM = ("system", "workflow", "llm")

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic_core import to_jsonable_python
+
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, clip, specs_of
-
 from r_eval.records import Step
 
 OBSERVATION_TOKENS = 1000

@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from r_eval.environments.base import Environment
-from r_eval.tasks.questions import read_questions
 
+from r_eval.environments.base import Environment
 from r_eval.errors import UserError
 from r_eval.plugins import load, unknown
 from r_eval.records import Question
+from r_eval.tasks.questions import read_questions
 
 DEFAULT_METRIC = "token_f1"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.sandbox import Sandbox
 

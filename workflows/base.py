@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Protocol
 from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
-
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request, ToolSpec
 from r_eval.plugins import unknown

@@ -16,6 +16,7 @@ import dataclasses
 import json
 
 from r_eval.environments.sandbox import answer_text
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.workflows.base import (
     Asked,
     Ending,
@@ -30,8 +31,6 @@ from r_eval.workflows.base import (
     tool_specs,
 )
 from r_eval.workflows.fc import demonstration
-
-from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
 FINISH = ToolSpec(
     "Finish",

@@ -5,10 +5,9 @@ Documents that came with the question stand in the prompt.
 
 from __future__ import annotations
 
+from r_eval.llms.base import Message, Request
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
 from r_eval.workflows.reading import bare_answer
-
-from r_eval.llms.base import Message, Request
 
 
 class Direct(Workflow):

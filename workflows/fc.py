@@ -8,6 +8,7 @@ the answer itself.
 from __future__ import annotations
 
 from r_eval.environments.sandbox import answer_text
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.workflows.base import (
     Asked,
     Demonstration,
@@ -22,8 +23,6 @@ from r_eval.workflows.base import (
     tool_specs,
 )
 from r_eval.workflows.reading import bare_answer
-
-from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
 FINISH = ToolSpec(
     "Finish",

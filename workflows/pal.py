@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import shapes
+from r_eval.llms.base import Message, Request
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
 from r_eval.workflows.reading import program_in
-
-from r_eval.llms.base import Message, Request
 
 
 class PAL(Workflow):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 
 from r_eval.environments.schema import ApiSpec
+from r_eval.llms.base import Message, Request
+from r_eval.records import Step
 from r_eval.workflows.base import (
     Asked,
     Demonstration,
@@ -25,9 +27,6 @@ from r_eval.workflows.base import (
     prompt,
 )
 from r_eval.workflows.reading import action_in
-
-from r_eval.llms.base import Message, Request
-from r_eval.records import Step
 
 INVENTED = re.compile(r"\n[^\S\n]*Observation\b.*", re.DOTALL | re.IGNORECASE)
 

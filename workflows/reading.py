@@ -10,7 +10,6 @@ from typing import Any
 
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import ApiSpec
-
 from r_eval.llms.tools import LONGEST, lenient_json
 
 PREFIX = re.compile(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from r_eval.analysis.metrics.exact import exact_match
 from r_eval.analysis.metrics.f1 import token_f1
 from r_eval.analysis.metrics.published import token_f1_published
-
 from r_eval.errors import UserError
 
 __all__ = ["Metric", "exact_match", "get", "names", "token_f1", "token_f1_published"]

@@ -19,7 +19,6 @@ from pathlib import Path
 from r_eval.analysis.published import load
 from r_eval.analysis.report.payload import payload, script
 from r_eval.analysis.tables import write_tables
-
 from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder, write_whole
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from r_eval.analysis.aggregate import aggregate
 from r_eval.analysis.rows import Row
-
 from r_eval.folder import Cell, CellWriter, RunFolder
 from r_eval.records import Episode, Outcome, Usage
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from r_eval.analysis.estimate import average, interval, of_scores
 
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from r_eval.analysis.metrics import exact_match, get, names, token_f1
 
+from r_eval.analysis.metrics import exact_match, get, names, token_f1
 from r_eval.errors import UserError
 
 words = st.text(st.sampled_from("abcdefgé北京かÀßЖي"), min_size=1, max_size=6)

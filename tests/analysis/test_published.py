@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from r_eval.analysis.published import load, read_published
 from r_eval.analysis.tables import write_tables
-
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from r_eval.analysis.report import write_report
 from r_eval.analysis.report.payload import script
-
 from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from r_eval.analysis.responses import classify
 
+from r_eval.analysis.responses import classify
 from r_eval.errors import UserError
 from r_eval.records import Episode, Outcome, Step
 

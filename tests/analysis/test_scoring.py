@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from r_eval.analysis.scoring import ensure_scored, score_episode, score_run
 
+from r_eval.analysis.scoring import ensure_scored, score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Episode, Outcome, Step

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from rich.console import Console
+
 from r_eval.analysis.aggregate import aggregate
 from r_eval.analysis.summary import response_table, score_table, short_names
 from r_eval.analysis.tables import write_tables
-from rich.console import Console
-
 from r_eval.folder import RunFolder
 
 

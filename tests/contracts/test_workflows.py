@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+
 from r_eval.environments.base import Environment, EnvironmentFailure, query_api
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
-from r_eval.tasks.base import Task
-from r_eval.workflows.base import Limits, Workflow
-
 from r_eval.folder import Cell
 from r_eval.llms.base import LLM, LLMError, Reply, Request, ToolCall
 from r_eval.plugins import names
@@ -25,6 +23,8 @@ from r_eval.records import Document, Episode, Question, Tokens
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.tasks.base import Task
+from r_eval.workflows.base import Limits, Workflow
 
 WORKFLOWS = names("workflows", Workflow)
 ASKING = [name for name, cls in WORKFLOWS.items() if cls.uses_llm]

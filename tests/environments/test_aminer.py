@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
+
 from r_eval.environments.aminer import AMiner, Coauthor, PersonInfo, PersonPublication, Publication
 from r_eval.environments.aminer.environment import SNAPSHOT
 from r_eval.environments.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate, main

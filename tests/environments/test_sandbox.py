@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from r_eval.environments.base import Environment, EnvironmentFailure, query_api
 from r_eval.environments.sandbox import ProgramLimits, ProgramResult, Sandbox, answer_text
 from r_eval.environments.session import Session
-
 from r_eval.records import Step
 
 SECONDS = 0.3

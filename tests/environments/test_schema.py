@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Literal
 
 import pytest
+
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.schema import ApiSpec, BadArguments, clip, shapes, spec_of, specs_of, type_name
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.session import CallResult, Session, cut
-
 from r_eval.records import Step
 
 

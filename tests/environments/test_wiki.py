@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
 from r_eval.environments.wiki.build.phrases import KINDS

@@ -11,6 +11,7 @@ import csv
 from pathlib import Path
 
 import pytest
+
 from r_eval.analysis.published import read_published
 from r_eval.analysis.rows import Aggregates, Row
 

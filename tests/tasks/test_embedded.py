@@ -8,18 +8,18 @@ import functools
 from pathlib import Path
 
 import pytest
+
+from r_eval import Grid, Run, arun
 from r_eval.analysis import metrics
 from r_eval.analysis.responses import Observed, classify
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
+from r_eval.records import Question, Step
+from r_eval.runner.demonstrations import work_out
 from r_eval.tasks.base import Task, installed, open_environment, task_files
 from r_eval.tasks.build import DEMONSTRATIONS, QUESTIONS, SEED
 from r_eval.tasks.questions import in_order
 from r_eval.tasks.templates import generate, read_templates
-
-from r_eval import Grid, Run, arun
-from r_eval.records import Question, Step
-from r_eval.runner.demonstrations import work_out
 
 LEVELS = {"1": "KS", "2": "KU", "3": "KA"}
 PAPER = {

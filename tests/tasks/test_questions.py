@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from r_eval.tasks.base import SHORT, custom, installed, matching, task_files
-from r_eval.tasks.questions import choose, in_order, read_questions, write_questions
 
 from r_eval import UserError
 from r_eval.records import Question
+from r_eval.tasks.base import SHORT, custom, installed, matching, task_files
+from r_eval.tasks.questions import choose, in_order, read_questions, write_questions
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 QUESTIONS = st.lists(

@@ -12,13 +12,13 @@ import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from r_eval import UserError
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.templates import Generated, TemplateFile, generate, read_templates, with_values
-
-from r_eval import UserError
 
 LISTED = [
     ("Ada", "Oslo", 36, ["engines", "flying"]),

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import pytest
+
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
-from r_eval.tasks.base import Task
-from r_eval.workflows.base import Limits, Workflow
-
 from r_eval.folder import Cell
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.records import Episode, Question, Step, Tokens
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.tasks.base import Task
+from r_eval.workflows.base import Limits, Workflow
 
 Said = Reply | str
 Speaker = Callable[[Request], Said] | Sequence[Said]

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from r_eval.environments.base import Environment, query_api
-from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
 
+from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.llms.tools import written
 from r_eval.records import Question
+from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
 
 
 class Wordy(Environment):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from r_eval.workflows.fc import FC
 
 from r_eval.llms.base import Reply, ToolCall
 from r_eval.llms.tools import written
 from r_eval.records import Question
+from r_eval.workflows.fc import FC
 
 
 def reply(*calls: tuple[str, dict[str, Any]], text: str = "") -> Reply:

@@ -10,15 +10,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
+
 from r_eval.analysis import metrics
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import Session
-from r_eval.tasks.base import Task, installed, open_environment, task_files
-from r_eval.workflows.base import Limits, Workflow
-from r_eval.workflows.react import written
-
 from r_eval.folder import Cell
 from r_eval.llms import tools
 from r_eval.llms.base import LLM, Reply, Request, ToolCall
@@ -26,6 +23,9 @@ from r_eval.plugins import names
 from r_eval.records import Question, Step
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.tasks.base import Task, installed, open_environment, task_files
+from r_eval.workflows.base import Limits, Workflow
+from r_eval.workflows.react import written
 
 WORKFLOWS = names("workflows", Workflow)
 

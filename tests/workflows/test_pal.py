@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from r_eval.workflows.pal import PAL
 
 from r_eval.records import Question
+from r_eval.workflows.pal import PAL
 
 
 def program(text: str) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from r_eval.environments.base import Environment, query_api
-from r_eval.workflows.react import ReAct
 
+from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Message
 from r_eval.records import Question
+from r_eval.workflows.react import ReAct
 
 PIZZA = Question(
     id="q0",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.schema import specs_of
 from r_eval.workflows.reading import Action, action_in, bare_answer, program_in
