@@ -15,7 +15,15 @@ COMMON: Mapping[str, type | tuple[type, ...]] = {
     "connections": int,
     "price": dict,
 }
-POSITIVE = ("connections", "max_tokens", "context", "slots", "threads")
+POSITIVE = (
+    "connections",
+    "max_tokens",
+    "context",
+    "slots",
+    "threads",
+    "requests_per_minute",
+    "tokens_per_minute",
+)
 
 
 def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:

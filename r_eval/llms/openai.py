@@ -1,10 +1,10 @@
 """`openai/<model>`: OpenAI and every server that speaks its chat completions (vLLM, llama.cpp, Ollama, ...).
 
 One JSON POST through aiohttp with a pool as large as the LLM's connections. Connection errors, timeouts, 408, 409, 429
-(obeying Retry-After) and 5xx are tried again with growing waits, bounded in number and in time; other 4xx never are.
-Some models refuse temperature, stop or max_tokens: then they are asked without it, from then on, after one warning; a
-reply is cut at the stop texts here. A key comes from the environment variable that the grid names and is written
-nowhere.
+(obeying Retry-After; connections adapt, see `pace`) and 5xx are tried again with growing waits, bounded in number and
+in time; other 4xx never are. Some models refuse temperature, stop or max_tokens: then they are asked without it, from
+then on, after one warning; a reply is cut at the stop texts here. A key comes from the environment variable that the
+grid names and is written nowhere.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.pace import Pace
 
 if TYPE_CHECKING:
     import aiohttp
@@ -61,7 +62,13 @@ class _Refused(Exception):
 class OpenAI(LLM):
     """A chat model behind an OpenAI-compatible address."""
 
-    SETTINGS = {"base_url": str, "api_key_env": str, "native_tools": bool}
+    SETTINGS = {
+        "base_url": str,
+        "api_key_env": str,
+        "native_tools": bool,
+        "requests_per_minute": int,
+        "tokens_per_minute": int,
+    }
     native_tools = True
 
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
@@ -70,6 +77,8 @@ class OpenAI(LLM):
         self.base_url = str(settings.get("base_url", OPENAI)).rstrip("/")
         self.api_key_env = str(settings.get("api_key_env", "OPENAI_API_KEY"))
         self.native_tools = bool(settings.get("native_tools", True))
+        self._limits = (settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
+        self._pace = Pace(self.connections, *self._limits)
         self._session: aiohttp.ClientSession | None = None
         self._without: set[str] = set()
 
@@ -83,6 +92,7 @@ class OpenAI(LLM):
         key = os.environ.get(self.api_key_env, "")
         if not key and self.base_url == OPENAI:
             raise LLMError("key", f"{self.name}: the environment variable {self.api_key_env} is not set")
+        self._pace = Pace(self.connections, *self._limits)
         self._session = aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             connector=aiohttp.TCPConnector(limit=self.connections),
@@ -136,11 +146,17 @@ class OpenAI(LLM):
         raise AssertionError("unreachable: tenacity returns or raises")
 
     async def _attempt(self, body: bytes, retries: int) -> Reply:
-        data = await self._post(body)
-        try:
-            return wire.reply(data, retries)
-        except wire.BadReply as error:
-            raise _Retry("reply", str(error)) from None
+        async with self._pace.turn() as begun:
+            try:
+                reply = wire.reply(await self._post(body), retries)
+            except wire.BadReply as error:
+                raise _Retry("reply", str(error)) from None
+            except _Retry as failed:
+                if failed.cause == "rate_limit":
+                    self._pace.slow_down(begun)
+                raise
+            self._pace.went_well(reply.tokens.prompt + reply.tokens.completion)
+            return reply
 
     async def _post(self, body: bytes) -> dict[str, Any]:
         import aiohttp

@@ -96,6 +96,7 @@ class Runner:
         unavailable: LLMError | None = None
         if llm is not None:
             self.watcher.loading(name)
+            llm.connections = self.connections or llm.connections
             try:
                 await llm.open()
             except LLMError as error:
@@ -103,7 +104,7 @@ class Runner:
                 self.watcher.failed(name, str(error))
         try:
             work = self._work(cells)
-            count = (self.connections or llm.connections) if llm is not None else LLM_FREE_WORKERS
+            count = llm.connections if llm is not None else LLM_FREE_WORKERS
             await _all(self._worker(work, llm, unavailable) for _ in range(count))
         finally:
             if llm is not None:

@@ -592,3 +592,17 @@ def test_a_refusal_of_the_model_is_told_apart() -> None:
 def test_a_retry_after_that_is_a_date_is_obeyed() -> None:
     later = email.utils.formatdate(time.time() + 60, usegmt=True)
     assert openai._asked_wait(later) == pytest.approx(60, abs=2)
+
+
+# A storm of 429
+
+
+def test_a_storm_of_429_narrows_the_connections_and_loses_nothing() -> None:
+    server = Server(*[bad(429, Retry_After="0")] * 30, good())
+
+    async def many(llm: Any) -> tuple[list[Reply], int]:
+        replies = await asyncio.gather(*(llm.generate(ASK) for _ in range(40)))
+        return replies, llm._pace.allowed
+
+    replies, allowed = run(server, many, connections=16)
+    assert ({reply.text for reply in replies}, len(replies), allowed < 16) == ({"In Africa."}, 40, True)
