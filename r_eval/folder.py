@@ -5,6 +5,7 @@
       episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
       scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
       report/
+      journal.sqlite                                    replies of episodes that are not recorded yet
 
 "/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
 one piece, flushed at once and synced to the disk at most a second later, so a crash can tear the last line only, and

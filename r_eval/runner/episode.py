@@ -12,6 +12,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.llms import reasoning, tools
 from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.replies import Journal, ReplyStore
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Usage
 from r_eval.runner.plan import PlannedCell
 from r_eval.workflows.base import Asked, Demonstration, Ending, Limits, ended
@@ -28,14 +29,16 @@ class LimitReached(Exception):
 class EpisodeLLM:
     """An LLM as one episode sees it: records every reply, counts what is used, keeps the episode's limits.
 
-    Where the LLM takes no tools natively they are written into the prompt here, and calls are read out of the text, so
-    that no workflow can tell.
+    What the journal holds from before a crash is taken from there, with the seconds that it took then. Where the LLM
+    takes no tools natively they are written into the prompt here, and calls are read out of the text, so that no
+    workflow can tell.
     """
 
-    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step]) -> None:
-        self._llm, self._limits, self._steps = llm, limits, steps
+    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step], journal: Journal | None = None) -> None:
+        self._llm, self._limits, self._steps, self._journal = llm, limits, steps, journal
         self.usage = Usage(cost=0.0 if llm is not None and llm.price else None)
         self.seconds = 0.0
+        self.replayed = 0.0
 
     async def generate(self, request: Request, depth: int | None = None) -> Reply:
         """Answer a request; see `LLM.generate`.
@@ -51,16 +54,8 @@ class EpisodeLLM:
         if self._limits.tokens is not None and used >= self._limits.tokens:
             raise LimitReached("tokens", f"{used:,} of {self._limits.tokens:,} tokens are used")
         sent = tools.write(request) if request.tools and not llm.native_tools else request
-        started = time.perf_counter()
         usage.calls += 1
-        try:
-            reply = await llm.generate(sent)
-        except LLMError as error:
-            usage.retries += error.retries
-            raise
-        finally:
-            seconds = time.perf_counter() - started
-            self.seconds += seconds
+        reply, seconds = await self._answered(llm, sent)
         self._count(reply)
         reply = reasoning.split(reply)
         self._steps.append(
@@ -75,6 +70,27 @@ class EpisodeLLM:
             )
         )
         return tools.read(reply, request.tools) if request.tools else reply
+
+    async def _answered(self, llm: LLM, request: Request) -> tuple[Reply, float]:
+        """The reply and its seconds: from the journal, or else from the LLM."""
+        key = self._journal.key(request) if self._journal else ""
+        kept = self._journal.get(key) if self._journal else None
+        if kept is not None:
+            self.replayed += kept[1]
+            self.seconds += kept[1]
+            return kept
+        started = time.perf_counter()
+        try:
+            reply = await llm.generate(request)
+        except LLMError as error:
+            self.usage.retries += error.retries
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            self.seconds += seconds
+        if self._journal:
+            self._journal.put(key, reply, seconds)
+        return reply, seconds
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own."""
@@ -118,16 +134,19 @@ async def run_episode(
     demonstrations: tuple[Demonstration, ...],
     sandbox: Sandbox,
     unavailable: LLMError | None = None,
+    replies: ReplyStore | None = None,
 ) -> Episode:
     """Carry out one episode; nothing but a cancellation gets out.
 
     Args:
         llm: None for a workflow that needs none.
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
+        replies: Where replies are kept until the episode is recorded.
     """
     steps: list[Step] = []
     session = Session(cell.planned.environment, sandbox, steps.append, limits.observation)
-    speaker = EpisodeLLM(llm, limits, steps)
+    key = episode_id(cell, question, epoch)
+    speaker = EpisodeLLM(llm, limits, steps, Journal(replies, key, cell.fingerprint) if replies is not None else None)
     asked = Asked(
         text=question.question,
         instruction=cell.planned.task.instruction,
@@ -143,7 +162,7 @@ async def run_episode(
             ending = await cell.workflow.run(asked, session, speaker, limits)
     except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         ending = _failed(error, limits)
-    total = time.perf_counter() - started
+    total = time.perf_counter() - started + speaker.replayed
     if cell.workflow.uses_tools:
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"

@@ -128,7 +128,8 @@ class Runner:
     ) -> None:
         for cell, question, epoch in work:
             shown = self.demonstrations[cell.planned.task.name]
-            episode = await run_episode(cell, question, epoch, llm, self.plan.limits, shown, self.sandbox, unavailable)
+            limits, replies = self.plan.limits, self.store.replies
+            episode = await run_episode(cell, question, epoch, llm, limits, shown, self.sandbox, unavailable, replies)
             self.store.append(cell, episode)
             self.watcher.finished(episode)
             self._left[cell.cell] -= 1

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import platform
+import sqlite3
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -19,15 +20,19 @@ from pydantic_core import PydanticSerializationError
 from r_eval import __version__
 from r_eval.errors import UserError
 from r_eval.folder import Cell, CellWriter, RunFolder, read_lines, repair, write_whole
+from r_eval.llms.replies import ReplyStore
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell
+
+JOURNAL = "journal.sqlite"
 
 
 class Store:
     """A run folder opened for writing; use it as a context manager.
 
     Attributes:
+        replies: The run's journal: replies of episodes that are not recorded yet.
         crashed: Whether the last run in this folder ended without a word.
 
     Raises:
@@ -50,6 +55,7 @@ class Store:
                 self._lock = self._locked()
             if folder.run_file.exists():
                 self._compare()
+            self.replies = self._journal()
         except BaseException:
             self._lock.close()
             raise
@@ -60,6 +66,10 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         for writer in self._writers.values():
             writer.close()
+        if self.replies.count():
+            self.replies.close()
+        else:
+            self.replies.remove()
         self._lock.close()
 
     def _refuse_strangers(self) -> None:
@@ -67,8 +77,15 @@ class Store:
         path = self.folder.path
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file; choose a folder with --out")
-        if path.exists() and not self.folder.run_file.exists() and any(p.name != ".lock" for p in path.iterdir()):
+        if path.exists() and not self.folder.run_file.exists() and any(not _own(p.name) for p in path.iterdir()):
             raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
+
+    def _journal(self) -> ReplyStore:
+        path = self.folder.path / JOURNAL
+        try:
+            return ReplyStore(path)
+        except sqlite3.DatabaseError as error:
+            raise UserError(f"{path} is damaged ({error}); delete it, and its replies are asked for again") from None
 
     def _compare(self) -> None:
         """Read what an earlier run of this folder says of itself, and compare."""
@@ -151,6 +168,7 @@ class Store:
         writer.append(_line(episode))
         if episode.outcome.kind not in MACHINERY:
             self.done(cell).add(episode.episode_id)
+            self.replies.forget(episode.episode_id)
 
     def complete(self, cell: PlannedCell) -> None:
         """Close a cell's file; once nothing is missing, put it in the order of the questions.
@@ -227,6 +245,11 @@ class Store:
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _own(name: str) -> bool:
+    """Whether a file of a run folder may be there before its run.json."""
+    return name == ".lock" or name.startswith(JOURNAL)
 
 
 def _line(episode: Episode) -> str:
