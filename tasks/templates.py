@@ -101,6 +101,8 @@ def read_templates(path: Path) -> TemplateFile:
             ast.parse(template.program)
         except SyntaxError as error:
             raise UserError(f"{path}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
+        except ValueError as error:
+            raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
     return file
 
 

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,8 @@ def sdist(work: Path, tools: Path) -> Path:
 @pytest.fixture(scope="module")
 def wheel(work: Path, tools: Path, sdist: Path) -> Path:
     with tarfile.open(sdist) as archive:
-        archive.extractall(work / "unpacked", filter="data")
+        safely: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in every Python 3.11
+        archive.extractall(work / "unpacked", **safely)
     source = next((work / "unpacked").iterdir())
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
     ran([*command, str(work), str(source)], work, tools)

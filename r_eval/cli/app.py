@@ -7,6 +7,7 @@ Results go to standard output, progress and complaints to standard error. 0: don
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -173,3 +174,13 @@ def main() -> None:
             raise
         sys.stderr.write(f"r-eval: internal error: {type(error).__name__}: {error} (--debug shows where)\n")
         sys.exit(70)
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write out what is buffered; a reader that went away (a pager, `head`) is no error of ours."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -155,6 +155,10 @@ class LLM:
         price = settings.get("price")
         self.price = Price(**price) if price else None
 
+    def cost(self, tokens: Tokens) -> float | None:
+        """USD for one call by the grid's price; None where no price is known, which is never the same as 0."""
+        return self.price.cost(tokens) if self.price is not None else None
+
     def fetch(self) -> None:
         """Bring onto this machine what is not there yet, before a run begins; may draw progress on standard error.
 

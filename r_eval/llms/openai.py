@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.pace import Pace
+from r_eval.records import Tokens
 
 if TYPE_CHECKING:
     import aiohttp
@@ -84,6 +85,15 @@ class OpenAI(LLM):
 
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "base_url": self.base_url}
+
+    def cost(self, tokens: Tokens) -> float | None:
+        """By the grid's price; else, at OpenAI itself, by the published price of the model's name.
+
+        A server of one's own may serve another model under any name, so no price is looked up for it.
+        """
+        if self.price is not None or self.base_url != OPENAI:
+            return super().cost(tokens)
+        return published_cost(self.model, tokens)
 
     async def open(self) -> None:
         """Open the pool and see that the server is there and takes the key."""
@@ -188,6 +198,19 @@ class OpenAI(LLM):
             return dict(json.loads(text))
         except (ValueError, TypeError):
             raise _Retry("reply", f"not JSON: {text[:100]!r}") from None
+
+
+def published_cost(model: str, tokens: Tokens) -> float | None:
+    """USD for one call by genai-prices' tables; None where the model is not in them or they are not installed."""
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        return None
+    used = Usage(input_tokens=tokens.prompt, cache_read_tokens=tokens.cached or None, output_tokens=tokens.completion)
+    try:
+        return float(calc_price(used, model_ref=model, provider_id="openai").total_price)
+    except LookupError:
+        return None
 
 
 def _without(body: dict[str, Any], refused: set[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from r_eval.environments.session import Session
 from r_eval.llms import reasoning, tools
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.replies import Journal, ReplyStore
-from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Usage
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
 from r_eval.runner.plan import PlannedCell
 from r_eval.workflows.base import Asked, Demonstration, Ending, Limits, ended
 
@@ -36,7 +36,7 @@ class EpisodeLLM:
 
     def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step], journal: Journal | None = None) -> None:
         self._llm, self._limits, self._steps, self._journal = llm, limits, steps, journal
-        self.usage = Usage(cost=0.0 if llm is not None and llm.price else None)
+        self.usage = Usage(cost=llm.cost(Tokens()) if llm is not None else None)
         self.seconds = 0.0
         self.replayed = 0.0
 
@@ -97,14 +97,14 @@ class EpisodeLLM:
         self._steps.append(Step.model_construct(kind="observation", text=text))
 
     def _count(self, reply: Reply) -> None:
-        usage, price = self.usage, self._llm.price if self._llm else None
+        usage = self.usage
         usage.prompt_tokens += reply.tokens.prompt
         usage.completion_tokens += reply.tokens.completion
         usage.cached_tokens += reply.tokens.cached
         usage.retries += reply.retries
         usage.estimated = usage.estimated or reply.estimated
-        if price is not None:
-            usage.cost = (usage.cost or 0.0) + price.cost(reply.tokens)
+        cost = self._llm.cost(reply.tokens) if self._llm else None
+        usage.cost = None if cost is None or usage.cost is None else usage.cost + cost
 
 
 def flaw(reply: Reply) -> str | None:

@@ -297,6 +297,9 @@ asyncio.run(main())
 """
 OPENED_AND_LET_GO = "llm._load()"
 AT_WORK = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
 async def main():
     await llm.open()
     print("open", flush=True)

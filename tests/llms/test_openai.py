@@ -17,6 +17,7 @@ from aiohttp import web
 from r_eval.llms import openai
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.make import make
+from r_eval.records import Tokens
 
 KEY = "sk-very-secret-1234567890"
 ASK = Request((Message("user", "Where is Kenya?"),))
@@ -606,3 +607,25 @@ def test_a_storm_of_429_narrows_the_connections_and_loses_nothing() -> None:
 
     replies, allowed = run(server, many, connections=16)
     assert ({reply.text for reply in replies}, len(replies), allowed < 16) == ({"In Africa."}, 40, True)
+
+
+# Money
+
+
+def test_the_grids_price_counts() -> None:
+    llm = make("openai/gpt-4o-mini", {"price": {"prompt": 1.0, "completion": 2.0}})
+    assert llm.cost(Tokens(prompt=1_000_000, completion=1_000_000)) == 3.0
+
+
+def test_a_known_model_of_openai_has_its_published_price() -> None:
+    pytest.importorskip("genai_prices")
+    cost = make("openai/gpt-4o-mini").cost(Tokens(prompt=1_000_000, completion=1_000_000))
+    assert cost == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("openai/no-such-model", {}), ("openai/gpt-4o-mini", {"base_url": "http://127.0.0.1:1/v1"})],
+)
+def test_a_price_that_is_not_known_is_none(name: str, settings: dict[str, Any]) -> None:
+    assert make(name, settings).cost(Tokens(prompt=10)) is None
