@@ -3,9 +3,13 @@
 # make lint   ruff, and mypy over an installed copy
 #
 # Each uses a virtual environment of its own below .venvs/; PYTHON chooses the interpreter.
+# torch is large, so the tests of hf/ run where it is asked for, in a build of one's choice, and skip elsewhere:
+#   make test TORCH=torch
 
 PYTHON ?= python3
 VENVS ?= .venvs
+TORCH ?=
+comma := ,
 PIP = -m pip --disable-pip-version-check --quiet
 SOURCES = setup.cfg setup.py pyproject.toml
 
@@ -31,7 +35,8 @@ $(VENVS)/demo/ready: $(SOURCES)
 
 $(VENVS)/test/ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENVS)/test
-	$(VENVS)/test/bin/python $(PIP) install --editable '.[test]'
+	if [ -n '$(TORCH)' ]; then $(VENVS)/test/bin/python $(PIP) install '$(TORCH)'; fi
+	$(VENVS)/test/bin/python $(PIP) install --editable '.[test$(if $(TORCH),$(comma)hf)]'
 	touch $@
 
 $(VENVS)/lint/ready: $(SOURCES)

@@ -15,10 +15,10 @@ from r_eval.errors import UserError
 EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
     "report": ("plotly", "the report page"),
-    "hf": ("transformers", "models behind transformers (hf/...)"),
-    "langchain": ("langchain_core", "chat models of LangChain (langchain/...)"),
     "pandas": ("pandas", "Run.to_pandas"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
+    "hf": ("transformers", "models behind transformers (hf/...)"),
+    "langchain": ("langchain_core", "chat models of LangChain (langchain/...)"),
 }
 
 

@@ -36,10 +36,11 @@ class GGUF(LLM):
         context: Tokens that one request may hold, prompt and reply.
         slots: Requests computed at once; by default one for every four processors, since more are slower on few.
         threads: Processors used; all by default.
+        prefix_cache: False computes every prompt from its beginning, to measure what the cache saves.
         gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
     """
 
-    SETTINGS = {"context": int, "slots": int, "threads": int, "gpu_layers": int}
+    SETTINGS = {"context": int, "slots": int, "threads": int, "gpu_layers": int, "prefix_cache": bool}
 
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
         super().__init__(name, model, settings)
@@ -48,6 +49,7 @@ class GGUF(LLM):
         self.slots = int(settings.get("slots", max(1, processors // 4)))
         self.threads = int(settings.get("threads", processors))
         self.gpu_layers = int(settings.get("gpu_layers", -1))
+        self.prefix_cache = bool(settings.get("prefix_cache", True))
         self.connections = int(settings.get("connections", self.slots))
         self._server: Any = None
         self._http: aiohttp.ClientSession | None = None
@@ -112,7 +114,7 @@ class GGUF(LLM):
 
         if self._http is None:
             raise LLMError("connection", f"{self.name} is not open")
-        body = wire.encoded({**wire.body(self, request), "cache_prompt": True})
+        body = wire.encoded({**wire.body(self, request), "cache_prompt": self.prefix_cache})
         url = f"{self._server.listening_address}/v1/chat/completions"
         try:
             async with self._http.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:

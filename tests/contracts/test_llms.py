@@ -1,7 +1,7 @@
 """What every LLM backend must do, whatever stands behind it.
 
-A new backend joins by being added to `BACKENDS`. The OpenAI backend talks to a real server: the one of llama.cpp, which
-speaks that protocol, with the same real model as the GGUF backend.
+A new backend joins by being added to `BACKENDS`. The OpenAI and the LangChain backend talk to a real server: the one of
+llama.cpp, which speaks that protocol, with the same real model as the GGUF and the transformers backend.
 """
 
 from __future__ import annotations
@@ -42,6 +42,13 @@ def speak(request):
     return Reply(text, finish=finish, tokens=Tokens(prompt=prompt, completion=len(kept)))
 '''
 
+CHAT = """
+from langchain_openai import ChatOpenAI
+
+def chat():
+    return ChatOpenAI(model="smollm2-135m", base_url="{address}/v1", api_key="none")
+"""
+
 COUNT = "Count from 1 to 100. Reply with the numbers, separated by spaces."
 CAPITAL = ToolSpec(
     "get_capital",
@@ -79,7 +86,23 @@ def a_scripted(local: GGUF, folder: Path) -> LLM:
     return make(f"scripted/{path}:speak")
 
 
-BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {"gguf": the_gguf, "openai": an_openai, "scripted": a_scripted}
+def an_hf(local: GGUF, folder: Path) -> LLM:
+    return make("hf/smollm2-135m", {"context": 1024, "max_tokens": 12})
+
+
+def a_langchain(local: GGUF, folder: Path) -> LLM:
+    path = folder / "chat.py"
+    path.write_text(CHAT.format(address=local._server.listening_address), encoding="utf-8")
+    return make(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 12})
+
+
+BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
+    "gguf": the_gguf,
+    "hf": an_hf,
+    "langchain": a_langchain,
+    "openai": an_openai,
+    "scripted": a_scripted,
+}
 
 
 @pytest.fixture(scope="module", params=list(BACKENDS))
