@@ -31,7 +31,7 @@ def test_an_unknown_backend_is_told_the_closest_and_all() -> None:
     message = complaint("opnai/gpt-4o-mini")
     assert "'opnai'" in message
     assert "Did you mean openai?" in message
-    assert "Known: gguf, openai, scripted" in message
+    assert "Known: gguf, hf, langchain, openai, scripted" in message
 
 
 def test_a_module_of_the_room_that_is_no_backend_is_none() -> None:
