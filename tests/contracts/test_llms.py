@@ -7,6 +7,7 @@ llama.cpp, which speaks that protocol, with the same real model as the GGUF and 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -87,6 +88,8 @@ def a_scripted(local: GGUF, folder: Path) -> LLM:
 
 
 def an_hf(local: GGUF, folder: Path) -> LLM:
+    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")):
+        pytest.skip("needs the extra hf")
     return make("hf/smollm2-135m", {"context": 1024, "max_tokens": 12})
 
 
