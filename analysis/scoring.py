@@ -138,7 +138,7 @@ def score_episode(
         "unparsed": any(step.kind == "answer" and step.error == "unparsed" for step in episode.steps),
         "taxonomy": taxonomy,
         "threshold": THRESHOLDS[taxonomy] if threshold is None else threshold,
-        "seconds": episode.seconds.total,
+        "seconds": episode.seconds.own,
         "calls": usage.calls,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,

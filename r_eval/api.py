@@ -93,13 +93,13 @@ async def arun(
     limit: int | None = None,
     connections: int | None = None,
     fresh: bool = False,
+    cache: bool | None = None,
     watcher: Watcher | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
     """Run a grid, or go on with it, inside an event loop; see `r_eval.runner.run.arun`."""
-    folder = await _arun(
-        grid, out, limit=limit, connections=connections, fresh=fresh, watcher=watcher, on_runner=on_runner
-    )
+    how: dict[str, Any] = {"limit": limit, "connections": connections, "fresh": fresh, "cache": cache}
+    folder = await _arun(grid, out, watcher=watcher, on_runner=on_runner, **how)
     return Run(folder.path)
 
 

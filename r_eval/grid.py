@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -16,7 +17,21 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
 
-KEY_LIKE = re.compile(r"^(sk-|gsk_|hf_|xai-|AIza)[\w-]{8,}")
+KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
+KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
+
+
+def holds_key(text: str) -> bool:
+    """Whether a setting looks as if it held a key: by its form, or as a part of an address."""
+    if KEY_LIKE.match(text):
+        return True
+    if "://" not in text:
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
 class Part(BaseModel):
@@ -44,7 +59,7 @@ class LLMEntry(Entry):
     @model_validator(mode="after")
     def _no_key(self) -> LLMEntry:
         for key, value in self.settings.items():
-            if key in ("api_key", "key", "token") or (isinstance(value, str) and KEY_LIKE.match(value)):
+            if key in ("api_key", "key", "token") or (isinstance(value, str) and holds_key(value)):
                 raise ValueError("a key does not belong into a grid: put the name of its variable in api_key_env")
         return self
 

@@ -127,11 +127,25 @@ class Usage(Record):
 
 
 class Seconds(Record):
-    """Wall time of an episode: all of it, inside LLM calls, inside query APIs."""
+    """Wall time of an episode.
+
+    Attributes:
+        llm: Inside LLM calls, `queue` and `retry` among it.
+        environment: Inside query APIs.
+        queue: Waiting for a turn at the LLM, where that is known.
+        retry: Lost in failed attempts at the LLM and in the waits after them.
+    """
 
     total: float = 0.0
     llm: float = 0.0
     environment: float = 0.0
+    queue: float = 0.0
+    retry: float = 0.0
+
+    @property
+    def own(self) -> float:
+        """What the system itself takes, without what the machinery of this run added: `total` less the waits."""
+        return max(0.0, self.total - self.queue - self.retry)
 
 
 class Episode(Record):

@@ -44,6 +44,12 @@ class Pantry(Environment):
         return [{"name": name, "count": len(parts)} for name, parts in self.DISHES.items()]
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the replies that another has kept."""
+    monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path_factory.mktemp("cache") / "replies.sqlite"))
+
+
 @pytest.fixture
 def pantry() -> Pantry:
     return Pantry()

@@ -28,6 +28,10 @@ app = typer.Typer(
 Out = Annotated[Path | None, typer.Option("--out", help="The run's folder; runs/<grid name> by default.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep the first N questions of every task.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+Cache = Annotated[
+    bool | None,
+    typer.Option("--cache/--no-cache", help="Use kept replies of earlier runs; by default where the temperature is 0."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
@@ -51,11 +55,11 @@ def _options(
 
 
 @app.command()
-def demo(out: Out = None, limit: Limit = None, quiet: Quiet = False) -> None:
+def demo(out: Out = None, limit: Limit = None, cache: Cache = None, quiet: Quiet = False) -> None:
     """Run the embedded grid with a small local LLM: no network, no key, no GPU."""
     from r_eval.cli.running import demo_grid, run_command
 
-    raise typer.Exit(run_command(demo_grid(), out, limit, None, False, quiet, False))
+    raise typer.Exit(run_command(demo_grid(), out, quiet=quiet, limit=limit, cache=cache))
 
 
 @app.command()
@@ -66,6 +70,7 @@ def run(
     connections: Annotated[int | None, typer.Option(min=1, help="Requests at once, for every LLM.")] = None,
     engine: Annotated[str, typer.Option(help="local: this process.")] = "local",
     fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside.")] = False,
+    cache: Cache = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -75,7 +80,8 @@ def run(
 
     if engine != "local":
         raise UserError(f"unknown engine '{engine}'. Known: local")
-    raise typer.Exit(run_command(Grid.load(grid), out, limit, connections, fresh, quiet, json))
+    how = {"limit": limit, "connections": connections, "fresh": fresh, "cache": cache}
+    raise typer.Exit(run_command(Grid.load(grid), out, quiet=quiet, as_json=json, **how))
 
 
 @app.command()
@@ -132,6 +138,18 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example s
     from r_eval.llms.pull import pull as fetch
 
     typer.echo(fetch(name))
+
+
+cache_app = typer.Typer(name="cache", help="The cache of replies.", no_args_is_help=True)
+app.add_typer(cache_app)
+
+
+@cache_app.command("explain")
+def cache_explain(run: RunPath, json: Json = False) -> None:
+    """Say how many of a run's calls came from the cache, and why the others did not."""
+    from r_eval.cli.caching import explain_command
+
+    explain_command(run, json)
 
 
 @app.command("list")

@@ -9,6 +9,7 @@ import signal
 import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from r_eval.api import Run, arun
 from r_eval.cli.progress import make_watcher
@@ -24,12 +25,14 @@ def demo_grid() -> Grid:
     return Grid.load(path)
 
 
-def run_command(
-    grid: Grid, out: Path | None, limit: int | None, connections: int | None, fresh: bool, quiet: bool, as_json: bool
-) -> int:
-    """Run a grid, write its report, print its tables; returns the exit status."""
+def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool = False, **how: Any) -> int:
+    """Run a grid, write its report, print its tables; returns the exit status.
+
+    Args:
+        how: `limit`, `connections`, `fresh` and `cache` of `arun`.
+    """
     with make_watcher(quiet) as watcher:
-        result = asyncio.run(_run(grid, out, limit, connections, fresh, watcher))
+        result = asyncio.run(_run(grid, out, watcher, how))
     from r_eval.analysis.scoring import score_run
 
     score_run(result.folder)
@@ -75,9 +78,7 @@ def _status(result: Run, state: str) -> int:
     return 1
 
 
-async def _run(
-    grid: Grid, out: Path | None, limit: int | None, connections: int | None, fresh: bool, watcher: Watcher
-) -> Run:
+async def _run(grid: Grid, out: Path | None, watcher: Watcher, how: dict[str, Any]) -> Run:
     task = asyncio.current_task()
 
     def on_runner(runner: Runner) -> None:
@@ -92,8 +93,6 @@ async def _run(
             asyncio.get_running_loop().add_signal_handler(name, stop)
 
     try:
-        return await arun(
-            grid, out, limit=limit, connections=connections, fresh=fresh, watcher=watcher, on_runner=on_runner
-        )
+        return await arun(grid, out, watcher=watcher, on_runner=on_runner, **how)
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None

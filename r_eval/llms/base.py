@@ -81,6 +81,8 @@ class Reply:
         tokens: Counted by the server; estimated where `estimated` says so.
         reasoning: The model's hidden thinking, where it is told apart.
         retries: Attempts that failed before this reply.
+        queue: Seconds of waiting for a turn, here or in the server, where they are known.
+        retry: Seconds lost in attempts that failed, and in the waits after them.
     """
 
     text: str
@@ -90,6 +92,8 @@ class Reply:
     estimated: bool = False
     reasoning: str = ""
     retries: int = 0
+    queue: float = 0.0
+    retry: float = 0.0
 
 
 class LLMError(Exception):
@@ -97,14 +101,14 @@ class LLMError(Exception):
 
     Attributes:
         cause: "context" (the request is longer than the model can read: the system's own doing), or one of the
-            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "reply".
-        retries: Attempts made before giving up.
+            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "model", "reply".
+        retries, queue, retry: As those of a reply.
     """
 
-    def __init__(self, cause: str, message: str, retries: int = 0) -> None:
+    def __init__(self, cause: str, message: str, retries: int = 0, queue: float = 0.0, retry: float = 0.0) -> None:
         super().__init__(message)
         self.cause = cause
-        self.retries = retries
+        self.retries, self.queue, self.retry = retries, queue, retry
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,6 +140,7 @@ class LLM:
 
     Attributes:
         name: As the grid names it; part of the system's name.
+        given: The backend and model of the grid's entry, whatever its name and wherever a file of it lies.
         connections: Requests that may be under way at once.
         native_tools: Whether `generate` understands `Request.tools`; else they are asked for in the prompt.
         price: USD for tokens, or None where it is not known.
@@ -146,8 +151,11 @@ class LLM:
 
     native_tools: bool = False
 
+    cached: ClassVar[bool] = True
+    """Whether a greedy reply is worth keeping: it costs time or money, and the same request gives it again."""
+
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
-        self.name = name
+        self.name = self.given = name
         self.model = model
         self.temperature = float(settings.get("temperature", 0.0))
         self.max_tokens = int(settings.get("max_tokens", 512))
@@ -186,5 +194,5 @@ class LLM:
         raise NotImplementedError
 
     def identity(self) -> dict[str, Any]:
-        """What decides the replies besides the request: part of a cell's fingerprint."""
-        return {"llm": self.name, "temperature": self.temperature, "max_tokens": self.max_tokens}
+        """What decides the replies besides the request: part of a cell's fingerprint, and of a kept reply's key."""
+        return {"llm": self.given, "temperature": self.temperature, "max_tokens": self.max_tokens}

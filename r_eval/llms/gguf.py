@@ -11,8 +11,10 @@ generation that nobody waits for any more (an episode out of time, Ctrl-C).
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
+import time
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +24,7 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.pull import MODELS, pull
+from r_eval.llms.stamps import stamp
 
 if TYPE_CHECKING:
     import aiohttp
@@ -55,7 +58,10 @@ class GGUF(LLM):
         self._http: aiohttp.ClientSession | None = None
 
     def identity(self) -> dict[str, Any]:
-        return {**super().identity(), "context": self.context}
+        """A file is told by what is in it; the embedded ones are pinned by name."""
+        pinned = MODELS.get(self.model)
+        file = pinned.sha256 if pinned else stamp(Path(self.model).expanduser())
+        return {**super().identity(), "context": self.context, "file": file}
 
     def fetch(self) -> None:
         """Fetch the file if it is an embedded one, and see that it can be a model."""
@@ -116,6 +122,7 @@ class GGUF(LLM):
             raise LLMError("connection", f"{self.name} is not open")
         body = wire.encoded({**wire.body(self, request), "cache_prompt": self.prefix_cache})
         url = f"{self._server.listening_address}/v1/chat/completions"
+        started = time.monotonic()
         try:
             async with self._http.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
                 data = await answer.json(content_type=None)
@@ -126,9 +133,17 @@ class GGUF(LLM):
             cause = "context" if error.get("type") == "exceed_context_size_error" else "server"
             raise LLMError(cause, f"{self.name}: {error.get('message', error)}")
         try:
-            return wire.reply(data, 0)
+            reply = wire.reply(data, 0)
         except wire.BadReply as bad:
             raise LLMError("reply", f"{self.name}: {bad}") from None
+        queue = time.monotonic() - started - _computing(data)
+        return dataclasses.replace(reply, queue=max(0.0, queue))
+
+
+def _computing(data: dict[str, Any]) -> float:
+    """Seconds that llama.cpp worked on a reply, by its own account; the rest is waiting for a slot."""
+    timings = data.get("timings") or {}
+    return float(timings.get("prompt_ms", 0.0) + timings.get("predicted_ms", 0.0)) / 1000
 
 
 def _get(url: str) -> Any:
@@ -145,7 +160,8 @@ def check_file(path: Path, name: str) -> None:
         UserError: It is not there, or not a GGUF file.
     """
     if not path.is_file():
-        aliases = ", ".join(f"gguf/{alias}" for alias in MODELS)
+        backend = name.partition("/")[0]
+        aliases = ", ".join(f"{backend}/{alias}" for alias in MODELS)
         raise UserError(f"LLM '{name}': {path}: no such file. Embedded models: {aliases}")
     with path.open("rb") as file:
         if file.read(4) != MAGIC:

@@ -31,6 +31,7 @@ from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.gguf import check_file
 from r_eval.llms.pull import MODELS, pull
+from r_eval.llms.stamps import stamp
 from r_eval.records import Tokens
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -50,6 +51,8 @@ class _Job:
     tools: bool
     done: Future[Reply] = dataclasses.field(default_factory=Future)
     made: int = 0
+    asked: float = dataclasses.field(default_factory=time.monotonic)
+    begun: float = 0.0
 
 
 class HF(LLM):
@@ -84,7 +87,10 @@ class HF(LLM):
         self._thread: ThreadPoolExecutor | None = None
 
     def identity(self) -> dict[str, Any]:
-        return {**super().identity(), "context": self.context, "dtype": self.dtype}
+        """A file or folder is told by what is in it; the embedded models are pinned by name."""
+        pinned = MODELS.get(self.model)
+        files = pinned.sha256 if pinned else stamp(Path(self.model).expanduser())
+        return {**super().identity(), "context": self.context, "dtype": self.dtype, "files": files}
 
     def fetch(self) -> None:
         """Fetch the file if it is an embedded one, and see that a path leads to something."""
@@ -202,6 +208,8 @@ class HF(LLM):
                 jobs.append(job)
         if not jobs:
             return
+        for job in jobs:
+            job.begun = time.monotonic()
         try:
             replies = self._generate(jobs)
         except Exception as error:  # noqa: BLE001  whatever breaks a batch is the outcome of its requests
@@ -264,7 +272,7 @@ class HF(LLM):
         text = text[: min(stopped)] if stopped else text.rstrip("\ufffd") if full else text
         completion = len(own) if end is None else end + 1
         tokens = Tokens.model_construct(prompt=len(job.prompt), completion=completion, cached=0)
-        return Reply(text, finish="length" if full else "stop", tokens=tokens)
+        return Reply(text, finish="length" if full else "stop", tokens=tokens, queue=job.begun - job.asked)
 
 
 def _fail(job: _Job, error: LLMError) -> None:

@@ -11,17 +11,25 @@ models live on one loop of this room's own, and a second run in the same process
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
+import logging
 import re
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
+from r_eval.llms import counting
 from r_eval.llms.base import LLM, Finish, LLMError, Message, Reply, Request, ToolCall
+from r_eval.llms.replies import digest
+from r_eval.llms.stamps import stamp
 from r_eval.llms.tools import HOW, lenient_json
 from r_eval.records import Tokens
+
+logger = logging.getLogger("r_eval")
 
 LENGTHS = ("max_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 """Fields, or their aliases, in which chat models keep the most tokens of a reply."""
@@ -88,12 +96,20 @@ class LangChain(LLM):
         if not isinstance(chat, BaseChatModel):
             raise UserError(f"LLM '{self.name}': {self.model} gives a {type(chat).__name__}, not a chat model")
         temperature = _field(chat, "temperature")
-        if temperature is not None:
+        if temperature is None:
+            logger.warning("%s has no field for a temperature; what the grid says of it is not set", self.name)
+        else:
             chat = chat.model_copy(update={temperature: self.temperature})
         able = type(chat).bind_tools is not BaseChatModel.bind_tools
         self.native_tools = able if self._native is None else able and self._native
         self._length_field = _field(chat, *LENGTHS)
         self._chat = chat
+
+    def identity(self) -> dict[str, Any]:
+        """A factory is told by its file's content, and a model, once it is built, by what it says of itself."""
+        says = self._chat._identifying_params if self._chat is not None else {}
+        file = stamp(Path(self.model.rpartition(":")[0]))
+        return {**super().identity(), "file": file, "parameters": digest({k: repr(says[k]) for k in says})[:16]}
 
     async def close(self) -> None:
         self._chat = None
@@ -110,9 +126,10 @@ class LangChain(LLM):
             said = " ".join(str(error).split())[:300]
             raise LLMError(_cause(error), f"{self.name}: {type(error).__name__}: {said}") from None
         try:
-            return _reply(answer, messages, stop)
+            reply = _reply(answer, stop)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise LLMError("reply", f"{self.name}: no reply in a {type(answer).__name__} ({error})") from None
+        return dataclasses.replace(reply, tokens=counting.estimate(request, reply)) if reply.estimated else reply
 
     def _ready(self, request: Request) -> Any:
         """The model with the length and the tools of a request."""
@@ -176,7 +193,7 @@ def _message(message: Message) -> Any:
     return AIMessage(content, tool_calls=calls)
 
 
-def _reply(answer: Any, messages: list[Any], stop: tuple[str, ...]) -> Reply:
+def _reply(answer: Any, stop: tuple[str, ...]) -> Reply:
     """The reply in a model's message. Not every model obeys a stop, so the text is cut here as well."""
     about, more = answer.response_metadata or {}, answer.additional_kwargs or {}
     reason = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
@@ -188,7 +205,7 @@ def _reply(answer: Any, messages: list[Any], stop: tuple[str, ...]) -> Reply:
     if at >= 0:
         text, finish = text[:at], "stop"
     thoughts = [str(block.get("reasoning") or "") for block in answer.content_blocks if block["type"] == "reasoning"]
-    tokens, estimated = _tokens(answer, messages)
+    tokens, estimated = _tokens(answer)
     return Reply(text, _tool_calls(answer), finish, tokens, estimated, "\n".join(filter(None, thoughts)))
 
 
@@ -206,14 +223,11 @@ def _tool_calls(answer: Any) -> tuple[ToolCall, ...]:
     return tuple(made)
 
 
-def _tokens(answer: Any, messages: list[Any]) -> tuple[Tokens, bool]:
-    """Tokens of prompt and reply, and whether they are LangChain's estimate since the model counts none."""
-    from langchain_core.messages.utils import count_tokens_approximately
-
+def _tokens(answer: Any) -> tuple[Tokens, bool]:
+    """Tokens of prompt and reply; none, and True, where the model counts none."""
     usage = getattr(answer, "usage_metadata", None)
     if not usage:
-        prompt, completion = count_tokens_approximately(messages), count_tokens_approximately([answer])
-        return Tokens.model_construct(prompt=prompt, completion=completion, cached=0), True
+        return Tokens(), True
     cached = int((usage.get("input_token_details") or {}).get("cache_read") or 0)
     tokens = Tokens.model_construct(
         prompt=int(usage["input_tokens"]), completion=int(usage["output_tokens"]), cached=cached

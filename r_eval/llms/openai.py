@@ -1,27 +1,29 @@
-"""`openai/<model>`: OpenAI and every server that speaks its chat completions (vLLM, llama.cpp, Ollama, ...).
+"""`openai/<model>`: OpenAI and every server that speaks its chat completions (vLLM, llama.cpp, Ollama, gateways).
 
 One JSON POST through aiohttp with a pool as large as the LLM's connections. Connection errors, timeouts, 408, 409, 429
 (obeying Retry-After; connections adapt, see `pace`) and 5xx are tried again with growing waits, bounded in number and
-in time; other 4xx never are. Some models refuse temperature, stop or max_tokens: then they are asked without it, from
-then on, after one warning; a reply is cut at the stop texts here. A key comes from the environment variable that the
-grid names and is written nowhere.
+in time; other 4xx never are. One call before the run finds out what the server takes (see `OpenAI.open`). A key comes
+from the environment variable that the grid names and is written nowhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
-import email.utils
+import functools
 import json
 import logging
 import os
 import re
 import time
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from r_eval.llms import wire
-from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms import counting, http, wire
+from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.breaker import Breaker
+from r_eval.llms.http import Passing, Refused
 from r_eval.llms.pace import Pace
 from r_eval.records import Tokens
 
@@ -32,40 +34,45 @@ if TYPE_CHECKING:
 logger = logging.getLogger("r_eval")
 
 OPENAI = "https://api.openai.com/v1"
-UNSUPPORTED = re.compile(
-    r"(?:unsupported|unrecognized|unknown|not support|does not take|not allowed).*?\b(temperature|stop|max_tokens)\b"
-    r"|\b(temperature|stop|max_tokens)\b.*?(?:unsupported|not supported|not allowed|does not support)",
-    re.IGNORECASE | re.DOTALL,
-)
-RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-ATTEMPTS = 8
+ATTEMPTS, PREFLIGHT_ATTEMPTS = 8, 4
 ATTEMPT_SECONDS = 120.0
 ALL_SECONDS = 600.0
 LONGEST_WAIT = 30.0
+ABOUT_TOOLS = re.compile(r"\btools?\b|tool_choice|\bfunctions?\b", re.IGNORECASE)
 
 
-class _Retry(Exception):
-    """A failed attempt that is worth another; `wait` is what the server asked for, in seconds."""
+@dataclasses.dataclass(slots=True)
+class _Effort:
+    """What a call took besides its generation, as `Reply` counts it."""
 
-    def __init__(self, cause: str, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.cause, self.wait = cause, wait
+    retries: int = 0
+    queue: float = 0.0
+    retry: float = 0.0
 
-
-class _Refused(Exception):
-    """The server does not take a parameter of the request."""
-
-    def __init__(self, parameter: str) -> None:
-        super().__init__(parameter)
-        self.parameter = parameter
+    async def sleep(self, seconds: float) -> None:
+        """Wait before another attempt."""
+        started = time.monotonic()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.retry += time.monotonic() - started
 
 
 class OpenAI(LLM):
-    """A chat model behind an OpenAI-compatible address."""
+    """A chat model behind an OpenAI-compatible address.
+
+    Settings:
+        base_url: The address up to what comes before /chat/completions; it may have a query. OpenAI itself by default.
+        api_key_env: Name of the environment variable that holds the key.
+        api_key_header: Header that carries the key as it stands, as some gateways want it; else it is a bearer token.
+        native_tools: False describes tools in the prompt whatever the server can do.
+        requests_per_minute, tokens_per_minute: Limits that are kept here.
+    """
 
     SETTINGS = {
         "base_url": str,
         "api_key_env": str,
+        "api_key_header": str,
         "native_tools": bool,
         "requests_per_minute": int,
         "tokens_per_minute": int,
@@ -77,9 +84,11 @@ class OpenAI(LLM):
         self.connections = int(settings.get("connections", 16))
         self.base_url = str(settings.get("base_url", OPENAI)).rstrip("/")
         self.api_key_env = str(settings.get("api_key_env", "OPENAI_API_KEY"))
+        self.api_key_header = str(settings.get("api_key_header", ""))
         self.native_tools = bool(settings.get("native_tools", True))
         self._limits = (settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._pace = Pace(self.connections, *self._limits)
+        self._breaker = Breaker()
         self._session: aiohttp.ClientSession | None = None
         self._without: set[str] = set()
 
@@ -95,27 +104,62 @@ class OpenAI(LLM):
             return super().cost(tokens)
         return published_cost(self.model, tokens)
 
+    @property
+    def _key(self) -> str:
+        return os.environ.get(self.api_key_env, "").strip()
+
     async def open(self) -> None:
-        """Open the pool and see that the server is there and takes the key."""
+        """Open the pool, and make one call that shows whether address, key and model name are right, and whether the
+        server takes stop texts and tools and counts tokens. What it does not take is done without, after a warning.
+        """
         import aiohttp
 
-        key = os.environ.get(self.api_key_env, "")
+        key = self._key
         if not key and self.base_url == OPENAI:
             raise LLMError("key", f"{self.name}: the environment variable {self.api_key_env} is not set")
+        headers = {self.api_key_header: key} if self.api_key_header else {"Authorization": f"Bearer {key}"}
         self._pace = Pace(self.connections, *self._limits)
+        self._breaker = Breaker()
         self._session = aiohttp.ClientSession(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers=headers if key else {},
             connector=aiohttp.TCPConnector(limit=self.connections),
             timeout=aiohttp.ClientTimeout(total=ATTEMPT_SECONDS, connect=20.0),
         )
+        await self._preflight()
+
+    async def _preflight(self) -> None:
+        text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
+        tool = ToolSpec("ready", "Say that the connection works.", {"type": "object", "properties": {}})
+        request = Request((Message("user", text),), ("\n\n\n",), 16, (tool,) if self.native_tools else ())
         try:
-            async with self._session.get(f"{self.base_url}/models", timeout=aiohttp.ClientTimeout(total=20)) as answer:
-                if answer.status in (401, 403):
-                    raise LLMError("key", f"{self.name}: {self.base_url} refuses the key in {self.api_key_env}")
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-            why = str(inner) or type(inner).__name__
-            raise LLMError("connection", f"{self.name}: no server answers at {self.base_url} ({why})") from None
+            reply = await self._answered(request, PREFLIGHT_ATTEMPTS)
+        except LLMError as error:
+            if error.cause in ("request", "server") and self.native_tools and ABOUT_TOOLS.search(str(error)):
+                logger.warning("%s takes no tools (%s); they are described in the prompt", self.name, error)
+                self.native_tools = False
+                await self._preflight()
+                return
+            if error.cause == "key":
+                raise LLMError("key", f"{self.name}: {self.base_url} refuses the key in {self.api_key_env}") from None
+            if error.cause == "model":
+                raise LLMError("model", f"{error}{await self._offered()}") from None
+            if "HTTP 404" in str(error):
+                raise LLMError("request", f"{error} (does base_url end as it should, often in /v1?)") from None
+            raise
+        if reply.estimated:
+            logger.warning("%s counts no tokens; they are estimated", self.name)
+
+    async def _offered(self) -> str:
+        """The models that the server says it has, for a message."""
+        import aiohttp
+
+        assert self._session is not None
+        try:
+            async with self._session.get(http.address(self.base_url, "models")) as answer:
+                names = sorted(str(model["id"]) for model in json.loads(await answer.text())["data"])
+        except (aiohttp.ClientError, TimeoutError, ValueError, TypeError, KeyError):
+            return ""
+        return f"; it has: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}" if names else ""
 
     async def close(self) -> None:
         if self._session is not None:
@@ -123,81 +167,82 @@ class OpenAI(LLM):
             self._session = None
 
     async def generate(self, request: Request) -> Reply:
+        return await self._answered(request, ATTEMPTS)
+
+    async def _answered(self, request: Request, attempts: int) -> Reply:
+        effort = _Effort()
         while True:
             try:
-                reply = await self._tried(request)
-            except _Refused as refused:
+                reply = _cut(await self._tried(request, attempts, effort), request.stop)
+            except Refused as refused:
                 if refused.parameter in self._without:
                     message = f"{self.name}: the server refuses {refused.parameter}"
-                    raise LLMError("request", message) from None
+                    raise LLMError("request", message, **dataclasses.asdict(effort)) from None
                 self._without.add(refused.parameter)
                 logger.warning("%s refuses %s; it is asked without from now on", self.name, refused.parameter)
                 continue
-            return _cut(reply, request.stop) if "stop" in self._without else reply
+            except LLMError as error:
+                error.retries, error.queue, error.retry = effort.retries, effort.queue, effort.retry
+                raise
+            except asyncio.CancelledError as cancelled:
+                vars(cancelled).update(dataclasses.asdict(effort))  # read by whoever set the deadline
+                raise
+            tokens = counting.estimate(request, reply) if reply.estimated else reply.tokens
+            return dataclasses.replace(reply, tokens=tokens, **dataclasses.asdict(effort))
 
-    async def _tried(self, request: Request) -> Reply:
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, stop_after_delay
+    async def _tried(self, request: Request, attempts: int, effort: _Effort) -> Reply:
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay
 
         body = wire.encoded(_without(wire.body(self, request), self._without))
-        attempts = 0
+        before = effort.retries
         try:
             async for attempt in AsyncRetrying(
-                stop=stop_after_attempt(ATTEMPTS) | stop_after_delay(ALL_SECONDS),
-                retry=retry_if_exception_type(_Retry),
+                stop=stop_after_attempt(attempts) | stop_after_delay(ALL_SECONDS),
+                retry=retry_if_exception(functools.partial(_worth_another, attempts)),
                 wait=_wait,
-                sleep=asyncio.sleep,
+                sleep=effort.sleep,
                 reraise=True,
             ):
                 with attempt:
-                    attempts += 1
-                    return await self._attempt(body, attempts - 1)
-        except _Retry as last:
-            raise LLMError(last.cause, f"{self.name}: {last} ({attempts} attempts)", attempts - 1) from None
+                    effort.retries = before + attempt.retry_state.attempt_number - 1
+                    return await self._attempt(body, effort)
+        except Passing as last:
+            tries = f" ({effort.retries + 1} attempts)" if effort.retries else ""
+            raise LLMError(last.cause, f"{self.name}: {last}{tries}") from None
         raise AssertionError("unreachable: tenacity returns or raises")
 
-    async def _attempt(self, body: bytes, retries: int) -> Reply:
+    async def _attempt(self, body: bytes, effort: _Effort) -> Reply:
+        if self._session is None:
+            raise LLMError("connection", f"{self.name} is not open")
+        if not self._breaker.allows():
+            dead = f"{self.base_url} has given no sound answer for {self._breaker.dead_for:.0f} s"
+            raise LLMError("connection", f"{self.name}: {dead}; it is left alone for now")
+        asked = time.monotonic()
         async with self._pace.turn() as begun:
+            effort.queue += begun - asked
             try:
-                reply = wire.reply(await self._post(body), retries)
+                url = http.address(self.base_url, "chat/completions")
+                reply = wire.reply(await http.post(self._session, url, body, self._key, self.name), 0)
             except wire.BadReply as error:
-                raise _Retry("reply", str(error)) from None
-            except _Retry as failed:
-                if failed.cause == "rate_limit":
-                    self._pace.slow_down(begun)
+                raise self._failed(Passing("reply", str(error)), begun, effort) from None
+            except Passing as failed:
+                raise self._failed(failed, begun, effort) from None
+            except (LLMError, Refused):
+                self._breaker.answered()
                 raise
+            self._breaker.answered()
             self._pace.went_well(reply.tokens.prompt + reply.tokens.completion)
             return reply
 
-    async def _post(self, body: bytes) -> dict[str, Any]:
-        import aiohttp
-
-        if self._session is None:
-            raise LLMError("connection", f"{self.name} is not open")
-        url = f"{self.base_url}/chat/completions"
-        headers = {"Content-Type": "application/json"}
-        try:
-            async with self._session.post(url, data=body, headers=headers) as answer:
-                text = await answer.text(encoding="utf-8", errors="replace")
-                status, wait = answer.status, answer.headers.get("Retry-After", "")
-        except TimeoutError:
-            raise _Retry("timeout", f"no answer within {ATTEMPT_SECONDS:.0f} s") from None
-        except aiohttp.ClientError as error:
-            raise _Retry("connection", f"{type(error).__name__}: {error}") from None
-        if status in RETRIED or status >= 500:
-            cause = "rate_limit" if status == 429 else "server"
-            raise _Retry(cause, f"HTTP {status}: {_said(text)}", _asked_wait(wait))
-        if status >= 400:
-            said = _said(text)
-            parameter = UNSUPPORTED.search(said) if status in (400, 422) else None
-            if parameter is not None:
-                raise _Refused(next(name for name in parameter.groups() if name).lower())
-            long = "context" in said.lower() and any(w in said.lower() for w in ("length", "exceed", "maximum", "size"))
-            cause = "context" if long else "key" if status in (401, 403) else "request"
-            raise LLMError(cause, f"{self.name}: HTTP {status}: {said}")
-        try:
-            return dict(json.loads(text))
-        except (ValueError, TypeError):
-            raise _Retry("reply", f"not JSON: {text[:100]!r}") from None
+    def _failed(self, failure: Passing, begun: float, effort: _Effort) -> Passing:
+        """Count a failed attempt."""
+        effort.retry += time.monotonic() - begun
+        if failure.cause == "rate_limit":
+            self._breaker.answered()
+            self._pace.slow_down(begun)
+        else:
+            self._breaker.failed()
+        return failure
 
 
 def published_cost(model: str, tokens: Tokens) -> float | None:
@@ -222,36 +267,18 @@ def _without(body: dict[str, Any], refused: set[str]) -> dict[str, Any]:
 
 
 def _cut(reply: Reply, stop: tuple[str, ...]) -> Reply:
-    """A reply that ends before the first stop text, where the server could not be told to."""
-    at = min((i for text in stop if (i := reply.text.find(text)) >= 0), default=-1)
+    """A reply that ends before the first stop text, whatever the server made of them."""
+    at = min((i for text in stop if text and (i := reply.text.find(text)) >= 0), default=-1)
     return reply if at < 0 else dataclasses.replace(reply, text=reply.text[:at], finish="stop")
 
 
-def _asked_wait(header: str) -> float | None:
-    """Seconds that a Retry-After header asks for, as a number or as a date; None where it says nothing."""
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
+def _worth_another(attempts: int, failure: BaseException) -> bool:
+    """Whether a failed attempt is; before a run, a server that is not there at all is down."""
+    return isinstance(failure, Passing) and not (failure.absent and attempts == PREFLIGHT_ATTEMPTS)
 
 
 def _wait(state: RetryCallState) -> float:
     """Seconds before the next attempt: what the server asked for, else 0.5, 1, 2, ... seconds."""
     failure = state.outcome.exception() if state.outcome else None
-    asked = failure.wait if isinstance(failure, _Retry) else None
+    asked = failure.wait if isinstance(failure, Passing) else None
     return min(LONGEST_WAIT, asked if asked is not None else 0.5 * 2.0 ** (state.attempt_number - 1))
-
-
-def _said(text: str) -> str:
-    """The message in a server's error body, one line."""
-    try:
-        data = json.loads(text)
-        inner = data.get("error", data) if isinstance(data, dict) else data
-        text = str(inner.get("message", inner)) if isinstance(inner, dict) else str(inner)
-    except ValueError:
-        pass
-    return " ".join(text.split())[:300]

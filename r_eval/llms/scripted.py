@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import UserError
 from r_eval.llms.base import LLM, Reply, Request
+from r_eval.llms.stamps import stamp
 from r_eval.records import Tokens
 
 
@@ -20,6 +22,7 @@ class Scripted(LLM):
     """A function that answers requests."""
 
     native_tools = True
+    cached = False
 
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
         super().__init__(name, model, settings)
@@ -29,6 +32,10 @@ class Scripted(LLM):
         self._function = plugins.from_path(model, "llms")
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function")
+
+    def identity(self) -> dict[str, Any]:
+        """The function is told by its file's content."""
+        return {**super().identity(), "file": stamp(Path(self.model.rpartition(":")[0]))}
 
     async def generate(self, request: Request) -> Reply:
         answer = self._function(request)

@@ -11,8 +11,8 @@ from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.llms import reasoning, tools
+from r_eval.llms.answers import Answers, Memory, Spent, flaw
 from r_eval.llms.base import LLM, LLMError, Reply, Request
-from r_eval.llms.replies import Journal, ReplyStore
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
 from r_eval.runner.plan import PlannedCell
 from r_eval.workflows.base import Asked, Demonstration, Ending, Limits, ended
@@ -29,16 +29,21 @@ class LimitReached(Exception):
 class EpisodeLLM:
     """An LLM as one episode sees it: records every reply, counts what is used, keeps the episode's limits.
 
-    What the journal holds from before a crash is taken from there, with the seconds that it took then. Where the LLM
-    takes no tools natively they are written into the prompt here, and calls are read out of the text, so that no
-    workflow can tell.
+    A reply from the run's journal or from the cache counts as what it was when it was made. Where the LLM takes no
+    tools natively they are written into the prompt here, and calls are read out of the text, so that no workflow can
+    tell.
     """
 
-    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step], journal: Journal | None = None) -> None:
-        self._llm, self._limits, self._steps, self._journal = llm, limits, steps, journal
+    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step], answers: Answers | None = None) -> None:
+        self._llm, self._limits, self._steps = llm, limits, steps
+        self._answers = answers or (Answers(llm, None, None, Spent()) if llm is not None else None)
         self.usage = Usage(cost=llm.cost(Tokens()) if llm is not None else None)
-        self.seconds = 0.0
-        self.replayed = 0.0
+        self.seconds = Seconds()
+
+    @property
+    def kept_seconds(self) -> float:
+        """Seconds of replies that were not made now."""
+        return self._answers.kept_seconds if self._answers is not None else 0.0
 
     async def generate(self, request: Request, depth: int | None = None) -> Reply:
         """Answer a request; see `LLM.generate`.
@@ -48,14 +53,14 @@ class EpisodeLLM:
             LimitReached: The episode has used its tokens up.
         """
         llm, usage = self._llm, self.usage
-        if llm is None:
+        if llm is None or self._answers is None:
             raise LLMError("request", "this workflow was declared to need no LLM")
         used = usage.prompt_tokens + usage.completion_tokens
         if self._limits.tokens is not None and used >= self._limits.tokens:
             raise LimitReached("tokens", f"{used:,} of {self._limits.tokens:,} tokens are used")
         sent = tools.write(request) if request.tools and not llm.native_tools else request
         usage.calls += 1
-        reply, seconds = await self._answered(llm, sent)
+        reply, seconds = await self._answered(self._answers, sent)
         self._count(reply)
         reply = reasoning.split(reply)
         self._steps.append(
@@ -71,26 +76,24 @@ class EpisodeLLM:
         )
         return tools.read(reply, request.tools) if request.tools else reply
 
-    async def _answered(self, llm: LLM, request: Request) -> tuple[Reply, float]:
-        """The reply and its seconds: from the journal, or else from the LLM."""
-        key = self._journal.key(request) if self._journal else ""
-        kept = self._journal.get(key) if self._journal else None
-        if kept is not None:
-            self.replayed += kept[1]
-            self.seconds += kept[1]
-            return kept
+    async def _answered(self, answers: Answers, request: Request) -> tuple[Reply, float]:
+        """The reply and its seconds; what an attempt without a reply took is counted as well."""
         started = time.perf_counter()
         try:
-            reply = await llm.generate(request)
-        except LLMError as error:
-            self.usage.retries += error.retries
+            reply, seconds = await answers.answer(request)
+        except BaseException as error:
+            self.seconds.llm += time.perf_counter() - started
+            self._count_waits(error)
             raise
-        finally:
-            seconds = time.perf_counter() - started
-            self.seconds += seconds
-        if self._journal:
-            self._journal.put(key, reply, seconds)
+        self.seconds.llm += seconds
+        self._count_waits(reply)
         return reply, seconds
+
+    def _count_waits(self, made: Reply | BaseException) -> None:
+        """Add the retries and the waits of a reply; an error, or the cancellation at a deadline, may have some too."""
+        self.usage.retries += getattr(made, "retries", 0)
+        self.seconds.queue += getattr(made, "queue", 0.0)
+        self.seconds.retry += getattr(made, "retry", 0.0)
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own."""
@@ -101,17 +104,9 @@ class EpisodeLLM:
         usage.prompt_tokens += reply.tokens.prompt
         usage.completion_tokens += reply.tokens.completion
         usage.cached_tokens += reply.tokens.cached
-        usage.retries += reply.retries
         usage.estimated = usage.estimated or reply.estimated
         cost = self._llm.cost(reply.tokens) if self._llm else None
         usage.cost = None if cost is None or usage.cost is None else usage.cost + cost
-
-
-def flaw(reply: Reply) -> str | None:
-    """Why a reply is not a whole one; None where it is."""
-    if reply.finish in ("length", "content_filter", "refusal"):
-        return reply.finish
-    return None if reply.text.strip() or reply.tool_calls else "empty"
 
 
 def written(reply: Reply) -> str:
@@ -134,19 +129,21 @@ async def run_episode(
     demonstrations: tuple[Demonstration, ...],
     sandbox: Sandbox,
     unavailable: LLMError | None = None,
-    replies: ReplyStore | None = None,
+    memory: Memory | None = None,
 ) -> Episode:
     """Carry out one episode; nothing but a cancellation gets out.
 
     Args:
         llm: None for a workflow that needs none.
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
-        replies: Where replies are kept until the episode is recorded.
+        memory: Where replies are kept, and where they may come from.
     """
     steps: list[Step] = []
     session = Session(cell.planned.environment, sandbox, steps.append, limits.observation)
     key = episode_id(cell, question, epoch)
-    speaker = EpisodeLLM(llm, limits, steps, Journal(replies, key, cell.fingerprint) if replies is not None else None)
+    memory = memory or Memory()
+    answers = memory.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
+    speaker = EpisodeLLM(llm, limits, steps, answers)
     asked = Asked(
         text=question.question,
         instruction=cell.planned.task.instruction,
@@ -162,12 +159,14 @@ async def run_episode(
             ending = await cell.workflow.run(asked, session, speaker, limits)
     except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         ending = _failed(error, limits)
-    total = time.perf_counter() - started + speaker.replayed
+    finally:
+        session.close()
+    total = time.perf_counter() - started + speaker.kept_seconds
     if cell.workflow.uses_tools:
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
-    seconds = Seconds(total=total, llm=speaker.seconds, environment=session.seconds)
+    seconds = speaker.seconds.model_copy(update={"total": total, "environment": session.seconds})
     return _record(cell, question, epoch, ending, steps, speaker, seconds)
 
 

@@ -144,7 +144,7 @@ def _llms(grid: Grid) -> dict[str, LLM]:
         if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
             model = _located(model, grid.folder)
         llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-        llm.name = name
+        llm.name, llm.given = name, entry.llm
         found[name] = llm
     return found
 

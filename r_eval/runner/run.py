@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +14,9 @@ from typing import Any, Protocol
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
+from r_eval.llms.answers import Memory
 from r_eval.llms.base import LLM, LLMError
+from r_eval.llms.cache import ReplyCache
 from r_eval.records import Episode, Question
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import run_episode
@@ -59,6 +62,7 @@ class Runner:
 
     Args:
         demonstrations: By the name of their task.
+        memory: Where replies are kept, and where they may come from.
     """
 
     def __init__(
@@ -68,9 +72,11 @@ class Runner:
         sandbox: Sandbox,
         demonstrations: Mapping[str, tuple[Demonstration, ...]],
         watcher: Watcher,
+        memory: Memory,
         connections: int | None = None,
     ) -> None:
         self.plan, self.store, self.sandbox, self.demonstrations = plan, store, sandbox, demonstrations
+        self.memory = memory
         self.watcher, self.connections = watcher, connections
         self.stopping = False
         self._left: collections.Counter[Cell] = collections.Counter()
@@ -128,8 +134,8 @@ class Runner:
     ) -> None:
         for cell, question, epoch in work:
             shown = self.demonstrations[cell.planned.task.name]
-            limits, replies = self.plan.limits, self.store.replies
-            episode = await run_episode(cell, question, epoch, llm, limits, shown, self.sandbox, unavailable, replies)
+            limits, memory = self.plan.limits, self.memory
+            episode = await run_episode(cell, question, epoch, llm, limits, shown, self.sandbox, unavailable, memory)
             self.store.append(cell, episode)
             self.watcher.finished(episode)
             self._left[cell.cell] -= 1
@@ -148,6 +154,16 @@ async def _all(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@contextlib.contextmanager
+def _cache(store: Store, wanted: bool | None) -> Iterator[ReplyCache | None]:
+    """The cache while a run goes on; None where none is wanted."""
+    if wanted is False:
+        yield None
+        return
+    with contextlib.closing(ReplyCache(store.name_in_cache)) as opened:
+        yield opened
+
+
 async def arun(
     grid: Grid,
     out: str | Path | None = None,
@@ -155,6 +171,7 @@ async def arun(
     limit: int | None = None,
     connections: int | None = None,
     fresh: bool = False,
+    cache: bool | None = None,
     watcher: Watcher | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> RunFolder:
@@ -165,6 +182,8 @@ async def arun(
         limit: Keep only the first so many questions of every task.
         connections: Requests at once, for every LLM, in place of its own number.
         fresh: Move what is in the folder aside and begin again.
+        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.cache`); by default for
+            LLMs whose temperature is 0.
         watcher: Is told what happens.
         on_runner: Called with the `Runner` before it starts, for stopping it.
 
@@ -180,8 +199,9 @@ async def arun(
     with Sandbox() as sandbox:
         cut = plan.limits.observation
         shown = {p.task.name: await work_out(p.shown, p.environment, sandbox, cut) for p in plan.tasks}
-        with Store(folder, plan, fresh) as store:
-            runner = Runner(plan, store, sandbox, shown, watcher or Silent(), connections)
+        with Store(folder, plan, fresh) as store, _cache(store, cache) as kept:
+            memory = Memory(store.replies, kept, cache is True, store.spent)
+            runner = Runner(plan, store, sandbox, shown, watcher or Silent(), memory, connections)
             if on_runner is not None:
                 on_runner(runner)
             store.write_manifest("running")

@@ -6,6 +6,7 @@ fingerprint is refused, naming what changed. A second process on the same folder
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import fcntl
 import json
@@ -20,6 +21,7 @@ from pydantic_core import PydanticSerializationError
 from r_eval import __version__
 from r_eval.errors import UserError
 from r_eval.folder import Cell, CellWriter, RunFolder, read_lines, repair, write_whole
+from r_eval.llms.answers import Spent
 from r_eval.llms.replies import ReplyStore
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question
 from r_eval.runner.episode import episode_id
@@ -33,6 +35,7 @@ class Store:
 
     Attributes:
         replies: The run's journal: replies of episodes that are not recorded yet.
+        spent: What was really asked of each LLM, by name; goes on from what the folder says.
         crashed: Whether the last run in this folder ended without a word.
 
     Raises:
@@ -45,6 +48,7 @@ class Store:
         self._done: dict[Cell, set[str]] = {}
         self._created = now()
         self._before: dict[Cell, dict[str, Any]] = {}
+        self.spent: dict[str, Spent] = {}
         self.crashed = False
         self._refuse_strangers()
         self._lock: IO[str] = self._locked()
@@ -91,6 +95,7 @@ class Store:
         """Read what an earlier run of this folder says of itself, and compare."""
         manifest = self.folder.manifest()
         self._created = manifest["created"]
+        self.spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
         self.crashed = manifest["state"] == "running"
         for entry in [*manifest["cells"], *manifest.get("left_out", [])]:
             cell = Cell(*(entry[key] for key in ("workflow", "llm", "condition", "task")))
@@ -125,6 +130,11 @@ class Store:
         lock.write(str(os.getpid()))
         lock.flush()
         return lock
+
+    @property
+    def name_in_cache(self) -> str:
+        """Under which name replies of this run are kept in the cache."""
+        return name_in_cache(self.folder, self._created)
 
     def done(self, cell: PlannedCell) -> set[str]:
         """The ids of the episodes that are recorded and need not be tried again."""
@@ -237,9 +247,15 @@ class Store:
                 }
                 for c in plan.cells
             ],
+            "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
             "left_out": [entry for cell, entry in self._before.items() if cell not in planned],
         }
         write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def name_in_cache(folder: RunFolder, created: str) -> str:
+    """Under which name the cache keeps the replies of a run that was created at a time."""
+    return f"{folder.path.resolve()} {created}"
 
 
 def now() -> str:

@@ -31,11 +31,10 @@ class Server:
         self.answered = 0
         self.seen: set[str] = set()
 
-    async def models(self, request: web.Request) -> web.Response:
-        return web.json_response({"data": []})
-
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
+        if "tests the connection" in body["messages"][0]["content"]:
+            return web.json_response(reply("ready"))
         if self.chance.random() < self.rate:
             self.failed += 1
             fault = self.chance.choice(FAULTS)
@@ -73,7 +72,6 @@ def reply(question: str) -> dict[str, Any]:
 
 async def episodes(server: Server, out: Path) -> list[Episode]:
     app = web.Application()
-    app.router.add_get("/v1/models", server.models)
     app.router.add_post("/v1/chat/completions", server.chat)
     runner = web.AppRunner(app, shutdown_timeout=0.05)
     await runner.setup()

@@ -3,113 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import email.utils
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from r_eval.llms import openai
+from r_eval.llms import http, openai
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.make import make
 from r_eval.records import Tokens
+from tests.chat_server import ASK, KEY, Answer, Server, bad, good, run
 
-KEY = "sk-very-secret-1234567890"
-ASK = Request((Message("user", "Where is Kenya?"),))
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
-
-
-@dataclasses.dataclass
-class Answer:
-    """What the server sends for one request; `drop` closes the connection in the middle of the body."""
-
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = dataclasses.field(default_factory=dict)
-    content_type: str = "application/json"
-    drop: bool = False
-    seconds: float = 0.0
-
-
-def good(text: str | None = "In Africa.", finish: str = "stop", usage: Any = None, **message: Any) -> Answer:
-    choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
-    return Answer(body={"choices": [choice], "usage": usage})
-
-
-def bad(status: int, message: str = "no", **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Answer(status, {"error": {"message": message, "type": "some_error"}}, named)
-
-
-class Server:
-    """Plays its answers in order, the last one for ever; keeps what it was asked, and when."""
-
-    def __init__(self, *answers: Answer, models: int = 200) -> None:
-        self.answers = list(answers)
-        self.models = models
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
-        self.url = ""
-
-    async def start(self) -> web.AppRunner:
-        app = web.Application()
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_post("/v1/chat/completions", self._chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.05)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{port}/v1"
-        return runner
-
-    async def _models(self, request: web.Request) -> web.Response:
-        self.headers.append(dict(request.headers))
-        return web.json_response({"data": []}, status=self.models)
-
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        self.times.append(time.monotonic())
-        self.headers.append(dict(request.headers))
-        self.bodies.append(await request.json())
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        await asyncio.sleep(answer.seconds)
-        self.at_once -= 1
-        text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-        if not answer.drop:
-            return web.Response(
-                status=answer.status, text=text, headers=answer.headers, content_type=answer.content_type
-            )
-        stream = web.StreamResponse(headers={"Content-Length": str(len(text) + 100)})
-        await stream.prepare(request)
-        await stream.write(text.encode())
-        assert request.transport is not None
-        request.transport.abort()
-        return stream
-
-
-def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) -> Any:
-    """Open an LLM at the server, talk to it, close everything."""
-
-    async def main() -> Any:
-        runner = await server.start()
-        llm = make("openai/some-model", {"base_url": server.url, **settings})
-        try:
-            await llm.open()
-            return await talk(llm)
-        finally:
-            await llm.close()
-            await runner.cleanup()
-
-    return asyncio.run(main())
 
 
 def ask(*answers: Answer, request: Request = ASK, **settings: Any) -> tuple[Reply, Server]:
@@ -423,7 +331,7 @@ def test_the_identity_holds_the_address_but_not_the_key(monkeypatch: pytest.Monk
 def test_a_key_that_the_server_refuses_is_found_when_opening(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", KEY)
     with pytest.raises(LLMError, match="SOME_KEY") as caught:
-        run(Server(good(), models=401), lambda llm: llm.generate(ASK), api_key_env="SOME_KEY")
+        run(Server(good(), opening=(bad(401),)), lambda llm: llm.generate(ASK), api_key_env="SOME_KEY")
     assert caught.value.cause == "key"
     assert KEY not in str(caught.value)
 
@@ -435,7 +343,7 @@ def test_openai_itself_needs_a_key() -> None:
 
 
 def test_a_server_without_a_list_of_models_can_be_used() -> None:
-    assert run(Server(good("Nairobi"), models=404), lambda llm: llm.generate(ASK)).text == "Nairobi"
+    assert run(Server(good("Nairobi"), models=bad(404)), lambda llm: llm.generate(ASK)).text == "Nairobi"
 
 
 def free_port() -> int:
@@ -592,7 +500,7 @@ def test_a_refusal_of_the_model_is_told_apart() -> None:
 
 def test_a_retry_after_that_is_a_date_is_obeyed() -> None:
     later = email.utils.formatdate(time.time() + 60, usegmt=True)
-    assert openai._asked_wait(later) == pytest.approx(60, abs=2)
+    assert http.asked_wait(later) == pytest.approx(60, abs=2)
 
 
 # A storm of 429

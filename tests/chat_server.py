@@ -1,0 +1,119 @@
+"""A server that speaks chat completions and misbehaves as it is told to; for the tests of whatever calls one."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from r_eval.llms.base import Message, Request
+from r_eval.llms.make import make
+
+KEY = "sk-very-secret-1234567890"
+ASK = Request((Message("user", "Where is Kenya?"),))
+
+
+@dataclasses.dataclass
+class Answer:
+    """What the server sends for one request; `drop` closes the connection in the middle of the body."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    content_type: str = "application/json"
+    drop: bool = False
+    seconds: float = 0.0
+
+
+def good(text: str | None = "In Africa.", finish: str = "stop", usage: Any = None, **message: Any) -> Answer:
+    choice = {"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}
+    return Answer(body={"choices": [choice], "usage": usage})
+
+
+def bad(status: int, message: str = "no", **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, {"error": {"message": message, "type": "some_error"}}, named)
+
+
+USED = {"prompt_tokens": 20, "completion_tokens": 2}
+MODELS = Answer(body={"data": [{"id": "model-b"}, {"id": "model-a"}]})
+
+
+class Server:
+    """Plays its answers in order, the last one for ever; keeps what it was asked, and when.
+
+    The call that an LLM makes when it is opened has answers of its own, `opening`; by default it goes well.
+    """
+
+    def __init__(self, *answers: Answer, opening: tuple[Answer, ...] = (), models: Answer = MODELS) -> None:
+        self.answers = list(answers)
+        self.opening = list(opening) or [good("ready", usage=USED)]
+        self.opened: list[dict[str, Any]] = []
+        self.models = models
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.times: list[float] = []
+        self.at_once = self.most_at_once = 0
+        self.url = ""
+
+    async def start(self) -> web.AppRunner:
+        app = web.Application()
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        runner = web.AppRunner(app, shutdown_timeout=0.05)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        self.url = f"http://127.0.0.1:{port}/v1"
+        return runner
+
+    async def _models(self, request: web.Request) -> web.Response:
+        self.headers.append(dict(request.headers))
+        return web.json_response(self.models.body, status=self.models.status)
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        self.headers.append(dict(request.headers))
+        body = await request.json()
+        opening = "tests the connection" in str(body["messages"][0]["content"])
+        if not opening:
+            self.times.append(time.monotonic())
+        (self.opened if opening else self.bodies).append(body)
+        answers = self.opening if opening else self.answers
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(answer.seconds)
+        self.at_once -= 1
+        text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        if not answer.drop:
+            return web.Response(
+                status=answer.status, text=text, headers=answer.headers, content_type=answer.content_type
+            )
+        stream = web.StreamResponse(headers={"Content-Length": str(len(text) + 100)})
+        await stream.prepare(request)
+        await stream.write(text.encode())
+        assert request.transport is not None
+        request.transport.abort()
+        return stream
+
+
+def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) -> Any:
+    """Open an LLM at the server, talk to it, close everything."""
+
+    async def main() -> Any:
+        runner = await server.start()
+        llm = make("openai/some-model", {"base_url": server.url, **settings})
+        try:
+            await llm.open()
+            return await talk(llm)
+        finally:
+            await llm.close()
+            await runner.cleanup()
+
+    return asyncio.run(main())

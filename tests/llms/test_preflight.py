@@ -1,0 +1,256 @@
+"""The call that an OpenAI-compatible server gets before a run, and what it finds out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+import pytest
+
+from r_eval.llms import breaker, openai
+from r_eval.llms.base import LLMError
+from tests.chat_server import ASK, KEY, MODELS, USED, Answer, Server, bad, good, run
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.01)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def opened(server: Server, **settings: Any) -> bool:
+    """Whether tools are given natively, once the LLM is open."""
+
+    async def talk(llm: Any) -> bool:
+        return bool(llm.native_tools)
+
+    return bool(run(server, talk, **settings))
+
+
+def failure(server: Server, **settings: Any) -> LLMError:
+    with pytest.raises(LLMError) as caught:
+        opened(server, **settings)
+    return caught.value
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> str:
+    return "\n".join(r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING)
+
+
+def test_one_call_is_made_with_model_stop_and_tools() -> None:
+    server = Server(good())
+    opened(server)
+    (body,) = server.opened
+    assert (body["model"], len(body["stop"]), len(body["tools"])) == ("some-model", 1, 1)
+
+
+def test_a_server_that_takes_everything_is_no_cause_for_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert opened(Server(good())) is True
+    assert warnings(caplog) == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bad(400, "registry.ollama.ai/library/some-model does not support tools"),
+        bad(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        bad(500, "tools param requires --jinja flag"),
+        bad(422, "Extra inputs are not permitted: functions"),
+    ],
+)
+def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
+    opening = (*[answer] * (openai.PREFLIGHT_ATTEMPTS if answer.status == 500 else 1), good("ready", usage=USED))
+    server = Server(good(), opening=opening)
+    assert opened(server) is False
+    assert "tools" not in server.opened[-1]
+    assert "described in the prompt" in warnings(caplog)
+
+
+def test_tools_that_the_grid_does_not_want_are_not_tried() -> None:
+    server = Server(good())
+    assert opened(server, native_tools=False) is False
+    assert "tools" not in server.opened[0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bad(404, "The model `some-model` does not exist."),
+        bad(404, 'model "some-model" not found, try pulling it first'),
+        bad(400, "unknown model some-model"),
+    ],
+)
+def test_a_model_that_the_server_does_not_know_is_told_with_those_that_it_has(answer: Answer) -> None:
+    error = failure(Server(good(), opening=(answer,), models=MODELS))
+    assert error.cause == "model"
+    assert "it has: model-a, model-b" in str(error)
+
+
+@pytest.mark.parametrize("models", [bad(404), Answer(body={"data": None}), Answer(body=[1]), Answer(body="no")])
+def test_a_server_that_lists_no_models_still_gets_its_message(models: Answer) -> None:
+    error = failure(Server(good(), opening=(bad(404, "model some-model not found"),), models=models))
+    assert error.cause == "model"
+    assert "it has" not in str(error)
+
+
+def test_a_path_that_is_not_there_asks_after_the_address() -> None:
+    assert "/v1" in str(failure(Server(good(), opening=(bad(404, "Not Found"),))))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_told_by_the_name_of_its_variable(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    error = failure(
+        Server(good(), opening=(bad(status, f"Incorrect API key provided: {KEY}"),)), api_key_env="SOME_KEY"
+    )
+    assert (error.cause, "SOME_KEY" in str(error), KEY in str(error)) == ("key", True, False)
+
+
+def test_a_server_that_counts_no_tokens_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    opened(Server(good(), opening=(good("ready"),)))
+    assert "counts no tokens" in warnings(caplog)
+
+
+def test_a_parameter_that_is_refused_then_is_left_out_in_the_run() -> None:
+    refusal = bad(400, "Unsupported parameter: 'stop' is not supported with this model.")
+    server = Server(good(), opening=(refusal, good("ready", usage=USED)))
+    run(server, lambda llm: llm.generate(openai.Request(ASK.messages, stop=("\n",))))
+    assert "stop" not in server.bodies[0]
+
+
+def test_a_failure_that_passes_is_tried_again() -> None:
+    server = Server(good(), opening=(bad(503), bad(429), good("ready", usage=USED)))
+    assert opened(server) is True
+    assert len(server.opened) == 3
+
+
+def test_a_failure_that_does_not_pass_ends_soon() -> None:
+    server = Server(good(), opening=(bad(503),))
+    assert failure(server).cause == "server"
+    assert len(server.opened) == openai.PREFLIGHT_ATTEMPTS
+
+
+# A key and where it goes
+
+
+def test_a_gateway_may_want_the_key_in_a_header_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", KEY)
+    server = Server(good())
+    opened(server, api_key_env="SOME_KEY", api_key_header="api-key")
+    assert [(h.get("api-key"), h.get("Authorization")) for h in server.headers] == [(KEY, None)]
+
+
+def test_the_query_of_an_address_stays_at_its_end() -> None:
+    found = openai.http.address("https://gateway.example/openai/deployments/d?api-version=1", "chat/completions")
+    assert found == "https://gateway.example/openai/deployments/d/chat/completions?api-version=1"
+
+
+# A server that dies in the middle of a run
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, *answers: Answer, calls: int = 30) -> tuple[Server, list[LLMError], Any]:
+    monkeypatch.setattr(breaker, "SECONDS", 0.2)
+    monkeypatch.setattr(breaker, "BETWEEN_PROBES", 0.3)
+    server = Server(*answers)
+    errors: list[LLMError] = []
+
+    async def talk(llm: Any) -> Any:
+        for _ in range(calls):
+            try:
+                await llm.generate(ASK)
+            except LLMError as error:
+                errors.append(error)
+        await asyncio.sleep(0.35)
+        server.answers = [good("back")]
+        return await llm.generate(ASK)
+
+    return server, errors, run(server, talk, connections=1)
+
+
+def test_a_dead_server_is_soon_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.05)
+    started = time.monotonic()
+    server, errors, _ = dying(monkeypatch, bad(503))
+    assert len(errors) == 30
+    assert len(server.bodies) < 30
+    assert "is left alone" in str(errors[-1])
+    assert time.monotonic() - started < 10
+
+
+def test_a_server_that_is_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.05)
+    assert dying(monkeypatch, bad(503))[2].text == "back"
+
+
+@pytest.mark.parametrize("answer", [bad(429), bad(400)])
+def test_a_server_that_refuses_is_not_dead(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, errors, _ = dying(monkeypatch, answer, calls=10)
+    assert not any("left alone" in str(error) for error in errors)
+
+
+# What a call took
+
+
+def test_waits_and_failed_attempts_are_told_apart_from_generating(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.1)
+    slow, failing = good("late"), bad(500)
+    slow.seconds, failing.seconds = 0.3, 0.2
+    server = Server(failing, slow)
+    reply = run(server, lambda llm: llm.generate(ASK), connections=1)
+    assert reply.retries == 1
+    assert 0.3 <= reply.retry < 0.6
+    assert reply.queue < 0.1
+
+
+def test_waiting_for_a_connection_is_queueing() -> None:
+    slow = good("late")
+    slow.seconds = 0.3
+
+    async def talk(llm: Any) -> Any:
+        return await asyncio.gather(llm.generate(ASK), llm.generate(ASK))
+
+    queues = sorted(reply.queue for reply in run(Server(slow), talk, connections=1))
+    assert queues[0] < 0.1
+    assert queues[1] >= 0.3
+
+
+def test_an_error_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = bad(500)
+    failing.seconds = 0.05
+    with pytest.raises(LLMError) as caught:
+        run(Server(failing), lambda llm: llm.generate(ASK))
+    assert caught.value.retries == openai.ATTEMPTS - 1
+    assert caught.value.retry >= 0.05 * openai.ATTEMPTS
+
+
+def test_retries_before_a_deadline_are_not_lost() -> None:
+    slow = good()
+    slow.seconds = 5.0
+    caught: list[asyncio.CancelledError] = []
+
+    async def asked(llm: Any) -> None:
+        try:
+            await llm.generate(ASK)
+        except asyncio.CancelledError as cancelled:
+            caught.append(cancelled)
+            raise
+
+    async def talk(llm: Any) -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await asked(llm)
+
+    run(Server(bad(500), slow), talk)
+    assert getattr(caught[0], "retries", None) == 1
+
+
+# Tokens that nobody counted
+
+
+def test_tokens_that_the_server_does_not_count_are_estimated() -> None:
+    reply = run(Server(good("In Africa.")), lambda llm: llm.generate(ASK))
+    assert reply.estimated is True
+    assert 5 <= reply.tokens.prompt <= 15
+    assert 2 <= reply.tokens.completion <= 4

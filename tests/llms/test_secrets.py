@@ -1,0 +1,113 @@
+"""A key is written nowhere, whatever a server does with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from r_eval.errors import UserError
+from r_eval.grid import Grid
+
+KEY = "no-usual-form-0123456789abcdef"
+
+GRID = """
+llms:
+  - llm: openai/some-model
+    base_url: {url}
+    api_key_env: SOME_KEY
+    native_tools: false
+workflows: [react, direct]
+tasks: [wiki/high-freq]
+samples: 2
+limits: {{steps: 2}}
+"""
+
+
+class Telltale:
+    """A server that repeats the key in everything that it says, and fails in a way that its kind decides."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.keys: set[str] = set()
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        sent = request.headers["Authorization"]
+        self.keys.add(sent)
+        body = await request.json()
+        opening = "tests the connection" in body["messages"][0]["content"]
+        said = {"error": {"message": f"your key is {sent}"}}
+        if self.kind == "refuses the key" or (self.kind == "refuses later" and not opening):
+            return web.json_response(said, status=401, headers={"X-Key": sent})
+        if self.kind == "refuses" and not opening:
+            return web.json_response(said, status=400)
+        if self.kind == "breaks" and not opening:
+            return web.Response(text=f"<p>{sent}</p>", content_type="text/html", status=418)
+        message = {"role": "assistant", "content": f"Finish[{sent}]", "reasoning_content": sent}
+        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}], "usage": None})
+
+
+async def run_against(kind: str, folder: Path) -> tuple[Telltale, bytes]:
+    """The server, and everything that a run against it prints."""
+    server = Telltale(kind)
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", server.chat)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    (folder / "grid.yaml").write_text(GRID.format(url=url), encoding="utf-8")
+    executable = str(Path(sys.executable).with_name("r-eval"))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *[executable, "run", "grid.yaml", "--debug"],
+            cwd=folder,
+            env={**os.environ, "SOME_KEY": KEY, "R_EVAL_REPLIES": str(folder / "replies.sqlite")},
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        printed, _ = await process.communicate()
+    finally:
+        await runner.cleanup()
+    return server, printed
+
+
+@pytest.mark.parametrize("kind", ["answers", "refuses", "refuses the key", "refuses later", "breaks"])
+def test_a_key_is_in_no_output_record_report_or_cache(kind: str, tmp_path: Path) -> None:
+    server, printed = asyncio.run(run_against(kind, tmp_path))
+    assert server.keys == {f"Bearer {KEY}"}
+    found = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert any("episodes" in path.parts for path in found)
+    assert [path for path, content in found.items() if KEY.encode() in content] == []
+    assert KEY.encode() not in printed
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"api_key": KEY},
+        {"token": KEY},
+        {"base_url": f"https://user:{KEY}@gateway.example/v1"},
+        {"base_url": f"https://gateway.example/v1?api-key={KEY}"},
+        {"base_url": f"https://gateway.example/v1?sig={KEY}"},
+        {"api_key_env": "sk-0123456789abcdef"},
+    ],
+)
+def test_a_key_in_a_grid_is_refused_without_repeating_it(setting: dict[str, str], tmp_path: Path) -> None:
+    import yaml
+
+    grid = {"llms": [{"llm": "openai/x", **setting}], "workflows": ["direct"], "tasks": ["wiki/*"]}
+    (tmp_path / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
+    with pytest.raises(UserError, match="api_key_env") as caught:
+        Grid.load(tmp_path / "grid.yaml")
+    assert KEY not in str(caught.value)
+
+
+def test_an_address_with_a_version_is_no_key() -> None:
+    url = "https://gateway.example/openai/deployments/d?api-version=2024-10-21"
+    grid = Grid(llms=[{"llm": "openai/x", "base_url": url}], workflows=["direct"], tasks=["wiki/*"])
+    assert grid.llms[0].settings["base_url"] == url
