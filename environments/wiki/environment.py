@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from r_eval.environments.base import Environment, NotFound, query_api
 
-from .folding import plain, shown, title_key
-from .store import LONGEST_TITLE, Store
+from .folding import plain, shown
+from .snapshot import Choice
+from .sources.base import LONGEST_TITLE, Ambiguous, Source
+from .store import Store
 
 SNAPSHOT = Path(__file__).parent / "snapshot" / "wiki.sqlite"
+_HEADING = re.compile(r"(={2,6}) .* \1")
+_SETTINGS = {
+    "snapshot": "snapshot",
+    "zim": "zim",
+    "language": "live",
+    "api_url": "live",
+    "cache": "live",
+    "requests_per_second": "live",
+    "user_agent": "live",
+}
+"""Every setting, and the source that it belongs to."""
+_ELSEWHERE = """An encyclopedia such as Wikipedia: articles on people, places, things, works, events and ideas. A page
+is found by its title; Search shows its first paragraph, Lookup finds more in it."""
+"""What a model is told of a wiki that is not the embedded one."""
 
 
 class Wiki(Environment):
@@ -20,13 +37,46 @@ class Wiki(Environment):
     directors and films. A page is found by its title; Search shows its first paragraph, Lookup finds more in it.
     """
 
-    def __init__(self, snapshot: str | None = None) -> None:
-        """Open a snapshot (default: the embedded one).
+    def __init__(
+        self,
+        snapshot: str | None = None,
+        *,
+        source: Literal["snapshot", "live", "zim"] = "snapshot",
+        zim: str | None = None,
+        language: str | None = None,
+        api_url: str | None = None,
+        cache: str | None = None,
+        requests_per_second: float | None = None,
+        user_agent: str | None = None,
+    ) -> None:
+        """Open a source of pages; by default, the embedded snapshot.
+
+        Args:
+            snapshot: A snapshot's file.
+            source: Where the pages are: in a snapshot, in a MediaWiki that is asked over HTTP, in a ZIM file.
+            zim: The ZIM file.
+            language: The Wikipedia that is asked, by the code in its address; absent: "en".
+            api_url: The `api.php` of another MediaWiki, instead.
+            cache: The file that keeps what a MediaWiki answered; absent: one in the user's cache folder.
+            requests_per_second: How often a MediaWiki is asked at most, by all sessions together; absent: 5.
+            user_agent: How requests name their sender; it should say how to reach you.
 
         Raises:
-            FileNotFoundError, ValueError: The file is missing, or not a snapshot that this version reads.
+            FileNotFoundError, ValueError: A file is missing or not what it should be, or a setting does not fit.
+            MissingExtra: The source needs a library that is not installed.
         """
-        self._store = Store(Path(snapshot) if snapshot else SNAPSHOT)
+        settings = {
+            "snapshot": snapshot,
+            "zim": zim,
+            "language": language,
+            "api_url": api_url,
+            "cache": cache,
+            "requests_per_second": requests_per_second,
+            "user_agent": user_agent,
+        }
+        self._source = _opened(source, {name: value for name, value in settings.items() if value is not None})
+        if source != "snapshot":
+            self.__doc__ = _ELSEWHERE
         self._title, self._paragraphs = "", ()
         self._keyword, self._results, self._shown = "", (), 0
 
@@ -40,8 +90,8 @@ class Wiki(Environment):
 
     @property
     def version(self) -> str:
-        """The first characters of the snapshot's content hash."""
-        return self._store.meta["content_hash"][:16]
+        """That of the source: the snapshot's content hash, the ZIM file's identity, or the MediaWiki's address."""
+        return self._source.version
 
     @query_api
     def Search(self, entity: str) -> str:
@@ -50,19 +100,16 @@ class Wiki(Environment):
         Args:
             entity: The title of a page: the name of a person, a place, a thing or a work.
         """
-        self._stand_on("", "")
-        key = title_key(entity) if len(entity) <= LONGEST_TITLE else ""
-        page = self._store.find(key) if key else None
-        if page is not None:
-            self._stand_on(page.title, page.text)
-            return self._paragraphs[0]
-        ambiguous = self._store.choices(key) if key else None
-        if ambiguous is not None:
-            name, choices = ambiguous
-            return "\n".join([f"{name} may refer to:", *(f"{c.title}: {c.description}" for c in choices)])
+        self._stand_on("", ())
         if not entity.strip():
             raise NotFound("Could not find []. Search needs the title of a page.")
-        similar = ", ".join(self._store.similar(entity))
+        found = self._source.find(entity) if len(entity) <= LONGEST_TITLE else None
+        if isinstance(found, Ambiguous):
+            return "\n".join([f"{found.name} may refer to:", *(_line(choice) for choice in found.choices)])
+        if found is not None:
+            self._stand_on(found.title, found.paragraphs)
+            return self._paragraphs[0] if self._paragraphs else f"The page {found.title} has no text."
+        similar = ", ".join(self._source.similar(entity)) if len(entity) <= LONGEST_TITLE else ""
         hint = f" Similar: [{similar}]" if similar else " No title is similar."
         raise NotFound(f"Could not find [{shown(entity)}].{hint}")
 
@@ -88,7 +135,7 @@ class Wiki(Environment):
         return f"(Result {self._shown} / {len(self._results)}) {self._results[self._shown - 1]}"
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """All pages of a kind, the most popular first.
+        """All pages of a kind, the most popular first; only a snapshot has kinds.
 
         Each has `title`, `popularity` (how many triples name the page) and every relation of its kind (see
         `build.phrases`): a text, or None where the page does not say; a list of texts for a relation that may have
@@ -97,16 +144,18 @@ class Wiki(Environment):
         Raises:
             KeyError: There are no pages of such a kind.
         """
-        relations: dict[str, bool] = json.loads(self._store.meta["kinds"])[kind]
+        if not isinstance(self._source, Store):
+            raise KeyError(kind)
+        relations: dict[str, bool] = json.loads(self._source.meta["kinds"])[kind]
         records: dict[str, dict[str, Any]] = {}
         sql = "SELECT title, popularity FROM pages WHERE kind = ? ORDER BY id"
-        for title, popularity in self._store.stream(sql, (kind,)):
+        for title, popularity in self._source.stream(sql, (kind,)):
             empty: dict[str, Any] = {name: [] if several else None for name, several in relations.items()}
             records[title] = {"title": title, "popularity": popularity, **empty}
         sql = """
             SELECT subject, relation, object FROM pages JOIN triples ON subject = title
             WHERE kind = ? ORDER BY subject, relation, object"""
-        for subject, relation, value in self._store.stream(sql, (kind,)):
+        for subject, relation, value in self._source.stream(sql, (kind,)):
             if relations[relation]:
                 records[subject][relation].append(value)
             else:
@@ -114,11 +163,35 @@ class Wiki(Environment):
         return list(records.values())
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
-        """Everything that the pages say, as subject, relation, object, sorted."""
-        yield from self._store.stream("SELECT subject, relation, object FROM triples ORDER BY 1, 2, 3")
+        """Everything that the pages of a snapshot say, as subject, relation, object, sorted."""
+        if isinstance(self._source, Store):
+            yield from self._source.stream("SELECT subject, relation, object FROM triples ORDER BY 1, 2, 3")
 
-    def _stand_on(self, title: str, text: str) -> None:
-        blocks = (block.strip() for block in text.split("\n\n"))
+    def _stand_on(self, title: str, paragraphs: tuple[str, ...]) -> None:
         self._title = title
-        self._paragraphs = tuple(block for block in blocks if block and not block.startswith("== "))
+        self._paragraphs = tuple(text for text in paragraphs if not _HEADING.fullmatch(text))
         self._keyword, self._results, self._shown = "", (), 0
+
+
+def _line(choice: Choice) -> str:
+    return f"{choice.title}: {choice.description}" if choice.description else choice.title
+
+
+def _opened(source: str, settings: dict[str, Any]) -> Source:
+    known = dict.fromkeys(_SETTINGS.values())
+    if source not in known:
+        raise ValueError(f"source: '{source}' is none of {', '.join(known)}")
+    for name in settings:
+        if _SETTINGS[name] != source:
+            raise ValueError(f"{name} is a setting of source: {_SETTINGS[name]}, and the source is {source}")
+    if source == "live":
+        from .sources.live import Live
+
+        return Live(**settings)
+    if source == "zim":
+        from .sources.zim import Zim
+
+        if "zim" not in settings:
+            raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
+        return Zim(Path(settings["zim"]))
+    return Store(Path(settings.get("snapshot") or SNAPSHOT))

@@ -92,8 +92,8 @@ class Reply:
     estimated: bool = False
     reasoning: str = ""
     retries: int = 0
-    queue: float = 0.0
-    retry: float = 0.0
+    queue: float = dataclasses.field(default=0.0, compare=False)
+    retry: float = dataclasses.field(default=0.0, compare=False)
 
 
 class LLMError(Exception):

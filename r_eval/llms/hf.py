@@ -38,6 +38,9 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 GATHERING = 0.01
 """Seconds that a batch which is not full waits for more: episodes come back from their tools one after another."""
 
+NEEDED = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
+"""Files of a Hub model that are fetched before a run; weights in an older form only when it is loaded."""
+
 PROBE = "probe_of_tools"
 
 
@@ -93,8 +96,20 @@ class HF(LLM):
         return {**super().identity(), "context": self.context, "dtype": self.dtype, "files": files}
 
     def fetch(self) -> None:
-        """Fetch the file if it is an embedded one, and see that a path leads to something."""
-        self._source()
+        """Fetch what is not on this machine yet: an embedded model's file, or a model of the Hub."""
+        where, _ = self._source()
+        if Path(where).exists():
+            return
+        try:
+            from huggingface_hub import snapshot_download
+        except ImportError:
+            raise MissingExtra("torch and transformers", "hf", f"The LLM {self.name}") from None
+        try:
+            snapshot_download(where, allow_patterns=list(NEEDED))
+        except Exception as error:  # noqa: BLE001  the Hub's client and what lies under it fail in many ways
+            said = f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
+            hint = "is the name right, and a network there? A folder or a GGUF file will do too"
+            raise UserError(f"LLM '{self.name}': {where} cannot be had from the Hub ({said}); {hint}") from None
 
     def _source(self) -> tuple[str, str | None]:
         """What transformers loads: a folder or a Hub id, and the name of the GGUF file in the folder if it is one."""

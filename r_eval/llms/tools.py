@@ -4,35 +4,32 @@ Backends without native tool calls get the tools described in the system message
 messages; a reply stops before the model invents a result. Models with native tool calls often write a call into the
 text all the same, so every reply to a request with tools passes through `read`, and no workflow can tell the two apart.
 
-What cannot be read whole becomes a `ToolCall` with an error that says how to write one.
+What cannot be read whole becomes a `ToolCall` with an error that says how to write one. The notations themselves are
+in `notations`, the forgiving JSON reader is in `lenient`.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
-import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.llms.calls import HOW
+from r_eval.llms.lenient import lenient_json
+from r_eval.llms.notations import FINDERS, MARK, Found
 
-TAGGED = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.DOTALL)
-FENCED = re.compile(r"```(?:json|tool_call|python|tool_code)?[ \t]*\n(.*?)(?:```|$)", re.DOTALL)
-MISTRAL = re.compile(r"\[TOOL_CALLS\](.*)", re.DOTALL)
-PYTHON = re.compile(r"\b([A-Za-z_]\w*)\(")
-CLOSING = {"{": "}", "[": "]", "(": ")"}
+__all__ = ["HOW", "LONGEST", "RESPONSE", "lenient_json", "read", "write", "written"]
+
 LONGEST = 20_000
-DEEPEST = 100
-TRIES = 10
+"""Characters of a reply in which calls are looked for."""
 
 RESPONSE = "<tool_response>"
-HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
+EMPTY_FENCE = re.compile(r"```\w*\s*```")
 
 
 @functools.cache
@@ -81,161 +78,28 @@ def written(call: ToolCall) -> str:
 def read(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """A reply with the calls that its text holds as tool calls, and the text without them.
 
-    Only read where the reply has no native calls. Tagged calls count first, then fenced blocks, then bare JSON, then
-    Python call syntax with the name of an offered tool.
+    Only read where the reply has no native calls. Of the notations, the first that gives a call is the one that
+    counts: calls marked as such, then `Action:` lines, fenced blocks, bare JSON, and `Search("...")` or `Search[...]`
+    with the name of an offered tool.
     """
     if reply.tool_calls or not reply.text.strip():
         return reply
     offered = {tool.name: tool for tool in tools}
     text = reply.text[:LONGEST]
-    for pattern in (TAGGED, MISTRAL, FENCED):
-        calls = [c for match in pattern.finditer(text) for c in _calls(match.group(1), offered, pattern is not FENCED)]
-        if calls:
-            return _with_calls(reply, pattern.sub("", text), calls)
-    for find in (_json_calls, _python_calls):
-        calls, start = find(text, offered)
-        if calls:
-            return _with_calls(reply, text[:start], calls)
-    return reply
+    found = next(filter(None, (find(text, offered) for find in FINDERS)), None)
+    if not found:
+        return reply
+    calls = tuple(dataclasses.replace(call, id=f"call_{i}") for i, (_, _, call) in enumerate(found))
+    return dataclasses.replace(reply, text=_without(reply.text, found), tool_calls=calls, finish="tool_calls")
 
 
-def _with_calls(reply: Reply, text: str, calls: Iterable[ToolCall]) -> Reply:
-    numbered = tuple(dataclasses.replace(call, id=f"call_{i}") for i, call in enumerate(calls))
-    return dataclasses.replace(reply, text=text.strip(), tool_calls=numbered, finish="tool_calls")
-
-
-def _calls(text: str, offered: Mapping[str, ToolSpec], marked: bool) -> list[ToolCall]:
-    """The calls in a piece of text; one that is marked as a call but cannot be read is a call with an error."""
-    calls = _json_calls(text, offered, marked)[0] or _python_calls(text, offered)[0]
-    if marked and not calls:
-        return [ToolCall("", "", {}, f"The call could not be read. {HOW}")]
-    return calls
-
-
-def _json_calls(text: str, offered: Mapping[str, ToolSpec], marked: bool = False) -> tuple[list[ToolCall], int]:
-    """The calls written as JSON, and where the first of them begins."""
-    calls: list[ToolCall] = []
-    first = -1
-    for start, value in _values(text):
-        for entry in value if isinstance(value, list) else [value]:
-            call = _from_json(entry, offered, marked)
-            if call is not None:
-                calls.append(call)
-                first = start if first < 0 else first
-    return calls, first
-
-
-def _from_json(entry: Any, offered: Mapping[str, ToolSpec], marked: bool) -> ToolCall | None:
-    """The call in a JSON value. Where nothing marks it as one, a name that is no tool's needs arguments beside it."""
-    if not isinstance(entry, dict):
-        return None
-    if isinstance(entry.get("function"), dict):
-        entry = entry["function"]
-    name = entry.get("name") or entry.get("tool") or entry.get("function")
-    key = next((key for key in ("arguments", "parameters", "args", "input") if key in entry), None)
-    if not isinstance(name, str) or not (marked or key or name in offered):
-        return None
-    arguments: Any = (entry[key] if key else None) or {}
-    if isinstance(arguments, str):
-        arguments = lenient_json(arguments)
-    if not isinstance(arguments, dict):
-        return ToolCall("", name, {}, f"The arguments of {name} must be a JSON object. {HOW}")
-    return ToolCall("", name, arguments)
-
-
-def lenient_json(text: str) -> Any:
-    """The first JSON value (object or array) in a text, read as models write it; None where there is none.
-
-    Takes trailing commas, single quotes, Python's True/False/None, text around the value, and a cut end (open strings
-    and brackets are closed).
-    """
-    return next((value for _, value in _values(text)), None)
-
-
-def _values(text: str) -> Iterator[tuple[int, Any]]:
-    """The JSON values in a text one after another, each with its place; only so many are looked for."""
+def _without(text: str, found: Found) -> str:
+    """A text without its calls, their marks, and brackets and fences that held nothing else."""
+    pieces: list[str] = []
     position = 0
-    for _ in range(TRIES):
-        start = min((i for i in (text.find("{", position), text.find("[", position)) if i >= 0), default=-1)
-        if start < 0:
-            return
-        value, length = _value(text[start : start + LONGEST])
-        if value is not None:
-            yield start, value
-        position = start + length
-
-
-def _value(text: str) -> tuple[Any, int]:
-    """The JSON value that begins a text, and its length; None where it cannot be read."""
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text)
-    except (ValueError, RecursionError):
-        pass
-    piece = _balanced(text)
-    if not piece:
-        return None, 1
-    for candidate in (piece, re.sub(r",\s*([}\]])", r"\1", piece)):
-        for parse in (functools.partial(json.loads, strict=False), _literal):
-            try:
-                return parse(candidate), len(piece)
-            except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-                continue
-    return None, 1
-
-
-def _literal(source: str | ast.expr) -> Any:
-    """A Python literal as JSON data; what JSON does not have (sets, bytes) is a TypeError."""
-    return json.loads(json.dumps(ast.literal_eval(source)))
-
-
-def _balanced(text: str) -> str:
-    """The text up to the bracket that closes its first one; a missing end is put in.
-
-    "" where brackets are nested deeper than in any call.
-    """
-    closing: list[str] = []
-    quote = ""
-    escaped = False
-    for i, c in enumerate(text):
-        if escaped:
-            escaped = False
-        elif quote:
-            escaped = c == "\\"
-            quote = "" if c == quote else quote
-        elif c in "\"'":
-            quote = c
-        elif c in CLOSING:
-            closing.append(CLOSING[c])
-            if len(closing) > DEEPEST:
-                return ""
-        elif c in "}])" and closing:
-            closing.pop()
-            if not closing:
-                return text[: i + 1]
-    return text + quote + "".join(reversed(closing))
-
-
-def _python_calls(text: str, offered: Mapping[str, ToolSpec]) -> tuple[list[ToolCall], int]:
-    """Every `Tool(...)` of an offered tool, read as Python syntax but never run, and where the first begins.
-
-    Arguments without a name are those of the tool's parameters, in their order.
-    """
-    calls: list[ToolCall] = []
-    first = -1
-    matches = (match for match in PYTHON.finditer(text) if match.group(1) in offered)
-    for match in itertools.islice(matches, TRIES):
-        piece = _balanced(text[match.start() :])
-        if not piece or not text.startswith(piece, match.start()):
-            continue
-        try:
-            node = ast.parse(piece, mode="eval").body
-            if not isinstance(node, ast.Call):
-                continue
-            names = offered[match.group(1)].parameters.get("properties", {})
-            arguments = {n: _literal(v) for n, v in zip(names, node.args, strict=False)}
-            arguments |= {k.arg: _literal(k.value) for k in node.keywords if k.arg}
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            continue
-        calls.append(ToolCall("", match.group(1), arguments))
-        first = match.start() if first < 0 else first
-    return calls, first
+    for start, end, _ in found:
+        pieces.append(text[position:start])
+        position = max(position, end)
+    pieces.append(text[position:])
+    bare = (MARK.sub("", piece) for piece in pieces)
+    return EMPTY_FENCE.sub("", "".join(piece for piece in bare if re.search(r"\w|```", piece))).strip()

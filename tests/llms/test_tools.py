@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.tools import RESPONSE, lenient_json, read, write, written
+from r_eval.llms.tools import RESPONSE, read, write, written
 
 TEXT = {"type": "string"}
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
@@ -192,36 +192,11 @@ def test_a_trailing_comma_is_not_taken_out_of_a_text() -> None:
     assert calls('{"name": "Search", "arguments": {"entity": "a,]b",}}') == [("Search", {"entity": "a,]b"})]
 
 
-def test_python_values_are_read_as_data() -> None:
-    assert lenient_json("{'a': True, 'b': None, 'c': (1, 2)}") == {"a": True, "b": None, "c": [1, 2]}
-
-
 @pytest.mark.parametrize(
     "value", ["{1, 2}", "b'x'", "...", "1j", "__import__('os').getcwd()", "lambda: 1", "[].append"]
 )
 def test_python_that_is_no_data_is_never_an_argument(value: str) -> None:
     assert calls(f"Search(entity={value})") == []
-    assert lenient_json(f"{{'a': {value}}}") in (None, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("{}", {}),
-        ("before {'a': 1} after", {"a": 1}),
-        ('[1, 2,] {"a": 1}', [1, 2]),
-        ('{"a": "x', {"a": "x"}),
-        ('{"a": [1, {"b": 2', {"a": [1, {"b": 2}]}),
-        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}),
-        ("{not json} {'a': 1}", {"a": 1}),
-        ("no value", None),
-        ("", None),
-        ("{", {}),
-        ("{a", None),
-    ],
-)
-def test_lenient_json_reads_the_first_value(text: str, value: Any) -> None:
-    assert lenient_json(text) == value
 
 
 # Whatever a model writes
@@ -264,12 +239,6 @@ def test_read_never_raises_and_its_calls_are_data(text: str) -> None:
     assert reply.text.strip() == reply.text or not reply.tool_calls
 
 
-@settings(max_examples=300, deadline=None)
-@given(HOSTILE)
-def test_lenient_json_never_raises_and_gives_data(text: str) -> None:
-    assert is_data(lenient_json(text))
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -278,34 +247,18 @@ json_values = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.dictionaries(st.text(max_size=8), json_values, max_size=4), st.booleans())
-def test_lenient_json_agrees_with_json_and_python_where_the_text_is_right(value: dict[str, Any], python: bool) -> None:
-    assert lenient_json(repr(value) if python else json.dumps(value)) == value
-
-
-@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=4))
 def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
     assert calls(written(ToolCall("", "Search", arguments))) == [("Search", arguments)]
 
 
-LONG = 100_000
-
-
 @pytest.mark.parametrize(
-    "piece",
-    [
-        "[", "{", "{[", "[]", "{} ", '{"', "{'", "<tool_call>", "<tool_call>{", "```\n", "[TOOL_CALLS]", "Search(",
-        "Search()", "(", "[1,", "['a',", '{"a":', "{'a':", ",", ", ", " ", "\\", '"', "-", "9", "lambda:", "{\0",
-        '<tool_call>{"name":"Search"}', "</tool_cal", "a(",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("head", ["", "<tool_call>", "[1,", "Search(entity=", "{'a': "])
-def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> None:
-    text = head + piece * (LONG // len(piece))
+    "piece", ["[", "{'a':", "<tool_call>{", "```\n", "Search(", '<tool_call>{"name":"Search"}', "a("]
+)
+def test_a_hundred_thousand_characters_are_read_fast(piece: str) -> None:
+    reply = Reply(piece * (100_000 // len(piece)))
     started = time.process_time()
-    read(Reply(text), TOOLS)
-    lenient_json(text)
+    read(reply, TOOLS)
     assert time.process_time() - started < 1.0
 
 

@@ -1,0 +1,199 @@
+"""A MediaWiki as it is now, such as Wikipedia: pages by their titles, as plain text.
+
+The texts come from the TextExtracts extension, or from the rendered page where a wiki has none. Suggestions of the
+wiki's search are only shown, never followed: a page is opened because its title was asked for, case and
+punctuation aside (see `base`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from ..folding import title_key
+from ..snapshot import Choice
+from . import html
+from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Page, closest, spoken
+from .mediawiki import REQUESTS_PER_SECOND, USER_AGENT, MediaWiki, Pace, checked_address
+from .replies import Replies, default_path
+
+LONGEST_TITLE_BYTES = 255
+_NEVER_IN_TITLES = frozenset("#<>[]|{}")
+"""MediaWiki would read them as its own syntax: C# as the page C."""
+_LANGUAGE = re.compile(r"[a-z][a-z0-9-]{1,19}")
+_TEMPLATES = "|".join(f"Template:{name}" for name in ("Disambiguation", "Disambig", "Dab", "Hndis", "Geodis"))
+_CATEGORY = re.compile(r".*:(.* )?disambiguation pages|.*:disambiguations?", re.I)
+_BEGINNING = 50
+"""Titles with the same beginning that are compared with one that was not found."""
+
+
+class Live:
+    """Articles of one MediaWiki; other namespaces (talk, files, special pages) are never opened.
+
+    Args:
+        language: The Wikipedia of this language, by the code in its address; absent: "en".
+        api_url: The `api.php` of another MediaWiki, instead.
+        cache: The file in which replies are kept; absent: `replies.default_path`.
+        requests_per_second: At most, over all threads.
+        user_agent: How requests name their sender.
+
+    Raises:
+        ValueError: A setting does not fit.
+        MissingExtra: requests or lxml is not installed.
+    """
+
+    def __init__(
+        self,
+        language: str | None = None,
+        api_url: str | None = None,
+        cache: str | None = None,
+        requests_per_second: float = REQUESTS_PER_SECOND,
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        if language is not None and api_url is not None:
+            raise ValueError("language chooses a Wikipedia and api_url another wiki: give one of them")
+        if not _LANGUAGE.fullmatch(language or "en"):
+            raise ValueError(f"language: '{language}' is not a code in Wikipedia's addresses, such as en or zh-yue")
+        if not requests_per_second > 0:
+            raise ValueError(f"requests_per_second: {requests_per_second} is not more than 0")
+        if not (user_agent.isascii() and user_agent.isprintable() and user_agent.strip()):
+            raise ValueError("user_agent: it may hold printable ASCII characters only")
+        address = checked_address(api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php")
+        html.require()
+        self._settings = (language, api_url, cache, requests_per_second, user_agent)
+        replies = Replies(Path(cache).expanduser() if cache else default_path())
+        self._wiki = MediaWiki(address, replies, Pace(requests_per_second), user_agent)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), self._settings
+
+    @property
+    def version(self) -> str:
+        """Hash of the wiki's address; what its pages say may change under it, and the replies that are kept do not."""
+        return hashlib.blake2b(f"live\0{self._wiki.address}".encode(), digest_size=8).hexdigest()
+
+    def find(self, title: str) -> Page | Ambiguous | None:
+        """The article with this title, or to which it redirects; or what the title may refer to."""
+        asked = title.replace("_", " ")
+        if _is_title(asked) and (found := self._titled(spoken(asked))):
+            return found
+        key = title_key(title) if len(title) <= LONGEST_TITLE else ""
+        same = {near for near in self._near(title) if title_key(near) == key} if key else set()
+        return self._titled(same.pop()) if len(same) == 1 else None
+
+    def similar(self, text: str) -> list[str]:
+        """What the wiki's search offers; failing that, the closest of the titles with the same beginning."""
+        near = self._near(text)
+        beginning = _searchable(text)
+        head = beginning[: max(3, len(beginning) // 2)].partition(":")[0]
+        if near or len(head) < 3:
+            return near[:MOST_SIMILAR]
+        found = self._wiki.ask(action="query", list="prefixsearch", pssearch=head, pslimit=_BEGINNING)
+        titles = _titles(found["query"]["prefixsearch"])
+        return closest(text, ((title_key(title), title, -place) for place, title in enumerate(titles)))
+
+    def _titled(self, title: str) -> Page | Ambiguous | None:
+        pages = self._read(title).get("pages", [])
+        if len(pages) != 1 or pages[0].get("ns") != 0 or not {"missing", "invalid"}.isdisjoint(pages[0]):
+            return None
+        page: dict[str, Any] = pages[0]
+        extract = page.get("extract")
+        texts = self._rendered_paragraphs(page["title"]) if extract is None else _lines(extract)
+        if _is_ambiguous(page, texts) and (choices := self._choices(page["title"])):
+            return Ambiguous(page["title"], choices)
+        return Page(page["title"], texts)
+
+    def _read(self, title: str) -> dict[str, Any]:
+        """Everything that the wiki says of a title."""
+        answer = self._wiki.ask(
+            action="query",
+            titles=title,
+            redirects=1,
+            prop="extracts|pageprops|categories|templates",
+            explaintext=1,
+            exlimit=1,
+            exsectionformat="wiki",
+            ppprop="disambiguation",
+            cllimit="max",
+            tltemplates=_TEMPLATES,
+        )
+        said: dict[str, Any] = answer.get("query", {})
+        return said
+
+    def _rendered(self, title: str) -> tuple[Any, set[str]]:
+        """The body of a rendered page, and the titles of the articles that it links to."""
+        answer = self._wiki.ask(
+            action="parse", page=title, prop="text|links", disableeditsection=1, disabletoc=1, disablelimitreport=1
+        )["parse"]
+        return html.parse(answer["text"]), {link["title"] for link in answer["links"] if link["ns"] == 0}
+
+    def _rendered_paragraphs(self, title: str) -> tuple[str, ...]:
+        body, _ = self._rendered(title)
+        return () if body is None else tuple(html.paragraphs(body))
+
+    def _choices(self, title: str) -> tuple[Choice, ...]:
+        body, articles = self._rendered(title)
+        found = {link.title: link for link in reversed(list(html.links(body)))} if body is not None else {}
+        return tuple(
+            Choice(link.title, link.description) for link in reversed(found.values()) if link.title in articles
+        )
+
+    def _near(self, text: str) -> list[str]:
+        """Titles that the wiki's search has for a text: its first choice, those with its beginning or its words."""
+        beginning = self._without_prefix(_searchable(text))
+        words = " ".join(re.findall(r"\w+", beginning))
+        if not words or len(text) > LONGEST_TITLE:
+            return []
+        query = self._wiki.ask(
+            action="query",
+            generator="search",
+            gsrwhat="nearmatch",
+            gsrsearch=beginning,
+            list="prefixsearch|search",
+            pssearch=beginning,
+            pslimit=MOST_SIMILAR,
+            srsearch=words.lower(),  # no operator is written in small letters
+            srlimit=MOST_SIMILAR,
+            srprop="",
+            srinfo="",
+        )["query"]
+        return _titles(entry for part in ("pages", "prefixsearch", "search") for entry in query.get(part, []))
+
+    def _without_prefix(self, text: str) -> str:
+        """A text without what the wiki would read as another namespace or another wiki; searches stumble over those."""
+        if ":" not in text:
+            return text
+        said = self._read(text)
+        elsewhere = "interwiki" in said or any(page.get("ns", 0) != 0 for page in said.get("pages", []))
+        return text.rpartition(":")[2].strip() if elsewhere else text
+
+
+def _is_title(text: str) -> bool:
+    whole = " ".join(text.split())
+    fits = 0 < len(whole.encode("utf-8", "replace")) <= LONGEST_TITLE_BYTES
+    return fits and spoken(text) == whole and _NEVER_IN_TITLES.isdisjoint(text)
+
+
+def _searchable(text: str) -> str:
+    """A text without what a request could not carry, or a title could not hold."""
+    return spoken("".join(" " if c == "_" or c in _NEVER_IN_TITLES else c for c in text[:LONGEST_TITLE]))
+
+
+def _titles(entries: Iterable[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(entry["title"] for entry in entries if entry["ns"] == 0))
+
+
+def _lines(extract: str) -> tuple[str, ...]:
+    return tuple(text for line in extract.split("\n") if (text := line.strip()))
+
+
+def _is_ambiguous(page: dict[str, Any], texts: tuple[str, ...]) -> bool:
+    return (
+        "disambiguation" in page.get("pageprops", {})
+        or "templates" in page
+        or any(_CATEGORY.fullmatch(category["title"]) for category in page.get("categories", []))
+        or bool(texts and html.begins_ambiguous(texts[0]))
+    )

@@ -1,0 +1,505 @@
+"""What the wiki environment must do, wherever its pages come from: a snapshot, a ZIM file, a real MediaWiki.
+
+The same pages are put in all three. What only one source has to do is tested in `tests/environments`.
+"""
+
+from __future__ import annotations
+
+import html
+import pickle
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from r_eval.environments.base import NotFound
+from r_eval.environments.wiki import Wiki
+from r_eval.environments.wiki.snapshot import Article, Choice, write
+from r_eval.environments.wiki.sources import Page
+from tests import mediawiki
+
+PAGES = {
+    "Kenya": [
+        "Kenya is a country in Africa.",
+        "It borders Uganda & Tanzania.",
+        "== History ==",
+        "Nairobi was founded in 1899.",
+        "=== The colony ===",
+        "The first railway reached Nairobi.",
+        "== Economy ==",
+        "Tea & coffee are grown < 3,000 metres.",
+    ],
+    "Uganda": ["Uganda is a country in Africa.", "== Cities ==", "Kampala is on no railway."],
+    "Japan": ["Japan is an island country.", "== Cities ==", "Its capital is Tokyo."],
+    "東京": ["東京は日本の首都である。", "== 歴史 ==", "江戸と呼ばれた。"],
+    "Émile Zola": ["Émile Zola was a writer.", "== Works ==", "He wrote Germinal."],
+    '"Heroes" (album)': ['"Heroes" is an album.', "== Songs ==", "One is called Blackout."],
+    "What Is to Be Done?": ["What Is to Be Done? is a novel.", "== Plot ==", "Vera leaves home."],
+    "AC/DC": ["AC/DC is a band.", "== Members ==", "Angus Young plays the guitar."],
+    "می‌خواهم": ["می‌خواهم is a Persian word.", "== Use ==", "It has an invisible mark."],
+    "C": ["C is a letter.", "== Use ==", "It stands for carbon."],
+    "Mercury (planet)": ["Mercury is a planet.", "== Orbit ==", "It is the nearest to the Sun."],
+    "Mercury (element)": ["Mercury is a metal.", "== Use ==", "It was used in thermometers."],
+    "Victoria (lake)": ["Lake Victoria is a lake.", "== Shores ==", "Kampala lies near it."],
+    "Victoria (queen)": ["Victoria was a queen.", "== Reign ==", "It lasted 63 years."],
+    "Georgia (country)": ["Georgia is a country.", "== Cities ==", "Tbilisi is its capital."],
+}
+REDIRECTS = {"Nippon": "Japan", "Land of tea": "Kenya"}
+CHOICES = {
+    "Mercury": [Choice("Mercury (planet)", "the planet nearest to the Sun"), Choice("Mercury (element)", "a metal")],
+    "Victoria": [Choice("Victoria (lake)", "a lake in Africa"), Choice("Victoria (queen)", "")],
+    "Georgia": [Choice("Georgia (country)", "")],
+}
+STARTS = {
+    "Mercury": "'''Mercury''' may refer to:",
+    "Victoria": f"{mediawiki.PROPERTY}'''Victoria''' is the name of several things.",
+    "Georgia": "'''Georgia''' has several meanings. [[Category:Disambiguation pages]]",
+}
+MARKS = {
+    "Mercury": "",
+    "Victoria": '<div id="disambigbox"></div>',
+    "Georgia": '<table class="dmbox dmbox-disambig"></table>',
+}
+TALK = {"Talk:Kenya": ["Shall we say more of tea?"]}
+pytestmark = pytest.mark.xdist_group("mediawiki")  # with --dist loadgroup, one wiki is installed for all
+Refuse = Callable[[Callable[[str], str], str], str]
+
+
+# The three sources
+
+
+def snapshot(folder: Path) -> Wiki:
+    articles = [
+        Article(title, "page", "\n\n".join(blocks), 1, tuple(name for name, to in REDIRECTS.items() if to == title))
+        for title, blocks in PAGES.items()
+    ]
+    with closing(sqlite3.connect(folder / "wiki.sqlite")) as connection:
+        write(connection, articles, CHOICES, [], {"page": {}})
+    return Wiki(str(folder / "wiki.sqlite"))
+
+
+def rendered(title: str, blocks: list[str]) -> str:
+    """An article as MediaWiki renders it, with what is around the text."""
+    parts = []
+    for block in blocks:
+        heading = re.fullmatch(r"(={2,}) (.*) \1", block)
+        edit = '<span class="mw-editsection">[<a href="edit">edit</a>]</span>'
+        level = f"h{len(heading[1])}" if heading else ""
+        inner = f"{html.escape(heading[2])}{edit}" if heading else html.escape(block)
+        parts.append(f"<{level}>{inner}</{level}>" if heading else f"<p>{inner}<sup class='reference'>[1]</sup>\n</p>")
+    note = '<div role="note" class="hatnote">For the rest, see <a href="Uganda" class="mw-disambig">Uganda</a>.</div>'
+    box = "<table class='infobox'><tr><td>Nairobi, tea, railway</td></tr></table>"
+    foot = "<ol class='references'><li>Nairobi</li></ol><div class='navbox'>Nairobi</div><script>Nairobi()</script>"
+    head = f"<head><title>{html.escape(title)}</title><style>.Nairobi {{}}</style></head>"
+    body = f'<h1>{html.escape(title)}</h1><div class="mw-parser-output">{note}{box}{"".join(parts)}{foot}</div>'
+    return f"<!DOCTYPE html><html>{head}<body>{body}</body></html>"
+
+
+def offering(name: str) -> str:
+    """A disambiguation page as MediaWiki renders it, with a line that leads nowhere."""
+    start = STARTS[name].replace("'''", "").removeprefix(mediawiki.PROPERTY).partition(" [[")[0]
+    lines = "".join(
+        f'<li><a href="./{c.title.replace(" ", "_")}">{c.title}</a>{", " if c.description else ""}{c.description}</li>'
+        for c in [*CHOICES[name], Choice("Nowhere", "in no file")]
+    )
+    return f"<html><body>{MARKS[name]}<p>{start}</p><h2>Things</h2><ul>{lines}</ul></body></html>"
+
+
+def zim(folder: Path, indexed: bool = True, front: bool = True) -> Wiki:
+    pytest.importorskip("lxml", reason="reading HTML needs lxml")
+    writer: Any = pytest.importorskip("libzim.writer", reason="ZIM files need libzim")
+
+    class Item(writer.Item):  # type: ignore[misc]
+        def __init__(self, title: str, path: str, content: str, mimetype: str = "text/html") -> None:
+            super().__init__()
+            self.title, self.path, self.content, self.mimetype = title, path, content, mimetype
+
+        def get_title(self) -> str:
+            return self.title
+
+        def get_path(self) -> str:
+            return self.path
+
+        def get_mimetype(self) -> str:
+            return self.mimetype
+
+        def get_contentprovider(self) -> Any:
+            return writer.StringProvider(self.content)
+
+        def get_hints(self) -> dict[Any, Any]:
+            return {writer.Hint.FRONT_ARTICLE: front and self.mimetype == "text/html"}
+
+    path = folder / "wiki.zim"
+    with writer.Creator(path).config_indexing(indexed, "eng") as creator:
+        creator.set_mainpath("Kenya")
+        for title, blocks in (PAGES | TALK).items():
+            creator.add_item(Item(title, title.replace(" ", "_"), rendered(title, blocks)))
+        for name in CHOICES:
+            creator.add_item(Item(name, name, offering(name)))
+        for name, target in REDIRECTS.items():
+            creator.add_redirection(
+                name.replace(" ", "_"), name, target.replace(" ", "_"), {writer.Hint.FRONT_ARTICLE: front}
+            )
+        creator.add_item(Item("", "style.css", "p {}", "text/css"))
+        creator.add_metadata("Language", "eng")
+    return Wiki(source="zim", zim=str(path))
+
+
+def wikitext() -> dict[str, str]:
+    texts = {title: "\n\n".join(html.escape(block, quote=False) for block in blocks) for title, blocks in PAGES.items()}
+    texts |= {title: "\n\n".join(blocks) for title, blocks in TALK.items()}
+    texts |= {name: f"#REDIRECT [[{target}]]" for name, target in REDIRECTS.items()}
+    for name, choices in CHOICES.items():
+        lines = [f"* [[{c.title}]]{', ' if c.description else ''}{c.description}" for c in choices]
+        texts[name] = "\n".join([STARTS[name], "== Things ==", *lines, "* [[Nowhere]], in no wiki"])
+    return texts
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> mediawiki.MediaWiki:
+    """An installed MediaWiki with all pages, not running."""
+    if reason := mediawiki.missing():
+        pytest.skip(reason)
+    return mediawiki.MediaWiki(tmp_path_factory.mktemp("mediawiki"), wikitext())
+
+
+@pytest.fixture(scope="module")
+def running(server: mediawiki.MediaWiki) -> Iterator[mediawiki.Served]:
+    with server.running() as served:
+        yield served
+
+
+def live(server: mediawiki.Served, cache: Path, **settings: Any) -> Wiki:
+    pytest.importorskip("requests", reason="a live wiki needs requests")
+    pytest.importorskip("lxml", reason="reading HTML needs lxml")
+    return Wiki(source="live", api_url=server.api_url, cache=str(cache), **({"requests_per_second": 200} | settings))
+
+
+@pytest.fixture(scope="module", params=["snapshot", "zim", "live"])
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Wiki:
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "live":
+        return live(request.getfixturevalue("running"), folder / "replies.sqlite")
+    return snapshot(folder) if request.param == "snapshot" else zim(folder)
+
+
+@pytest.fixture
+def wiki(shared: Wiki) -> Wiki:
+    return shared.open()
+
+
+@pytest.fixture
+def refuse() -> Refuse:
+    """The message of a `NotFound`."""
+
+    def refused(call: Callable[[str], str], argument: str) -> str:
+        with pytest.raises(NotFound) as caught:
+            call(argument)
+        return str(caught.value)
+
+    return refused
+
+
+# Search
+
+
+@pytest.mark.parametrize("title", PAGES)
+def test_a_page_is_opened_by_its_title(wiki: Wiki, title: str) -> None:
+    assert wiki.Search(title) == PAGES[title][0]
+
+
+@pytest.mark.parametrize("name", REDIRECTS)
+def test_a_redirect_opens_the_page_under_its_own_title(wiki: Wiki, refuse: Refuse, name: str) -> None:
+    assert wiki.Search(name) == PAGES[REDIRECTS[name]][0]
+    assert refuse(wiki.Lookup, "unicorn") == f"No results for [unicorn] in the page {REDIRECTS[name]}."
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("  Kenya ", "Kenya"),
+        ("kenya", "Kenya"),
+        ("kEnYa", "Kenya"),
+        ("Mercury_(planet)", "Mercury (planet)"),
+        ("mercury  (PLANET)", "Mercury (planet)"),
+        ("heroes album", '"Heroes" (album)'),
+        ("Ac/Dc", "AC/DC"),
+        ("what is to be done", "What Is to Be Done?"),
+        ("[[Kenya]]", "Kenya"),
+    ],
+)
+def test_case_spaces_and_punctuation_do_not_matter(wiki: Wiki, asked: str, title: str) -> None:
+    assert wiki.Search(asked) == PAGES[title][0]
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("asked", [str, str.lower, str.upper])
+def test_an_ambiguous_title_offers_its_choices(wiki: Wiki, name: str, asked: Callable[[str], str]) -> None:
+    lines = [f"{c.title}: {c.description}" if c.description else c.title for c in CHOICES[name]]
+    assert wiki.Search(asked(name)) == "\n".join([f"{name} may refer to:", *lines])
+
+
+def test_after_choices_no_page_is_open(wiki: Wiki, refuse: Refuse) -> None:
+    wiki.Search("Kenya")
+    wiki.Search("Mercury")
+    assert "Search for a page first" in refuse(wiki.Lookup, "tea")
+
+
+@pytest.mark.parametrize(("asked", "title"), [("Kennya", "Kenya"), ("Mercury planets", "Mercury (planet)")])
+def test_a_similar_title_is_offered_and_not_opened(wiki: Wiki, refuse: Refuse, asked: str, title: str) -> None:
+    message = refuse(wiki.Search, asked)
+    assert message.startswith(f"Could not find [{asked}]. Similar: [")
+    assert title in message.partition("Similar: ")[2]
+    assert "Search for a page first" in refuse(wiki.Lookup, "e")
+
+
+def test_nothing_similar_is_said_so(wiki: Wiki, refuse: Refuse) -> None:
+    assert refuse(wiki.Search, "Qqqq xyzzy") == "Could not find [Qqqq xyzzy]. No title is similar."
+
+
+def test_a_title_with_a_number_sign_is_not_cut_at_it(wiki: Wiki, refuse: Refuse) -> None:
+    assert refuse(wiki.Search, "C#").startswith("Could not find [C#].")
+    assert refuse(wiki.Search, "Kenya#History").startswith("Could not find [Kenya#History].")
+
+
+HOSTILE = [
+    "", "   ", "|", "#", "[[", "]]", "\x00", "\x1fKenya\x1fJapan", "Kenya|Japan", "../", "../../etc/passwd",
+    "a" * 10_000, "Kenya" * 59, "東" * 300, "Special:Random", "File:X", "Talk:Kenya", "talk:kenya", ":Talk:Kenya",
+    "Talk : Kenya",
+    "Media:X", "User:Admin", "wikipedia:Kenya", "style.css", "Kenya\nJapan", "\ud800", "%4B%65nya", "Kenya?action=raw",
+    "Kenya&titles=Japan", "' OR 1=1 --", '"', 'x" OR "y', "intitle:Kenya", "insource:/.*/", "*", "~~~~", "<b>",
+    "{{PAGENAME}}", "{0}", "%s", "\u202eaynek", "﷐", "💧" * 100, "~" * 300, "(" * 200,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", HOSTILE, ids=lambda asked: ascii(asked)[1:30])
+def test_hostile_titles_open_nothing(wiki: Wiki, refuse: Refuse, asked: str) -> None:
+    message = refuse(wiki.Search, asked)
+    assert message.startswith("Could not find [")
+    assert len(message.encode("utf-8")) < 2000
+    assert "Search for a page first" in refuse(wiki.Lookup, "a")
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(asked=st.text(st.characters(categories=["L", "N", "P", "S", "Z", "Cc", "Cs"]), max_size=40))
+@example(asked="wikipedia:Kenya:")
+@example(asked="[[w:c:Kenya]]")
+@example(asked="::::")
+def test_any_text_is_answered(shared: Wiki, asked: str) -> None:
+    assert said(shared.open().Search, asked).encode("utf-8")
+
+
+# Lookup
+
+
+def test_lookup_goes_round_the_paragraphs_that_hold_a_keyword(wiki: Wiki, refuse: Refuse) -> None:
+    wiki.Search("Kenya")
+    assert wiki.Lookup("nairobi") == "(Result 1 / 2) Nairobi was founded in 1899."
+    assert wiki.Lookup("NAIROBI") == "(Result 2 / 2) The first railway reached Nairobi."
+    assert refuse(wiki.Lookup, "nairobi") == "No more results for [nairobi] in the page Kenya."
+    assert wiki.Lookup("tea & coffee") == "(Result 1 / 1) Tea & coffee are grown < 3,000 metres."
+    assert wiki.Lookup("nairobi").startswith("(Result 1 / 2)")
+
+
+def test_headings_and_what_is_no_running_text_are_not_found(wiki: Wiki, refuse: Refuse) -> None:
+    wiki.Search("Kenya")
+    for keyword in ("economy", "colony", "edit", "[1]", "see", "function"):
+        assert refuse(wiki.Lookup, keyword) == f"No results for [{keyword}] in the page Kenya."
+
+
+@pytest.mark.parametrize("title", PAGES)
+def test_a_page_has_all_its_paragraphs_and_no_more(wiki: Wiki, title: str) -> None:
+    wiki.Search(title)
+    assert wiki._paragraphs == tuple(block for block in PAGES[title] if not block.startswith("=="))
+
+
+def test_a_keyword_is_found_in_any_script(wiki: Wiki) -> None:
+    wiki.Search("東京")
+    assert wiki.Lookup("江戸") == "(Result 1 / 1) 江戸と呼ばれた。"
+
+
+# Sessions
+
+
+def test_two_sessions_read_pages_of_their_own(shared: Wiki, refuse: Refuse) -> None:
+    one, two = shared.open(), shared.open()
+    one.Search("Kenya")
+    two.Search("Uganda")
+    assert one.Lookup("railway") == "(Result 1 / 1) The first railway reached Nairobi."
+    assert two.Lookup("railway") == "(Result 1 / 1) Kampala is on no railway."
+    assert "Search for a page first" in refuse(shared.open().Lookup, "railway")
+
+
+def said(call: Callable[[str], str], argument: str) -> str:
+    try:
+        return call(argument)
+    except NotFound as nothing:
+        return str(nothing)
+
+
+def test_many_threads_hear_what_one_hears(shared: Wiki) -> None:
+    asked = [*PAGES, *CHOICES, *REDIRECTS, "Kennya", "mercury  (PLANET)"]
+    alone = [said(shared.open().Search, title) for title in asked]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda title: said(shared.open().Search, title), asked * 5))
+    assert together == alone * 5
+
+
+def test_the_version_is_stable_and_survives_pickling(shared: Wiki) -> None:
+    again: Wiki = pickle.loads(pickle.dumps(shared))
+    assert re.fullmatch("[0-9a-f]{16}", shared.version)
+    assert again.version == shared.version
+    assert again.Search("Nippon") == PAGES["Japan"][0]
+
+
+# ZIM alone
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Wiki:
+    return zim(tmp_path_factory.mktemp("zim-alone"))
+
+
+def test_accents_do_not_matter_where_the_file_has_an_index_of_titles(archive: Wiki) -> None:
+    assert archive.open().Search("emile zola") == PAGES["Émile Zola"][0]
+
+
+def test_a_file_without_an_index_of_the_full_text_does_as_well(tmp_path: Path) -> None:
+    assert zim(tmp_path, indexed=False).Search("kEnYa") == PAGES["Kenya"][0]
+
+
+def test_a_file_without_a_list_of_titles_is_read_by_its_paths(tmp_path: Path, refuse: Refuse) -> None:
+    bare = zim(tmp_path, indexed=False, front=False)
+    assert bare.Search("Mercury (planet)") == PAGES["Mercury (planet)"][0]
+    assert bare.Search("land of tea") == PAGES["Kenya"][0]
+    assert "No title is similar" in refuse(bare.Search, "Kennya")
+
+
+def test_two_files_have_two_versions(archive: Wiki, tmp_path: Path) -> None:
+    assert zim(tmp_path).version != archive.version
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no archive, but long enough to look like one" * 10, b"ZIM\x04" + bytes(200)]
+)
+def test_what_is_no_zim_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    pytest.importorskip("libzim", reason="ZIM files need libzim")
+    path = tmp_path / "other.zim"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="is no ZIM file"):
+        Wiki(source="zim", zim=str(path))
+
+
+def test_half_a_zim_file_is_refused(archive: Wiki, tmp_path: Path) -> None:
+    whole = archive._source.path.read_bytes()  # type: ignore[attr-defined]
+    (tmp_path / "half.zim").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="is no ZIM file, or not whole"):
+        Wiki(source="zim", zim=str(tmp_path / "half.zim"))
+
+
+# MediaWiki alone
+
+
+def transcript(wiki: Wiki) -> list[str]:
+    """What an episode hears that finds, follows, chooses, misses and looks up."""
+    episode = wiki.open()
+    asked = [
+        "Kenya",
+        "kEnYa",
+        "Nippon",
+        "Mercury",
+        "Victoria",
+        "Kennya",
+        "Nobody at all",
+        "C#",
+        "Talk:Kenya",
+        "",
+        "東京",
+    ]
+    return [said(call, word) for title in asked for call, word in ((episode.Search, title), (episode.Lookup, "a"))]
+
+
+def test_a_page_costs_one_request_and_the_second_time_none(running: mediawiki.Served, tmp_path: Path) -> None:
+    wiki = live(running, tmp_path / "replies.sqlite")
+    before = running.requests
+    wiki.open().Search("Kenya")
+    assert running.requests - before == 1
+    wiki.open().Search("Kenya")
+    live(running, tmp_path / "replies.sqlite").Search("Kenya")
+    assert running.requests - before == 1
+
+
+def test_what_is_not_there_is_not_asked_for_twice(running: mediawiki.Served, tmp_path: Path) -> None:
+    wiki = live(running, tmp_path / "replies.sqlite")
+    said(wiki.open().Search, "Kennya")
+    before = running.requests
+    said(wiki.open().Search, "Kennya")
+    assert running.requests == before
+
+
+@pytest.mark.parametrize("asked", ["", "#", "a" * 10_000, "\x00", "|"])
+def test_what_can_be_no_title_is_not_asked_for(running: mediawiki.Served, tmp_path: Path, asked: str) -> None:
+    wiki, before = live(running, tmp_path / "replies.sqlite"), running.requests
+    said(wiki.Search, asked)
+    assert running.requests == before
+
+
+def test_without_extracts_the_rendered_page_is_read(running: mediawiki.Served, tmp_path: Path) -> None:
+    plain = live(running, tmp_path / "replies.sqlite", user_agent=f"tests {mediawiki.WITHOUT_EXTRACTS}")
+    assert transcript(plain) == transcript(live(running, tmp_path / "others.sqlite"))
+
+
+@pytest.mark.filterwarnings("ignore:No parser was explicitly specified")
+def test_the_wikipedia_client_sees_the_same_pages(
+    running: mediawiki.Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = pytest.importorskip("wikipedia", reason="the comparison needs the package wikipedia")
+    monkeypatch.setattr("wikipedia.wikipedia.API_URL", running.api_url)
+    wiki = live(running, tmp_path / "replies.sqlite")
+    for title in [*PAGES, *REDIRECTS]:
+        theirs = client.page(title, auto_suggest=False)
+        ours = wiki._source.find(title)
+        assert isinstance(ours, Page)
+        assert (ours.title, "\n".join(ours.paragraphs)) == (theirs.title, re.sub("\n+", "\n", theirs.content))
+    with pytest.raises(client.DisambiguationError):
+        client.page("Victoria", auto_suggest=False)
+
+
+ANOTHER_PROCESS = """
+import sys
+from r_eval.environments.wiki import Wiki
+wiki = Wiki(source="live", api_url=sys.argv[1], cache=sys.argv[2], requests_per_second=200)
+for title in sys.argv[3:]:
+    print(wiki.open().Search(title))
+"""
+
+
+def test_processes_share_what_is_kept(running: mediawiki.Served, tmp_path: Path) -> None:
+    live(running, tmp_path / "unused.sqlite")
+    command = [sys.executable, "-c", ANOTHER_PROCESS, running.api_url, str(tmp_path / "replies.sqlite"), *PAGES]
+    before = running.requests
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(3)]
+    heard = [other.communicate(timeout=60)[0].splitlines() for other in others]
+    assert heard == [[blocks[0] for blocks in PAGES.values()]] * 3
+    made = running.requests - before
+    assert made <= 3 * len(PAGES)
+    assert [live(running, tmp_path / "replies.sqlite").Search(title) for title in PAGES] == heard[0]
+    assert running.requests - before == made
+
+
+def test_a_run_is_repeated_with_the_network_cut(server: mediawiki.MediaWiki, tmp_path: Path) -> None:
+    with server.running() as served:
+        first = transcript(live(served, tmp_path / "replies.sqlite"))
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", served.port), 5)
+    assert transcript(live(served, tmp_path / "replies.sqlite")) == first
