@@ -7,10 +7,14 @@ class knows nothing of LLMs, questions or scores.
 Every episode works on its own shallow copy of the environment (`Environment.open`), so an attribute set by a
 query API, such as the page that a wiki reader stands on, belongs to that episode alone; objects made in
 `__init__`, such as a database, are shared by all.
+
+An environment whose query APIs are no Python methods (a server's, another library's) overrides `specs` and `call`;
+those of `tools` do.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import hashlib
 import inspect
@@ -20,6 +24,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pydantic_core import to_jsonable_python
+
+from r_eval.environments.schema import ApiSpec, specs_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -66,6 +72,33 @@ class Environment:
                     found[name] = member
         return found
 
+    def specs(self) -> dict[str, ApiSpec]:
+        """What can be asked of this environment, by the query APIs' names, in their order."""
+        kind: Any = type(self)
+        return specs_of(kind)
+
+    async def call(self, api: str, arguments: dict[str, Any]) -> Any:
+        """Carry out a query API; one that is not async runs in a thread, so that it does not hold the loop up.
+
+        Args:
+            api: A name among `specs`.
+            arguments: As the API's spec has checked them.
+
+        Raises:
+            NotFound: There is no such thing; the message is the observation.
+            EnvironmentFailure: The environment's own machinery failed. So does any other exception count.
+        """
+        method = getattr(self, api)
+        if inspect.iscoroutinefunction(method):
+            return await method(**arguments)
+        value = await asyncio.to_thread(method, **arguments)
+        return await value if inspect.isawaitable(value) else value
+
+    @property
+    def description(self) -> str:
+        """What the domain is, as a model is told; by default the docstring."""
+        return inspect.cleandoc(self.__doc__ or "")
+
     @property
     def version(self) -> str:
         """Hash of the knowledge, part of every cell's fingerprint. By default, of the class's source file."""
@@ -78,6 +111,9 @@ class Environment:
     def open(self) -> Self:
         """A copy for one episode; what its query APIs set on `self` stays in the episode."""
         return copy.copy(self)
+
+    def close(self) -> None:
+        """Let go of what belongs to this copy alone, such as a connection; what `__init__` made is shared and stays."""
 
     def render(self, api: str, value: Any) -> str:
         """The observation text of a query API's value: text as it is, everything else as JSON.

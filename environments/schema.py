@@ -1,7 +1,8 @@
 """What a query API's signature and docstring say, in every form in which a model or a person reads it.
 
 One `ApiSpec` gives the JSON schema for function calling, the one-line action description for ReAct, the Python stub
-for PAL, and the argument check whose error message a model can act on.
+for PAL, and the argument check whose error message a model can act on. Here a spec is read from a Python function;
+`tools.declared` reads one from a JSON schema.
 """
 
 from __future__ import annotations
@@ -10,18 +11,39 @@ import dataclasses
 import difflib
 import functools
 import inspect
+import json
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import docstring_parser
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic_core import to_jsonable_python
+
+from r_eval.environments.jsonschemas import inlined, untitled
+from r_eval.environments.typenames import shape_of, shaped_in, type_name
 
 MISSING = inspect.Parameter.empty
 
 
 class BadArguments(Exception):
     """The arguments do not fit the signature; the message says which, and what was expected."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """What is wrong with some arguments.
+
+    Attributes:
+        name: The argument; empty where it is not one alone.
+        missing: Whether it was not given.
+        why: What the type does not say, such as a bound; empty where it says all.
+    """
+
+    name: str
+    missing: bool = False
+    why: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,39 +63,44 @@ class Parameter:
     def signature(self) -> str:
         """As it stands in a Python stub."""
         text = f"{self.name}: {type_name(self.annotation)}"
-        return text if self.required else f"{text} = {self.default!r}"
+        return text if self.required else f"{text} = {to_jsonable_python(self.default, fallback=str)!r}"
+
+    @property
+    def expected(self) -> str:
+        """Its type for a message, with the fields of what is a dict."""
+        shapes = [f"{name} is {shape_of(kind)}" for name, kind in shaped_in(self.annotation).items()]
+        return type_name(self.annotation) + (f" ({', '.join(shapes)})" if shapes else "")
 
 
 @dataclasses.dataclass(frozen=True)
 class ApiSpec:
-    """A query API as data."""
+    """A query API as data. How arguments are checked, and the schemas, are for the kinds of spec to say."""
 
     name: str
     summary: str
     details: str
     parameters: tuple[Parameter, ...]
     returns: Any
-    model: type[BaseModel]
 
     def json_schema(self) -> dict[str, Any]:
-        """The parameters as a JSON schema object, as function calling wants it."""
-        schema = self.model.model_json_schema()
-        for name, entry in schema.get("properties", {}).items():
-            entry.pop("title", None)
-            text = next(p.description for p in self.parameters if p.name == name)
-            if text:
-                entry["description"] = text
-        schema.pop("title", None)
-        schema.pop("description", None)
-        schema.setdefault("properties", {})
-        return schema
+        """The parameters as a JSON schema object without references, as function calling wants it."""
+        raise NotImplementedError
+
+    def returns_schema(self) -> dict[str, Any]:
+        """What comes back, as a JSON schema without references; {} where nothing is known."""
+        raise NotImplementedError
+
+    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
+        """Arguments of known names as the call wants them, coerced where that is safe; or what is wrong."""
+        raise NotImplementedError
 
     def stub(self) -> str:
         """The API as a Python function without a body."""
         arguments = ", ".join(p.signature for p in self.parameters)
         lines = [self.summary, *(f"    {p.name}: {p.description}" for p in self.parameters if p.description)]
-        doc = "\n    ".join(lines)
-        return f'def {self.name}({arguments}) -> {type_name(self.returns)}:\n    """{doc}"""'
+        doc = "\n    ".join(lines).replace('"""', "'''").replace("\\", "\\\\")
+        end = " " if doc.endswith('"') else ""
+        return f'def {self.name}({arguments}) -> {type_name(self.returns)}:\n    """{doc}{end}"""'
 
     def action(self) -> str:
         """The API as one line of an action list."""
@@ -97,7 +124,7 @@ class ApiSpec:
         return bound | named
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as the method's keyword arguments, coerced where that is safe ("3" to 3).
+        """The arguments as the call wants them, coerced where that is safe: "3" to 3, a JSON text to a list or dict.
 
         Raises:
             BadArguments: One is unknown, missing or of a wrong type.
@@ -109,20 +136,34 @@ class ApiSpec:
                 hint = f" Did you mean '{close[0]}'?" if close else ""
                 takes = ", ".join(names) or "none"
                 raise BadArguments(f"{self.name} has no argument '{clip(name)}'.{hint} Its arguments: {takes}.")
-        try:
-            checked = self.model.model_validate(arguments)
-        except ValidationError as error:
-            raise BadArguments(self._complaint(error)) from None
-        return {name: getattr(checked, name) for name in names if name in checked.model_fields_set}
+        tried = dict(arguments)
+        while isinstance(found := self.fitted(tried), Mistake):
+            unpacked = unpacked_json(tried.get(found.name))
+            if unpacked is None:
+                raise BadArguments(self._complaint(found, arguments))
+            tried[found.name] = unpacked
+        return found
 
-    def _complaint(self, error: ValidationError) -> str:
-        first = error.errors()[0]
-        name = str(first["loc"][0])
-        if first["type"] == "missing":
-            takes = ", ".join(p.signature for p in self.parameters)
-            return f"{self.name} needs the argument '{name}'. Its arguments: {takes}."
-        expected = next((type_name(p.annotation) for p in self.parameters if p.name == name), "another type")
-        return f"{self.name}: argument '{name}' must be {expected}, not {clip(repr(first.get('input')))}."
+    def _complaint(self, mistake: Mistake, arguments: dict[str, Any]) -> str:
+        takes = f"Its arguments: {', '.join(p.signature for p in self.parameters)}."
+        if mistake.missing:
+            return f"{self.name} needs the argument '{mistake.name}'. {takes}"
+        if not mistake.name:
+            return f"{self.name}: {clip(mistake.why, 200)}. {takes}"
+        expected = next((p.expected for p in self.parameters if p.name == mistake.name), "another type")
+        why = f" ({clip(mistake.why, 120)})" if mistake.why else ""
+        given = clip(repr(arguments.get(mistake.name)))
+        return f"{self.name}: argument '{mistake.name}' must be {expected}, not {given}{why}."
+
+
+def unpacked_json(value: Any) -> Any:
+    """The list or dict that a text holds as JSON; None if it holds none."""
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return None
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def clip(text: str, length: int = 80) -> str:
@@ -130,71 +171,109 @@ def clip(text: str, length: int = 80) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def type_name(annotation: Any) -> str:
-    """An annotation as a person writes it: `str | None`, `list[Person]`."""
-    if annotation is MISSING:
-        return "Any"
-    if annotation is type(None):
-        return "None"
-    if isinstance(annotation, type) and not typing.get_args(annotation):
-        return annotation.__name__
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is not None and args:
-        if not isinstance(origin, type) or origin.__name__ in ("Union", "UnionType"):
-            if origin is typing.Literal:
-                return "Literal[" + ", ".join(repr(a) for a in args) + "]"
-            return " | ".join(type_name(a) for a in args)
-        return f"{origin.__name__}[{', '.join(type_name(a) for a in args)}]"
-    return str(annotation).replace("typing.", "")
+TYPE_ERRORS = ("_type", "_parsing", "_from_float", "literal_error", "enum")
+"""Ends of the kinds of pydantic's errors that the name of the expected type explains."""
 
 
-def spec_of(function: Callable[..., Any]) -> ApiSpec:
-    """The spec of one query API function (unbound method)."""
-    hints = typing.get_type_hints(function)
+@dataclasses.dataclass(frozen=True)
+class FunctionSpec(ApiSpec):
+    """The spec of a Python function.
+
+    Attributes:
+        model: One field a parameter, called `p0`, `p1`, ..., since a parameter may have a name that no field can
+            have; the parameter's name is the field's alias.
+    """
+
+    model: type[BaseModel]
+
+    def json_schema(self) -> dict[str, Any]:
+        schema = untitled(inlined(self.model.model_json_schema()))
+        for parameter in self.parameters:
+            if parameter.description:
+                schema["properties"][parameter.name]["description"] = parameter.description
+        schema.pop("description", None)
+        schema.setdefault("properties", {})
+        return dict(schema)
+
+    def returns_schema(self) -> dict[str, Any]:
+        try:
+            return inlined(TypeAdapter(self.returns).json_schema(mode="serialization"))
+        except PydanticUserError:
+            return {}
+
+    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
+        try:
+            checked = self.model.model_validate(arguments)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            name, *inside = map(str, first["loc"])
+            place = f"{'.'.join(inside)}: " if inside else ""
+            explained = not inside and first["type"].endswith(TYPE_ERRORS)
+            return Mistake(name, first["type"] == "missing" and not inside, "" if explained else place + first["msg"])
+        given = checked.model_fields_set
+        return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in given}
+
+
+def spec_of(function: Callable[..., Any], name: str | None = None) -> FunctionSpec:
+    """The spec of one query API function (unbound method).
+
+    Args:
+        name: What the API is called, where that is not the function's own name.
+
+    Raises:
+        TypeError, NameError: A parameter is of a kind that cannot be given by name, or of a type that is no data,
+            or a type is not defined.
+    """
+    name = name or function.__name__
+    hints = typing.get_type_hints(function, include_extras=True)
     doc = docstring_parser.parse(inspect.getdoc(function) or "")
     described = {p.arg_name: " ".join((p.description or "").split()) for p in doc.params}
-    parameters = tuple(
-        Parameter(p.name, hints.get(p.name, Any), p.default, described.get(p.name, ""))
-        for p in list(inspect.signature(function).parameters.values())[1:]
-    )
-    fields: dict[str, Any] = {p.name: (p.annotation, ... if p.required else p.default) for p in parameters}
-    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, arbitrary_types_allowed=True)
-    return ApiSpec(
-        name=function.__name__,
+    parameters = []
+    for p in list(inspect.signature(function).parameters.values())[1:]:
+        if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+            raise TypeError(f"{name}: the parameter {p} cannot be given by name")
+        parameters.append(Parameter(p.name, hints.get(p.name, Any), p.default, described.get(p.name, "")))
+    return FunctionSpec(
+        name=name,
         summary=doc.short_description or "",
         details=doc.long_description or "",
-        parameters=parameters,
+        parameters=tuple(parameters),
         returns=hints.get("return", Any),
-        model=create_model(function.__name__, __config__=config, **fields),
+        model=_model(name, parameters),
     )
+
+
+def _model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
+    fields: dict[str, Any] = {
+        f"p{i}": (p.annotation, Field(... if p.required else p.default, alias=p.name)) for i, p in enumerate(parameters)
+    }
+    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+    try:
+        return create_model(name, __config__=config, **fields)
+    except PydanticUserError as error:
+        why = error.message.partition("\n")[0].partition(". Set ")[0]
+        raise TypeError(f"{name}: a parameter is of a type that is no data: {why}") from None
+
+
+RESERVED = frozenset({"Finish", "call", "close", "description", "open", "records", "render", "specs", "triples"})
+"""Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""
 
 
 @functools.cache
 def specs_of(environment: Any) -> dict[str, ApiSpec]:
-    """The specs of all query APIs of an environment class, by name."""
-    return {name: spec_of(function) for name, function in environment.query_apis().items()}
+    """The specs of all query APIs of an environment class, by name.
+
+    Raises:
+        TypeError, NameError: One cannot be a query API; the message says which and why.
+    """
+    apis: Mapping[str, Callable[..., Any]] = environment.query_apis()
+    for name in apis:
+        if name in RESERVED:
+            raise TypeError(f"{environment.__name__}: a query API cannot be called {name}, that name is taken")
+    return {name: spec_of(function, name) for name, function in apis.items()}
 
 
 def shapes(specs: Sequence[ApiSpec]) -> str:
-    """The dataclasses that the APIs return, each with its fields, as comments for a stub file."""
-    found: dict[str, type[Any]] = {}
-
-    def visit(annotation: Any) -> None:
-        for inner in typing.get_args(annotation):
-            visit(inner)
-        if not isinstance(annotation, type) or annotation.__name__ in found:
-            return
-        if dataclasses.is_dataclass(annotation):
-            hints = typing.get_type_hints(annotation)
-            for field in dataclasses.fields(annotation):
-                visit(hints[field.name])
-            found[annotation.__name__] = annotation
-
-    for spec in specs:
-        visit(spec.returns)
-    lines = []
-    for name, shape in found.items():
-        hints = typing.get_type_hints(shape)
-        fields = ", ".join(f'"{f.name}": {type_name(hints[f.name])}' for f in dataclasses.fields(shape))
-        lines.append(f"# {name} is a dict: {{{fields}}}")
-    return "\n".join(lines)
+    """The types with fields that the APIs take and return, each with its fields, as comments for a stub file."""
+    annotations = [kind for spec in specs for kind in (*(p.annotation for p in spec.parameters), spec.returns)]
+    return "\n".join(f"# {name} is a dict: {shape_of(kind)}" for name, kind in shaped_in(*annotations).items())

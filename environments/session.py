@@ -7,10 +7,8 @@ nothing found. Only a failure of the environment's own machinery leaves the sess
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import difflib
-import inspect
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
 from r_eval.environments.sandbox import ProgramResult, Sandbox
-from r_eval.environments.schema import ApiSpec, BadArguments, clip, specs_of
+from r_eval.environments.schema import ApiSpec, BadArguments, clip
 from r_eval.records import Step
 
 OBSERVATION_TOKENS = 1000
@@ -62,10 +60,13 @@ class Session:
         self._sandbox = sandbox
         self._record = record
         self._characters = tokens * CHARACTERS_A_TOKEN
-        self.description = inspect.getdoc(environment) or ""
-        cls: Any = type(environment)
-        self.specs: dict[str, ApiSpec] = specs_of(cls)
+        self.description = environment.description
+        self.specs: dict[str, ApiSpec] = environment.specs()
         self.seconds = 0.0
+
+    def close(self) -> None:
+        """Let go of what the environment holds for this session, such as a connection."""
+        self._environment.close()
 
     async def call(self, api: str, arguments: dict[str, Any], positional: Sequence[Any] = ()) -> CallResult:
         """Call a query API with what a model wrote.
@@ -139,12 +140,8 @@ class Session:
             checked = spec.check(spec.bind(positional, arguments))
         except BadArguments as error:
             return CallResult(None, str(error), "bad_arguments")
-        method = getattr(self._environment, api)
         try:
-            if inspect.iscoroutinefunction(method):
-                value = await method(**checked)
-            else:
-                value = await asyncio.to_thread(method, **checked)
+            value = await self._environment.call(api, checked)
             plain = to_jsonable_python(value)
             return CallResult(plain, self._environment.render(api, plain))
         except NotFound as nothing:

@@ -71,16 +71,30 @@ class WorkflowEntry(Entry):
     name: str | None = None
 
 
+class EnvironmentEntry(Entry):
+    """An environment with settings."""
+
+    environment: str
+
+
 class TaskEntry(Part):
-    """A task, or several by a glob; or one of the grid's own, by its question file."""
+    """A task, or several by a glob; or one of the grid's own, by its question file.
+
+    `environment` is what it is asked over: needed for a question file, and else in place of the task's own.
+    """
 
     task: str
     data: str | None = None
     questions: str | None = None
     demonstrations: str | None = None
-    environment: str | None = None
+    environment: EnvironmentEntry | None = None
     metric: str | None = None
     instruction: str | None = None
+
+    @field_validator("environment", mode="before")
+    @classmethod
+    def _environment(cls, value: Any) -> Any:
+        return {"environment": value} if isinstance(value, str) else value
 
 
 class ConditionEntry(Entry):

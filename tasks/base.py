@@ -18,16 +18,17 @@ import dataclasses
 import fnmatch
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from r_eval.environments import opening
 from r_eval.environments.base import Environment
 from r_eval.errors import UserError
-from r_eval.plugins import load, unknown
+from r_eval.plugins import unknown
 from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
 
@@ -41,6 +42,8 @@ class Task:
     Attributes:
         name: `<domain>/<task>`.
         environment: Name of the environment that it is asked over.
+        settings: The environment's settings.
+        home: The environment over which the demonstrations are worked out, where it is another one.
         metric: Name of the metric that gives its score.
         instruction: How the answer should look; shown to every workflow.
     """
@@ -53,6 +56,8 @@ class Task:
     title: str = ""
     metric: str = DEFAULT_METRIC
     instruction: str = ""
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    home: str | None = None
 
     @property
     def domain(self) -> str:
@@ -121,14 +126,10 @@ def custom(name: str, questions: Sequence[Question], environment: str, demonstra
 SHORT = "Answer with a name, a number or a short phrase."
 
 
-def open_environment(name: str) -> Environment:
-    """An environment by name, `module:Class` or file path.
+def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> Environment:
+    """An environment by name, `module:Class`, file path or scheme; see `r_eval.environments.opening`.
 
     Raises:
-        UserError: There is none of that name, or it cannot be opened.
+        UserError: There is none of that name, a setting is wrong, or it cannot be opened.
     """
-    cls: type[Environment] = load("environments", name, Environment)
-    try:
-        return cls()
-    except (OSError, TypeError, ValueError) as error:
-        raise UserError(f"environment '{name}' cannot be opened: {error}") from None
+    return opening.open_environment(name, settings)

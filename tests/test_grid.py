@@ -252,9 +252,9 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"tasks": [{"task": "own", "questions": "questions.jsonl"}]},
         r"task 'own': a question file needs the environment: that it is asked over",
     ),
-    "an environment without question file": (
-        {"tasks": [{"task": "aminer/soay-easy", "environment": "aminer"}]},
-        r"task 'aminer/soay-easy': environment: .*questions:",
+    "unknown setting of an environment": (
+        {"tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "aminer", "snapshto": "x"}}]},
+        r"environment 'aminer': unknown setting 'snapshto'\. Did you mean snapshot\?",
     ),
     "demonstrations without question file": (
         {"tasks": [{"task": "aminer/soay-easy", "demonstrations": "questions.jsonl"}]},

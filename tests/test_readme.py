@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,33 +10,19 @@ import pytest
 import yaml
 
 from r_eval import Grid, run
+from tests import documents
 
 README = Path(__file__).parent.parent / "README.md"
-BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-BLOCKS = BLOCK.findall(README.read_text(encoding="utf-8"))
-CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
 
 
 def blocks(kind: str, marker: str) -> str:
     """The one block of a kind that holds a text."""
-    (found,) = [text for k, text in BLOCKS if k == kind and marker in text]
-    return found
+    return documents.block(README, kind, marker)
 
 
-@pytest.mark.parametrize("block", CONSOLE, ids=lambda text: text.splitlines()[0][2:])
-def test_a_command_prints_what_readme_says(block: str, tmp_path: Path) -> None:
-    command, _, expected = block.removeprefix("$ ").partition("\n")
-    executable = Path(sys.executable).with_name("r-eval")
-    done = subprocess.run(
-        [str(executable), *shlex.split(command)[1:]],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1"},
-        check=False,
-    )
-    assert done.stdout == expected
+@pytest.mark.parametrize("command", documents.commands(README), ids=lambda command: command.line)
+def test_a_command_prints_what_readme_says(command: documents.Command, tmp_path: Path) -> None:
+    assert documents.typed(command.line, tmp_path).stdout == command.expected
 
 
 def test_the_grid_of_readme_is_a_grid(tmp_path: Path) -> None:

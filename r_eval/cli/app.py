@@ -133,6 +133,45 @@ def call(
 
 
 @app.command()
+def generate(
+    templates: Annotated[Path, typer.Argument(metavar="TEMPLATES.yaml", help="The template file.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.")],
+    count: Annotated[int, typer.Option("--count", min=1, help="How many questions.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Decides which records are taken.")] = 0,
+    environment: Annotated[str | None, typer.Option("--environment", help="In place of the file's own.")] = None,
+) -> None:
+    """Make questions with gold answers from templates."""
+    from r_eval.cli.making import generate_command
+
+    raise typer.Exit(generate_command(templates, count, seed, out, environment))
+
+
+@app.command()
+def check(
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Environment, .yaml or .jsonl file.")],
+    json: Json = False,
+) -> None:
+    """Say what is amiss in an environment, a template file, a question file or a grid."""
+    from r_eval.cli.making import check_command
+
+    raise typer.Exit(check_command(targets, json))
+
+
+@app.command()
+def new(
+    kind: Annotated[str, typer.Argument(metavar="domain", help="What to make.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="For example my-recipes.")],
+    folder: Annotated[Path | None, typer.Option("--dir", help="The project's folder; ./NAME by default.")] = None,
+) -> None:
+    """Write a project that runs as it stands: query APIs, templates, questions, a grid, a test."""
+    from r_eval.cli.making import new_command
+
+    if kind != "domain":
+        raise UserError(f"unknown kind '{kind}'. Known: domain")
+    raise typer.Exit(new_command(name, folder))
+
+
+@app.command()
 def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example smollm2-135m.")]) -> None:
     """Fetch an embedded model, verified by SHA-256."""
     from r_eval.llms.pull import pull as fetch

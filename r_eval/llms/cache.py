@@ -1,7 +1,7 @@
 """The cache: replies that outlive runs, found again by everything that can change them.
 
-A reply is kept under the LLM's identity (model, address, settings, files), the messages, tools, stop texts and length of
-the request, the epoch, and how many times an episode had made the very same request before. A run that is given a
+A reply is kept under the LLM's identity (model, address, settings, files), the messages, tools, stop texts and length
+of the request, the epoch, and how many times an episode had made the very same request before. A run that is given a
 reply from here records the same bytes as one that made the call, its seconds included: what the call took when it was
 made. Only whole, good replies are kept. One file for all runs of a user, safe for many writers: `replies.sqlite` in
 R-Eval's cache folder, or the file that the environment variable R_EVAL_REPLIES names.

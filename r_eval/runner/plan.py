@@ -9,12 +9,13 @@ import dataclasses
 import fnmatch
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.environments.base import Environment
+from r_eval.environments.opening import located
 from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid, LLMEntry, TaskEntry, WorkflowEntry
@@ -32,12 +33,17 @@ CONDITIONS = ("clean",)
 
 @dataclasses.dataclass(frozen=True)
 class PlannedTask:
-    """A task with its environment, and what the grid's seed, shots and samples chose from it."""
+    """A task with its environment, and what the grid's seed, shots and samples chose from it.
+
+    Attributes:
+        home: The environment over which the demonstrations are worked out, where it is another one.
+    """
 
     task: Task
     environment: Environment
     asked: tuple[Question, ...]
     shown: tuple[Question, ...]
+    home: Environment | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,36 +182,53 @@ def _tasks(grid: Grid) -> Iterator[Task]:
 
 def _named_tasks(entry: TaskEntry, grid: Grid) -> Iterator[Task]:
     changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
+    if entry.environment is not None:
+        changes["environment"] = located(entry.environment.environment, grid.folder)
+        changes["settings"] = _located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
         raise UserError(f"task '{entry.task}': data: is not read yet; give the questions as questions: FILE.jsonl")
     if entry.questions is None:
-        for key in ("environment", "demonstrations"):
-            if getattr(entry, key) is not None:
-                raise UserError(f"task '{entry.task}': {key}: goes with questions: FILE.jsonl, which is missing")
+        if entry.demonstrations is not None:
+            raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
         for name in matching(entry.task):
-            yield dataclasses.replace(installed(name), **changes)
+            own = installed(name)
+            home = {"home": own.environment} if "environment" in changes else {}
+            yield dataclasses.replace(own, **changes, **home)
         return
     if entry.environment is None:
         raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
     shown = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
     questions = read_questions(grid.folder / entry.questions)
-    task = custom(entry.task, questions, _located(entry.environment, grid.folder), shown)
-    yield dataclasses.replace(task, **changes)
+    yield dataclasses.replace(custom(entry.task, questions, "", shown), **changes)
+
+
+def _located_settings(settings: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Settings in which files are seen from the grid's folder."""
+    found = {k: folder / v for k, v in settings.items() if isinstance(v, str) and v and (folder / v).is_file()}
+    return {**settings, **{key: str(path) for key, path in found.items()}}
 
 
 def _plan_task(task: Task, grid: Grid, limit: int | None, environments: dict[str, Environment]) -> PlannedTask:
     from r_eval.analysis import metrics
 
     metrics.get(task.metric)
-    if task.environment not in environments:
-        environments[task.environment] = open_environment(task.environment)
+    asked_over = _opened(task.environment, task.settings, environments)
+    home = _opened(task.home, {}, environments) if task.home else None
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
         asked, shown = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
     except UserError as error:
         raise UserError(f"task '{task.name}': {error}") from None
-    return PlannedTask(task, environments[task.environment], tuple(asked), tuple(shown))
+    return PlannedTask(task, asked_over, tuple(asked), tuple(shown), home)
+
+
+def _opened(name: str, settings: Mapping[str, Any], environments: dict[str, Environment]) -> Environment:
+    """An environment, opened once for all tasks that name it with the same settings."""
+    key = short_hash([name, settings])
+    if key not in environments:
+        environments[key] = open_environment(name, settings)
+    return environments[key]
 
 
 def _cells(

@@ -198,7 +198,7 @@ async def arun(
     folder = RunFolder(out if out is not None else Path("runs") / grid.name)
     with Sandbox() as sandbox:
         cut = plan.limits.observation
-        shown = {p.task.name: await work_out(p.shown, p.environment, sandbox, cut) for p in plan.tasks}
+        shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
         with Store(folder, plan, fresh) as store, _cache(store, cache) as kept:
             memory = Memory(store.replies, kept, cache is True, store.spent)
             runner = Runner(plan, store, sandbox, shown, watcher or Silent(), memory, connections)

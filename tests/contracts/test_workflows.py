@@ -319,7 +319,7 @@ def test_it_survives_whatever_an_llm_answers(
 ) -> None:
     started = time.process_time()
     episode = play(name, Talker(ANSWERS[answer], native), pantry, quick_sandbox, LIMITS)
-    assert time.process_time() - started < 2.0
+    assert time.process_time() - started < 2.0 + 0.1 * episode.usage.calls
     assert episode.outcome.kind in ("finished", "gave_up", "exhausted", "tool_misuse"), episode.outcome
     assert loaded(episode)["question_id"] == QUESTION.id
 

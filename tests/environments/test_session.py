@@ -13,7 +13,9 @@ import pytest
 
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
 from r_eval.environments.sandbox import ProgramResult, Sandbox
+from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult, Session, cut
+from r_eval.environments.tools.declared import declare
 from r_eval.records import Step
 
 
@@ -239,6 +241,71 @@ def test_what_was_made_in_the_constructor_is_shared(sandbox: Sandbox) -> None:
 
 def test_apis_that_are_not_async_do_not_hold_the_loop_up(opened: Opened) -> None:
     assert opened.call("thread").value != threading.main_thread().name
+
+
+# Environments whose query APIs are no methods
+
+
+class Switchboard(Environment):
+    """Says what it was asked, and when it was let go of."""
+
+    def __init__(self) -> None:
+        self.closed: list[str] = []
+        self.name = "the first"
+
+    def specs(self) -> dict[str, ApiSpec]:
+        return {"dial": declare("dial", "Dial a number.", {"properties": {"number": {"type": "integer"}}})}
+
+    @property
+    def description(self) -> str:
+        return "A switchboard."
+
+    async def call(self, api: str, arguments: dict[str, Any]) -> Any:
+        if arguments.get("number") == 0:
+            raise NotFound("Nobody answers.")
+        return [api, arguments]
+
+    def close(self) -> None:
+        self.closed.append(self.name)
+
+
+def test_an_environment_may_say_for_itself_what_it_offers_and_how_it_is_called(sandbox: Sandbox) -> None:
+    opened = Opened(sandbox, Switchboard())
+    assert (opened.session.description, list(opened.session.specs)) == ("A switchboard.", ["dial"])
+    assert opened.call("dial", number="3").value == ["dial", {"number": 3}]
+    assert opened.call("dial", number=0).error == "not_found"
+    assert opened.call("dail").observation.startswith("There is no API named 'dail'. Did you mean dial?")
+
+
+def test_closing_a_session_lets_go_of_its_own_copy(sandbox: Sandbox) -> None:
+    switchboard = Switchboard()
+    opened = Opened(sandbox, switchboard)
+    switchboard.name = "the original"
+    opened.session.close()
+    assert switchboard.closed == ["the first"]
+
+
+def test_a_method_that_returns_an_awaitable_is_awaited(sandbox: Sandbox) -> None:
+    class Wrapped(Environment):
+        """Has a method that is async without saying so."""
+
+        @query_api
+        def later(self) -> str:
+            """Say it later."""
+
+            async def say() -> str:
+                return "said"
+
+            return say()  # type: ignore[return-value]
+
+    assert Opened(sandbox, Wrapped()).call("later").value == "said"
+
+
+def test_a_class_without_docstring_has_no_description(sandbox: Sandbox) -> None:
+    class Bare(Store):
+        pass
+
+    assert Opened(sandbox, Bare()).session.description == ""
 
 
 # The record

@@ -1,0 +1,113 @@
+"""What the prefix cache and the slots of `gguf/` save on the demo grid's own requests.
+
+The requests that the demo grid makes are recorded once. Then they are sent twice, in turns of a few, so that a machine
+that is busy with something else is busy for both: one at a time with every prompt computed from its beginning (the way
+in which the paper's serving code works), and as this room sends them. Both use the same file, threads and llama.cpp.
+
+    python benchmarks/local_llm.py [--questions 1] [--turn 8]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from r_eval import arun
+from r_eval.cli.running import demo_grid
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.gguf import GGUF
+from r_eval.llms.make import make
+
+MODEL = "gguf/smollm2-135m"
+
+
+@dataclasses.dataclass
+class Side:
+    """One way of sending, and what it took."""
+
+    name: str
+    llm: LLM
+    seconds: float = 0.0
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    async def send(self, requests: Sequence[Request]) -> None:
+        """Send requests in their order, as many at once as the LLM takes."""
+        gate = asyncio.Semaphore(self.llm.connections)
+
+        async def one(request: Request) -> Reply:
+            async with gate:
+                return await self.llm.generate(request)
+
+        started = time.perf_counter()
+        replies = await asyncio.gather(*map(one, requests))
+        self.seconds += time.perf_counter() - started
+        self.prompt += sum(r.tokens.prompt for r in replies)
+        self.completion += sum(r.tokens.completion for r in replies)
+        self.cached += sum(r.tokens.cached for r in replies)
+
+    def line(self) -> str:
+        speed = (self.prompt + self.completion) / self.seconds
+        return (
+            f"{self.name:<34} {self.seconds:8.1f} s {speed:9.0f} tokens/s   "
+            f"{self.prompt:,} prompt ({self.cached:,} cached) + {self.completion:,} reply tokens"
+        )
+
+
+async def recorded(questions: int) -> list[Request]:
+    """The requests of the demo grid, in the order in which they were answered."""
+    requests: list[Request] = []
+    generate = GGUF.generate
+
+    async def listening(self: GGUF, request: Request) -> Reply:
+        with contextlib.suppress(LLMError):
+            reply = await generate(self, request)
+            requests.append(request)
+            return reply
+        raise LLMError("context", "left out of the benchmark")
+
+    GGUF.generate = listening  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            await arun(demo_grid(), Path(folder) / "run", limit=questions, cache=False)
+    finally:
+        GGUF.generate = generate  # type: ignore[method-assign]
+    return requests
+
+
+@contextlib.asynccontextmanager
+async def opened(name: str, **settings: object) -> AsyncIterator[Side]:
+    llm = make(MODEL, {**demo_grid().llms[0].settings, **settings})
+    await llm.open()
+    try:
+        yield Side(name, llm)
+    finally:
+        await llm.close()
+
+
+async def main(questions: int, turn: int) -> None:
+    requests = await recorded(questions)
+    print(f"{len(requests)} requests of the demo grid, {questions} question(s) a task; {MODEL}\n")
+    alone = {"slots": 1, "connections": 1, "prefix_cache": False}
+    async with opened("one at a time, no prefix cache", **alone) as before, opened("this room") as now:
+        for start in range(0, len(requests), turn):
+            part = requests[start : start + turn]
+            for side in (before, now) if start // turn % 2 else (now, before):
+                await side.send(part)
+    for side in (before, now):
+        print(side.line())
+    print(f"\nratio of the wall times: {before.seconds / now.seconds:.2f}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=1, help="questions a task")
+    parser.add_argument("--turn", type=int, default=8, help="requests before the other side has its turn")
+    asyncio.run(main(**vars(parser.parse_args())))

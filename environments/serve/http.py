@@ -1,0 +1,138 @@
+"""Any environment over HTTP: `GET /openapi.json` describes it, `POST /<query API>` with a JSON object of arguments
+calls it.
+
+The answer is the value as JSON. Errors are `{"error": observation}`: 404 where nothing was found or there is no such
+query API, 422 where the arguments do not fit, 500 where the environment failed.
+
+A client has a session, so that what a query API leaves behind (the page that Lookup reads) is there for its next call:
+by the header or cookie `X-Session`, whose value the client may choose. Without one it is given a cookie.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any
+
+from r_eval.environments.base import Environment, EnvironmentFailure
+from r_eval.environments.serve.sessions import Sessions
+from r_eval.errors import UserError
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+SESSION = "X-Session"
+LONGEST_ID = 200
+STATUS = {None: 200, "unknown_api": 404, "not_found": 404, "bad_arguments": 422}
+
+
+def serve_http(
+    environment: Environment,
+    port: int,
+    host: str = "127.0.0.1",
+    started: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve an environment until SIGINT or SIGTERM: with its own application where it has one, else with this one.
+
+    Args:
+        port: 0 for any free one.
+        started: Told the address once it answers.
+
+    Raises:
+        UserError: The port cannot be had.
+    """
+    own = getattr(environment, "http_app", None)
+    asyncio.run(_serve(own() if own is not None else http_app(environment), port, host, started))
+
+
+def http_app(environment: Environment) -> web.Application:
+    """The application over an environment."""
+    from aiohttp import web
+
+    sessions = Sessions(environment)
+
+    async def describe(request: web.Request) -> web.Response:
+        return _json(openapi(environment))
+
+    async def call(request: web.Request) -> web.Response:
+        given = request.headers.get(SESSION) or request.cookies.get(SESSION)
+        key, session = sessions.of(given[:LONGEST_ID] if given else None)
+        try:
+            arguments = json.loads(await request.text() or "{}")
+            if not isinstance(arguments, dict):
+                raise ValueError("it is no object")
+        except (ValueError, LookupError, RecursionError) as error:
+            answer = _json({"error": f"The arguments must be a JSON object: {error}."}, 422)
+        else:
+            try:
+                result = await session.call(request.match_info["api"], arguments)
+                value = {"error": result.observation} if result.error else result.value
+                answer = _json(value, STATUS[result.error])
+            except EnvironmentFailure as failure:
+                answer = _json({"error": str(failure)}, 500)
+        if not given:
+            answer.set_cookie(SESSION, key, httponly=True, samesite="Strict")
+        return answer
+
+    async def close(app: web.Application) -> AsyncIterator[None]:
+        yield
+        sessions.close()
+
+    app = web.Application()
+    app.router.add_get("/openapi.json", describe)
+    app.router.add_post("/{api}", call)
+    app.cleanup_ctx.append(close)
+    return app
+
+
+def openapi(environment: Environment) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of an environment as it is served here."""
+    error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+    said = _content(error)
+    paths = {}
+    for name, spec in environment.specs().items():
+        answers = {
+            "200": {"description": "What was found", "content": _content(spec.returns_schema())},
+            "404": {"description": "Nothing was found", "content": said},
+            "422": {"description": "The arguments do not fit", "content": said},
+            "500": {"description": "The environment failed", "content": said},
+        }
+        body = {"required": True, "content": _content(spec.json_schema())}
+        about = {"operationId": name, "summary": spec.summary, "description": spec.details}
+        shown = {key: value for key, value in about.items() if value}
+        paths[f"/{name}"] = {"post": {**shown, "requestBody": body, "responses": answers}}
+    title = type(environment).__name__
+    info = {"title": title, "version": environment.version, "description": environment.description or title}
+    return {"openapi": "3.1.0", "info": info, "servers": [{"url": "/"}], "paths": paths}
+
+
+def _content(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _json(value: Any, status: int = 200) -> web.Response:
+    from aiohttp import web
+
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return web.Response(body=text, status=status, content_type="application/json", charset="utf-8")
+
+
+async def _serve(app: web.Application, port: int, host: str, started: Callable[[str], None]) -> None:
+    from aiohttp import web
+
+    over = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, over.set)
+        started(f"http://{host}:{runner.addresses[0][1]}")
+        await over.wait()
+    except OSError as error:
+        raise UserError(f"port {port} of {host} cannot be had: {error.strerror or error}") from None
+    finally:
+        await runner.cleanup()

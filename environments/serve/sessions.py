@@ -1,0 +1,45 @@
+"""Sessions of the clients of a server, by an id that the client keeps; those used longest ago make room."""
+
+from __future__ import annotations
+
+import collections
+import secrets
+
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+
+UNCUT = 10**9
+"""Tokens of an observation that is never cut: whoever shows it to a model does that."""
+
+
+class Sessions:
+    """Open sessions of one environment.
+
+    Args:
+        most: How many are kept; a client that comes back after its own was dropped finds a new one.
+    """
+
+    def __init__(self, environment: Environment, most: int = 1000) -> None:
+        self._environment = environment
+        self._most = most
+        self._sandbox = Sandbox()
+        self._sessions: collections.OrderedDict[str, Session] = collections.OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def of(self, client: str | None) -> tuple[str, Session]:
+        """The session of a client, and its id; a client without id gets both."""
+        key = client or secrets.token_urlsafe(16)
+        if key not in self._sessions:
+            self._sessions[key] = Session(self._environment, self._sandbox, tokens=UNCUT)
+        self._sessions.move_to_end(key)
+        while len(self._sessions) > self._most:
+            self._sessions.popitem(last=False)[1].close()
+        return key, self._sessions[key]
+
+    def close(self) -> None:
+        """Close all."""
+        while self._sessions:
+            self._sessions.popitem()[1].close()

@@ -1,0 +1,70 @@
+"""One event loop of this room's own, in a thread that ends with the process.
+
+Connections belong to an event loop, but an environment may be used from one loop after another, and by many sessions
+at once. So whatever holds a connection lives here, and is called from wherever a session runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+CLOSING_SECONDS = 10.0
+_closers: list[Work] = []
+
+
+@functools.cache
+def loop() -> asyncio.AbstractEventLoop:
+    """The loop, started with the first use."""
+    started = asyncio.new_event_loop()
+    threading.Thread(target=started.run_forever, name="r-eval-tools", daemon=True).start()
+    return started
+
+
+def begin(work: Coroutine[Any, Any, Result]) -> concurrent.futures.Future[Result]:
+    """Start something on the loop, from any thread."""
+    return asyncio.run_coroutine_threadsafe(work, loop())
+
+
+async def over_there(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do something on the loop and wait for it in another; cancelled there where it is cancelled here."""
+    return await asyncio.wrap_future(begin(work))
+
+
+def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do something on the loop and hold this thread up until it is done."""
+    future = begin(work)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def begin_call(work: Work) -> None:
+    """Start something on the loop that nobody waits for."""
+    begin(work())
+
+
+def closed_at_exit(work: Work) -> None:
+    """Have something done on the loop at the end of the process, within a few seconds."""
+    _closers.append(work)
+
+
+@atexit.register
+def _close() -> None:
+    async def close() -> None:
+        await asyncio.gather(*(work() for work in _closers), return_exceptions=True)
+
+    if _closers:
+        with contextlib.suppress(concurrent.futures.TimeoutError):
+            begin(close()).result(CLOSING_SECONDS)

@@ -1,0 +1,53 @@
+"""Tells from a target's name and content what kind it is, and has it checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from r_eval.checking.environments import check_environment
+from r_eval.checking.finding import Finding, of_user_error
+from r_eval.checking.grids import check_grid
+from r_eval.checking.questions import check_questions
+from r_eval.checking.templates import check_templates
+from r_eval.environments.opening import SCHEMES
+from r_eval.errors import UserError
+
+
+def check(target: str) -> list[Finding]:
+    """Everything that is found in a target.
+
+    Args:
+        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), or an environment: a name,
+            `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
+    """
+    try:
+        return _check(target)
+    except UserError as error:
+        return [of_user_error(target, error)]
+
+
+def _check(target: str) -> list[Finding]:
+    if target.partition(":")[0] in SCHEMES:
+        return check_environment(target)
+    path = Path(target)
+    if path.suffix == ".jsonl":
+        return check_questions(path)
+    if path.suffix in (".yaml", ".yml"):
+        return check_templates(path) if _holds_templates(path) else check_grid(path)
+    if path.suffix in (".py", ".json"):
+        raise UserError(
+            f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "
+            "template file or grid (.yaml)"
+        )
+    return check_environment(target)
+
+
+def _holds_templates(path: Path) -> bool:
+    """Whether a YAML file is a template file; one that cannot be read is left to the grid's reader to complain of."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return False
+    return isinstance(data, dict) and "templates" in data

@@ -1,0 +1,328 @@
+"""An MCP server as an environment: real servers as processes, one written with the SDK and our own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import CallResult, Session
+from r_eval.errors import UserError
+from r_eval.records import Step
+
+pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+
+SHOP = '''
+import os, sys, asyncio
+from mcp.server.mcpserver import MCPServer
+from pydantic import BaseModel
+
+app = MCPServer("shop", instructions="Things to buy.")
+seen = []
+
+class Item(BaseModel):
+    name: str
+    price: float
+
+@app.tool()
+def find(name: str, limit: int = 2, kind: str | None = None) -> list[Item]:
+    """Find items.
+
+    The best first.
+
+    Args:
+        name: A part of the name.
+    """
+    return [Item(name=f"{name} {i}", price=1.5) for i in range(limit)]
+
+@app.tool(name="last-seen")
+def last_seen(item: str = "") -> str:
+    """Say what was asked for before, and remember this."""
+    seen.append(item)
+    return ",".join(seen)
+
+@app.tool(structured_output=False)
+def as_json() -> str:
+    """Give JSON as text."""
+    return '{"a": [1, 2]}'
+
+@app.tool()
+def pid() -> int:
+    """Give the process id."""
+    return os.getpid()
+
+@app.tool()
+def secret() -> list[str]:
+    """Give what two environment variables hold."""
+    return [os.environ.get(name, "nothing") for name in ("SHOP_SECRET", "SHOP_OTHER")]
+
+@app.tool()
+def boom() -> str:
+    """Fail."""
+    from mcp.server.mcpserver.exceptions import ToolError
+    raise ToolError("There is no such item. Ask for another.")
+
+@app.tool()
+async def slow(seconds: float) -> str:
+    """Take long."""
+    await asyncio.sleep(seconds)
+    return "done"
+
+@app.tool()
+def die() -> str:
+    """End the process."""
+    print("out of stock", file=sys.stderr, flush=True)
+    os._exit(3)
+
+if len(sys.argv) > 1:
+    app.run("streamable-http", port=int(sys.argv[1]))
+else:
+    app.run()
+'''
+
+
+@pytest.fixture(scope="module")
+def shop_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("a folder") / "shop.py"
+    path.write_text(SHOP, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def command(shop_file: Path) -> str:
+    return f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(shop_file))}"
+
+
+@pytest.fixture(scope="module")
+def shop(command: str) -> Any:
+    """One process for all tests that do not mind."""
+    return open_environment(command, {"timeout": 3, "shared": True})
+
+
+@pytest.fixture(scope="module")
+def lone(command: str) -> Any:
+    """A process a session."""
+    return open_environment(command)
+
+
+@pytest.fixture
+def opened(shop: Any, sandbox: Sandbox) -> Iterator[Callable[..., CallResult]]:
+    """Calls in one session, each from an event loop of its own."""
+    session = Session(shop, sandbox)
+    yield lambda api, **arguments: asyncio.run(session.call(api, arguments))
+    session.close()
+
+
+def gone(pid: int) -> bool:
+    """Whether a process is gone, or goes within a few seconds."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# What is offered
+
+
+def test_the_tools_are_the_query_apis(shop: Any) -> None:
+    assert list(shop.specs()) == ["find", "last_seen", "as_json", "pid", "secret", "boom", "slow", "die"]
+    stub = shop.specs()["find"].stub()
+    assert stub.startswith("def find(name: str, limit: int = 2, kind: str | None = None) -> list[Item]:")
+    assert "name: A part of the name." in stub
+    assert shop.description == "Things to buy."
+
+
+def test_the_version_is_that_of_the_list_of_tools(command: str, shop: Any, lone: Any) -> None:
+    assert lone.version == shop.version
+    some = open_environment(command, {"tools": ["find", "last*"]})
+    assert list(some.specs()) == ["find", "last_seen"]
+    assert some.version != shop.version
+
+
+# Calls
+
+
+def test_structured_content_is_the_value(opened: Callable[..., CallResult]) -> None:
+    result = opened("find", name="pen", limit="1")
+    assert result.value == [{"name": "pen 0", "price": 1.5}]
+    assert result.observation == '1 result.\n{"name": "pen 0", "price": 1.5}'
+
+
+def test_json_as_text_is_read(opened: Callable[..., CallResult]) -> None:
+    assert opened("as_json").value == {"a": [1, 2]}
+
+
+def test_an_error_of_a_tool_is_an_observation(opened: Callable[..., CallResult]) -> None:
+    result = opened("boom")
+    assert result.error == "not_found"
+    assert "There is no such item. Ask for another." in result.observation
+
+
+def test_arguments_are_checked_before_they_are_sent(opened: Callable[..., CallResult]) -> None:
+    result = opened("find", nam="pen")
+    assert (result.error, result.observation.split(".")[0]) == ("bad_arguments", "find has no argument 'nam'")
+
+
+def test_half_a_surrogate_pair_does_no_harm(opened: Callable[..., CallResult]) -> None:
+    assert opened("find", name="\ud800", limit=1).value[0]["name"] == "? 0"
+
+
+def test_programs_call_tools(shop: Any, sandbox: Sandbox) -> None:
+    steps: list[Step] = []
+    session = Session(shop, sandbox, steps.append)
+    result = asyncio.run(session.run_program("answer = find(name='pen', limit=3)[2]['name']"))
+    session.close()
+    assert (result.answer, [step.api for step in steps]) == ("pen 2", ["find"])
+
+
+def test_a_process_gets_the_variables_that_are_named_and_no_others(
+    command: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_SECRET", "hush")
+    monkeypatch.setenv("SHOP_OTHER", "hush")
+    session = Session(open_environment(command, {"pass_env": ["SHOP_SECRET"], "shared": True}), sandbox)
+    assert asyncio.run(session.call("secret", {})).value == ["hush", "nothing"]
+
+
+# Sessions
+
+
+def test_every_session_has_a_server_of_its_own_and_ends_it(lone: Any, sandbox: Sandbox) -> None:
+    sessions = [Session(lone, sandbox) for _ in "ab"]
+
+    async def calls() -> list[Any]:
+        for session, item in zip(sessions, "ab", strict=True):
+            await session.call("last_seen", {"item": item})
+        found = [await session.call("last_seen", {"item": "c"}) for session in sessions]
+        pids = [await session.call("pid", {}) for session in sessions]
+        return [result.value for result in (*found, *pids)]
+
+    first, second, *pids = asyncio.run(calls())
+    assert (first, second) == ("a,c", "b,c")
+    sessions[0].close()
+    assert gone(pids[0])
+    sessions.clear()
+    assert gone(pids[1])
+
+
+def test_sessions_may_share_one_server(shop: Any, sandbox: Sandbox) -> None:
+    sessions = [Session(shop, sandbox) for _ in range(8)]
+
+    async def calls() -> list[Any]:
+        results = await asyncio.gather(*(session.call("pid", {}) for session in sessions))
+        return [result.value for result in results]
+
+    before = asyncio.run(calls())
+    for session in sessions:
+        session.close()
+    assert len(set(before + asyncio.run(calls()))) == 1
+
+
+# Failures
+
+
+def test_a_server_that_is_too_slow_is_a_failure_and_goes_on(opened: Callable[..., CallResult]) -> None:
+    with pytest.raises(EnvironmentFailure, match="no answer within 3 s"):
+        opened("slow", seconds=20)
+    assert opened("slow", seconds=0).value == "done"
+
+
+def test_a_server_that_dies_is_a_failure_and_the_next_call_starts_another(opened: Callable[..., CallResult]) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"the MCP server has gone; it said: out of stock"):
+        opened("die")
+    assert len(opened("find", name="pen").value) == 2
+
+
+def test_a_call_that_is_given_up_leaves_the_connection_usable(shop: Any, sandbox: Sandbox) -> None:
+    session = Session(shop, sandbox)
+
+    async def calls() -> Any:
+        await session.call("pid", {})
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await session.call("slow", {"seconds": 2})
+        return (await session.call("find", {"name": "pen", "limit": 1})).value
+
+    assert asyncio.run(calls()) == [{"name": "pen 0", "price": 1.5}]
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("no-such-program --x", "cannot be reached: FileNotFoundError"),
+        (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "it said: no licence"),
+        ("http://127.0.0.1:9/mcp", "cannot be reached: "),
+        ("'unclosed", "No closing quotation"),
+        ("", "expected mcp:<command or URL>"),
+    ],
+)
+def test_a_server_that_is_not_there_is_the_persons_error(where: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        open_environment(f"mcp:{where}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tools": ["nothing*"]}, r"no tool of the MCP server is named nothing\*; its tools: find, last-seen"),
+        ({"pass_env": ["NOT_SET_ANYWHERE"]}, "the environment variable NOT_SET_ANYWHERE is not set"),
+        ({"timeot": 3}, r"unknown setting 'timeot'\. Did you mean timeout\? Known: headers_env, pass_env, shared"),
+        ({"timeout": "soon"}, "setting 'timeout' must be float, not 'soon'"),
+    ],
+)
+def test_wrong_settings_are_the_persons_error(command: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        open_environment(command, settings)
+
+
+# Over HTTP
+
+
+def test_a_server_is_reached_over_http_and_its_end_is_a_failure(
+    shop_file: Path, sandbox: Sandbox, free_port: int
+) -> None:
+    process = subprocess.Popen([sys.executable, str(shop_file), str(free_port)], stderr=subprocess.DEVNULL)
+    try:
+        session = Session(_patiently(f"mcp:http://127.0.0.1:{free_port}/mcp", {"timeout": 5}), sandbox)
+        result = asyncio.run(session.call("find", {"name": "pen", "limit": 1}))
+        assert result.value == [{"name": "pen 0", "price": 1.5}]
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with pytest.raises(EnvironmentFailure, match="the MCP server "):
+        asyncio.run(session.call("find", {"name": "pen", "limit": 1}))
+    session.close()
+
+
+def _patiently(name: str, settings: dict[str, Any]) -> Any:
+    for _ in range(100):
+        try:
+            return open_environment(name, settings)
+        except UserError:
+            time.sleep(0.1)
+    return open_environment(name, settings)
+
+
+@pytest.fixture
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])

@@ -1,0 +1,286 @@
+"""Every kind of type that a query API may take or return: what a model is shown, and what the method gets."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import enum
+from typing import Annotated, Any, Literal, NotRequired
+
+import pytest
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from r_eval.environments.base import Environment, query_api
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.schema import ApiSpec, BadArguments, shapes, spec_of, specs_of
+from r_eval.environments.session import CallResult, Session
+
+
+class Colour(enum.Enum):
+    """An enum of texts."""
+
+    RED = "red"
+    GREEN = "green"
+
+
+class Size(enum.IntEnum):
+    """An enum of numbers."""
+
+    SMALL = 1
+    LARGE = 2
+
+
+@dataclasses.dataclass
+class Place:
+    """A dataclass."""
+
+    city: str
+    number: int | None = None
+
+
+class Owner(BaseModel):
+    """A pydantic model, inside which are others."""
+
+    name: str
+    home: Place
+    likes: list[Colour] = []
+    born: int = Field(default=0, alias="bornIn")
+
+
+class Note(TypedDict):
+    """A TypedDict."""
+
+    text: str
+    author: NotRequired[str]
+
+
+class Things(Environment):
+    """One query API for every kind of type."""
+
+    @query_api
+    def colour(self, colour: Colour, size: Size = Size.SMALL) -> Colour:
+        """Take enums."""
+        assert isinstance(colour, Colour)
+        assert isinstance(size, Size)
+        return colour
+
+    @query_api
+    def place(self, place: Place, others: list[Place] | None = None) -> list[Place]:
+        """Take dataclasses."""
+        assert isinstance(place, Place)
+        return [place, *(others or [])]
+
+    @query_api
+    def owner(self, owner: Owner) -> Owner:
+        """Take a pydantic model."""
+        assert isinstance(owner, Owner)
+        return owner
+
+    @query_api
+    def note(self, note: Note) -> dict[str, Note]:
+        """Take a TypedDict."""
+        return {"note": note}
+
+    @query_api
+    def choice(self, one: Literal["a", 2], maybe: str | None = None) -> Literal["a", 2]:
+        """Take a literal."""
+        return one
+
+    @query_api
+    def bounded(self, count: Annotated[int, Field(ge=1, le=9)] = 3) -> tuple[int, ...]:
+        """Take a number between bounds."""
+        return tuple(range(count))
+
+    @query_api
+    async def later(self, place: Place | None = None) -> Place | None:
+        """Be async."""
+        await asyncio.sleep(0)
+        return place
+
+    @query_api
+    def shadowing(self, schema: str, copy: int = 0, _private: int = 0) -> str:
+        """Take names that a pydantic field cannot have."""
+        return f"{schema}{copy}{_private}"
+
+
+THINGS: Any = Things
+
+
+def spec(name: str) -> ApiSpec:
+    return specs_of(THINGS)[name]
+
+
+def complaint(name: str, **arguments: Any) -> str:
+    with pytest.raises(BadArguments) as caught:
+        spec(name).check(arguments)
+    return str(caught.value)
+
+
+@pytest.fixture
+def call(sandbox: Sandbox) -> Any:
+    session = Session(Things(), sandbox)
+
+    def called(api: str, **arguments: Any) -> CallResult:
+        return asyncio.run(session.call(api, arguments))
+
+    return called
+
+
+# What comes back
+
+
+@pytest.mark.parametrize(
+    ("api", "arguments", "value"),
+    [
+        ("colour", {"colour": "red", "size": 2}, "red"),
+        ("place", {"place": {"city": "Rome", "number": "3"}}, [{"city": "Rome", "number": 3}]),
+        ("place", {"place": '{"city": "Rome"}', "others": "[]"}, [{"city": "Rome", "number": None}]),
+        (
+            "owner",
+            {"owner": {"name": "Ann", "home": {"city": "Rome"}, "likes": ["green"], "bornIn": 1980}},
+            {"name": "Ann", "home": {"city": "Rome", "number": None}, "likes": ["green"], "bornIn": 1980},
+        ),
+        ("note", {"note": {"text": "x"}}, {"note": {"text": "x"}}),
+        ("choice", {"one": "a", "maybe": None}, "a"),
+        ("bounded", {"count": "2"}, [0, 1]),
+        ("later", {"place": {"city": "Rome"}}, {"city": "Rome", "number": None}),
+        ("later", {}, None),
+        ("shadowing", {"schema": "s", "copy": 1, "_private": 2}, "s12"),
+    ],
+)
+def test_every_kind_of_type_is_taken_and_given_back_as_data(
+    call: Any, api: str, arguments: dict[str, Any], value: Any
+) -> None:
+    result = call(api, **arguments)
+    assert (result.error, result.value) == (None, value)
+
+
+# What a model is shown
+
+
+@pytest.mark.parametrize(
+    ("api", "signature"),
+    [
+        (
+            "colour",
+            "(colour: Literal['red', 'green'], size: Literal[1, 2] = 1) -> Literal['red', 'green']",
+        ),
+        ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
+        ("note", "(note: Note) -> dict[str, Note]"),
+        ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
+        ("bounded", "(count: int = 3) -> tuple[int, ...]"),
+        ("later", "(place: Place | None = None) -> Place | None"),
+    ],
+)
+def test_the_stub_is_python_with_types_as_a_person_writes_them(api: str, signature: str) -> None:
+    stub = spec(api).stub()
+    compile(stub, "stub", "exec")
+    assert stub.startswith(f"def {api}{signature}:")
+
+
+def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() -> None:
+    assert shapes(list(specs_of(THINGS).values())).splitlines() == [
+        '# Place is a dict: {"city": str, "number": int | None}',
+        '# Owner is a dict: {"name": str, "home": Place, "likes": list[Literal[\'red\', \'green\']], "bornIn": int}',
+        '# Note is a dict: {"text": str, "author"?: str}',
+    ]
+
+
+def test_a_type_that_holds_itself_has_one_shape() -> None:
+    class Tree(Environment):
+        """Nodes."""
+
+        @query_api
+        def root(self) -> Node:
+            """Give the root."""
+            raise NotImplementedError
+
+    tree: Any = Tree
+    assert shapes(list(specs_of(tree).values())) == '# Node is a dict: {"name": str, "children": list[Node]}'
+
+
+@dataclasses.dataclass
+class Node:
+    """A node of a tree."""
+
+    name: str
+    children: list[Node]
+
+
+def test_the_json_schema_has_no_references_and_no_titles() -> None:
+    schema = spec("owner").json_schema()["properties"]["owner"]
+    assert schema["properties"]["home"]["properties"]["city"] == {"type": "string"}
+    assert schema["properties"]["likes"]["items"]["enum"] == ["red", "green"]
+    assert "$ref" not in str(schema)
+    assert "title" not in str(schema)
+
+
+def test_the_json_schema_of_an_enum_is_its_values() -> None:
+    schema = spec("colour").json_schema()["properties"]
+    assert schema["colour"]["enum"] == ["red", "green"]
+    assert schema["size"]["default"] == 1
+
+
+def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
+    assert spec("place").returns_schema()["items"]["properties"]["city"]["type"] == "string"
+    assert spec("colour").returns_schema()["enum"] == ["red", "green"]
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("api", "arguments", "said"),
+    [
+        ("colour", {"colour": "blue"}, "argument 'colour' must be Literal['red', 'green'], not 'blue'."),
+        ("colour", {"colour": "red", "size": 7}, "argument 'size' must be Literal[1, 2], not 7."),
+        (
+            "place",
+            {"place": "Rome"},
+            "argument 'place' must be Place (Place is {\"city\": str, \"number\": int | None}), not 'Rome'.",
+        ),
+        ("place", {"place": {"number": 3}}, "not {'number': 3} (city: Field required)."),
+        ("owner", {"owner": {"name": "Ann", "home": {"city": "Rome", "number": "x"}}}, "(home.number: Input should be"),
+        ("note", {"note": {}}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
+        ("choice", {"one": "b"}, "must be Literal['a', 2], not 'b'."),
+        ("bounded", {"count": 0}, "must be int, not 0 (Input should be greater than or equal to 1)."),
+        ("shadowing", {}, "shadowing needs the argument 'schema'."),
+        ("place", {"place": "[" * 100_000}, "argument 'place' must be Place"),
+    ],
+)
+def test_a_complaint_says_which_argument_and_what_was_expected(api: str, arguments: dict[str, Any], said: str) -> None:
+    message = complaint(api, **arguments)
+    assert said in message
+    assert len(message) < 500
+
+
+# What cannot be a query API
+
+
+def test_parameters_that_have_no_name_are_refused() -> None:
+    def api(self: Any, *names: str) -> None: ...
+
+    with pytest.raises(TypeError, match=r"api: the parameter \*names: 'str' cannot be given by name"):
+        spec_of(api)
+
+
+def test_a_type_that_is_no_data_is_refused() -> None:
+    def api(self: Any, session: Session) -> None: ...
+
+    with pytest.raises(TypeError, match=r"api: .*Session"):
+        spec_of(api)
+
+
+def test_the_name_of_a_method_that_every_environment_has_is_refused() -> None:
+    class Bad(Environment):
+        """Has a query API with a name that is taken."""
+
+        @query_api
+        def call(self, who: str) -> str:  # type: ignore[override]
+            """Call someone."""
+            return who
+
+    bad: Any = Bad
+    with pytest.raises(TypeError, match="Bad: a query API cannot be called call"):
+        specs_of(bad)

@@ -1,0 +1,320 @@
+"""An environment served over HTTP and MCP, and opened again from there, is the same environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from r_eval.cli.serving import serve_command
+from r_eval.environments.aminer.environment import AMiner
+from r_eval.environments.base import Environment
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.schema import shapes
+from r_eval.environments.serve.http import openapi, serve_http
+from r_eval.environments.serve.sessions import Sessions
+from r_eval.environments.session import CallResult, Session
+from r_eval.environments.wiki.environment import Wiki
+from r_eval.errors import UserError
+
+SERVER = '''
+import sys
+
+from r_eval.environments.aminer.environment import AMiner
+from r_eval.environments.base import Environment, EnvironmentFailure, query_api
+from r_eval.environments.opening import open_environment
+from r_eval.environments.serve.http import serve_http
+from r_eval.environments.serve.mcp import serve_mcp
+
+
+class Odd(Environment):
+    """Fails, and has its own way over HTTP."""
+
+    @query_api
+    def down(self) -> str:
+        """Be down."""
+        raise EnvironmentFailure("the disk is full")
+
+    @query_api
+    def count(self) -> int:
+        """Count up."""
+        self.number = getattr(self, "number", 0) + 1
+        return self.number
+
+
+class Plain(AMiner):
+    __doc__ = AMiner.__doc__
+    http_app = None
+
+
+name, how = sys.argv[1:]
+environment = {"odd": Odd, "aminer": Plain}[name]() if name in ("odd", "aminer") else open_environment(name)
+if how == "mcp":
+    serve_mcp(environment)
+else:
+    serve_http(environment, 0, started=lambda address: print(address, flush=True))
+print("ended", file=sys.stderr)
+'''
+
+WIKI_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("Lookup", {"keyword": "capital"}),
+    ("Search", {"entity": "France"}),
+    ("Lookup", {"keyword": "the"}),
+    ("Lookup", {"keyword": "the"}),
+    ("Search", {"entity": "Frnace"}),
+    ("Search", {"entity": 7}),
+    ("Search", {"entity": ""}),
+    ("Search", {"title": "France"}),
+    ("Search", {}),
+    ("Find", {"entity": "France"}),
+]
+PERSON = AMiner().records("person")[0]
+AMINER_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("searchPerson", {"name": PERSON["name"]}),
+    ("searchPerson", {"name": PERSON["name"], "organization": None}),
+    ("searchPerson", {}),
+    ("searchPerson", {"name": "Nobody Of This Name"}),
+    ("getPersonBasicInfo", {"person_id": PERSON["person_id"]}),
+    ("getPersonPubs", {"person_id": PERSON["person_id"]}),
+    ("getPersonInterest", {"person_id": PERSON["person_id"]}),
+    ("getCoauthors", {"person_id": "../../etc/passwd"}),
+    ("getPublication", {"pub_id": "x"}),
+    ("searchPublication", {"publication_info": ["not", "text"]}),
+]
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("serve") / "server.py"
+    path.write_text(SERVER, encoding="utf-8")
+    return path
+
+
+class Running:
+    """An environment served over HTTP by a process."""
+
+    def __init__(self, script: Path, name: str) -> None:
+        command = [sys.executable, str(script), name, "http"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    def post(self, path: str, body: str, **headers: str) -> tuple[int, Any, Any]:
+        """Status, JSON and headers of an answer."""
+        request = urllib.request.Request(f"{self.url}{path}", body.encode(), headers, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, json.load(answer), answer.headers
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error), error.headers
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=30)
+        return self.process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def odd(script: Path) -> Iterator[Running]:
+    running = Running(script, "odd")
+    yield running
+    running.stop()
+
+
+def results(environment: Environment, sandbox: Sandbox, calls: list[tuple[str, dict[str, Any]]]) -> list[CallResult]:
+    session = Session(environment, sandbox)
+
+    async def carried_out() -> list[CallResult]:
+        return [await session.call(api, arguments) for api, arguments in calls]
+
+    try:
+        return asyncio.run(carried_out())
+    finally:
+        session.close()
+
+
+# Round trips
+
+
+@pytest.mark.parametrize(("name", "calls"), [("wiki", WIKI_CALLS), ("aminer", AMINER_CALLS)])
+@pytest.mark.parametrize("how", ["http", "mcp"])
+def test_an_environment_that_is_served_and_opened_again_is_the_same(
+    script: Path, sandbox: Sandbox, name: str, calls: list[tuple[str, dict[str, Any]]], how: str
+) -> None:
+    direct: Environment = {"wiki": Wiki, "aminer": AMiner}[name]()
+    running = Running(script, name) if how == "http" else None
+    if running is None:
+        pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+        served = open_environment(f"mcp:{shlex.join([sys.executable, str(script), name, 'mcp'])}")
+    else:
+        served = open_environment(f"openapi:{running.url}/openapi.json")
+    try:
+        assert served.description == direct.description
+        for given, own in zip(served.specs().values(), direct.specs().values(), strict=True):
+            assert given.stub() == own.stub()
+        assert shapes(list(served.specs().values())) == shapes(list(direct.specs().values()))
+        assert results(served, sandbox, calls) == results(direct, sandbox, calls)
+        assert results(served, sandbox, calls) == results(direct, sandbox, calls)
+    finally:
+        if running is not None:
+            running.stop()
+
+
+@pytest.mark.parametrize("environment", [Wiki(), AMiner()], ids=["wiki", "aminer"])
+def test_the_document_is_openapi_with_valid_schemas(environment: Environment) -> None:
+    document = openapi(environment)
+    assert list(document["paths"]) == [f"/{name}" for name in environment.specs()]
+    for path in document["paths"].values():
+        about = path["post"]
+        Draft202012Validator.check_schema(about["requestBody"]["content"]["application/json"]["schema"])
+        Draft202012Validator.check_schema(about["responses"]["200"]["content"]["application/json"]["schema"])
+
+
+# HTTP
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "said"),
+    [
+        ("/nothing", "{}", 404, "There is no API named 'nothing'."),
+        ("/count", '{"a": 1}', 422, "count has no argument 'a'."),
+        ("/count", "[1]", 422, "The arguments must be a JSON object: it is no object."),
+        ("/count", "{not json", 422, "The arguments must be a JSON object: "),
+        ("/count", "[" * 100_000, 422, "The arguments must be a JSON object: "),
+        ("/down", "", 500, "the disk is full"),
+    ],
+)
+def test_what_is_wrong_comes_with_a_status_and_the_observation(
+    odd: Running, path: str, body: str, status: int, said: str
+) -> None:
+    found, value, _ = odd.post(path, body)
+    assert (found, list(value)) == (status, ["error"])
+    assert said in value["error"]
+
+
+def test_a_client_keeps_its_session_by_header_or_cookie(odd: Running) -> None:
+    assert [odd.post("/count", "{}", **{"X-Session": "mine"})[1] for _ in range(3)] == [1, 2, 3]
+    assert odd.post("/count", "{}", **{"X-Session": "yours"})[1] == 1
+    _, number, headers = odd.post("/count", "{}")
+    cookie = headers["Set-Cookie"].partition(";")[0]
+    assert (number, odd.post("/count", "{}", Cookie=cookie)[1]) == (1, 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_http_server_ends_cleanly_on_a_signal(script: Path, number: int) -> None:
+    assert Running(script, "odd").stop(number) == (0, "ended\n")
+
+
+def test_an_environment_may_have_an_application_of_its_own(script: Path) -> None:
+    class Own(Environment):
+        """Has one."""
+
+        def http_app(self) -> Any:
+            raise UserError("asked for")
+
+    with pytest.raises(UserError, match="asked for"):
+        serve_http(Own(), 0)
+
+
+def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
+    port = int(odd.url.rpartition(":")[2])
+    with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 cannot be had"):
+        serve_http(Wiki(), port)
+
+
+def test_the_command_says_where_it_serves() -> None:
+    code = "from r_eval.cli.serving import serve_command; serve_command('wiki', 0, False)"
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("wiki at http://127.0.0.1:")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize(("http", "mcp"), [(None, False), (0, True)])
+def test_the_command_serves_in_one_way(http: int | None, mcp: bool) -> None:
+    with pytest.raises(UserError, match="serve needs either --http PORT or --mcp"):
+        serve_command("wiki", http, mcp)
+
+
+def test_sessions_used_longest_ago_make_room() -> None:
+    closed: list[str] = []
+
+    class Watched(Environment):
+        """Says when a session of it is closed."""
+
+        def close(self) -> None:
+            closed.append("one")
+
+    sessions = Sessions(Watched(), most=2)
+    first = sessions.of("a")[1]
+    assert sessions.of("b") != sessions.of("a")
+    assert sessions.of("a")[1] is first
+    sessions.of(None)
+    assert (len(sessions), closed) == (2, ["one"])
+    assert sessions.of("a")[1] is first
+    sessions.close()
+    assert (len(sessions), closed) == (0, ["one"] * 3)
+
+
+# MCP
+
+
+def talk(script: Path, *messages: dict[str, Any]) -> subprocess.Popen[str]:
+    pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+    process = subprocess.Popen(
+        [sys.executable, str(script), "odd", "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
+    return process
+
+
+HELLO = {
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def test_the_mcp_server_speaks_to_a_client_of_the_older_protocol(script: Path) -> None:
+    called = {"id": 2, "method": "tools/call", "params": {"name": "down", "arguments": {}}}
+    process = talk(script, HELLO, {"method": "notifications/initialized"}, called)
+    assert process.stdout is not None
+    hello, answer = (json.loads(process.stdout.readline()) for _ in range(2))
+    assert hello["result"]["instructions"] == "Fails, and has its own way over HTTP."
+    assert answer["error"]["message"] == "the disk is full"
+    assert process.communicate(timeout=30)[1].endswith("ended\n")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_mcp_server_ends_cleanly_on_a_signal(script: Path, number: int) -> None:
+    process = talk(script, HELLO)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(number)
+    assert process.wait(timeout=10) == 0
+    assert "Traceback" not in process.communicate()[1]
