@@ -1,32 +1,25 @@
-"""The AMiner environment: its query APIs, and the records from which question templates are filled."""
+"""The AMiner environment: seven query APIs over a source of scholars, and the messages that a model reads."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
-from itertools import groupby, permutations
-from operator import itemgetter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.errors import UserError
 
-from .shapes import (
-    Author,
-    Coauthor,
-    Education,
-    Employment,
-    FoundPublication,
-    Person,
-    PersonInfo,
-    PersonPublication,
-    Publication,
-)
-from .store import Store
+from .offline import Offline
+from .shapes import Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
+from .source import ID, Source
 
+if TYPE_CHECKING:
+    from aiohttp import web
+
+Value = TypeVar("Value")
 SNAPSHOT = Path(__file__).parent / "snapshot" / "aminer.sqlite"
-_ID = re.compile("[0-9a-f]{24}")
+MOST_CHARACTERS = 2000
+"""Of a search text; what is longer is no name, and the rest of a title tells nothing more."""
 
 
 class AMiner(Environment):
@@ -37,18 +30,42 @@ class AMiner(Environment):
     organization.
     """
 
-    def __init__(self, snapshot: str | None = None) -> None:
-        """Open a snapshot (default: the embedded one).
+    def __init__(
+        self,
+        snapshot: str | None = None,
+        *,
+        source: str = "snapshot",
+        base_url: str | None = None,
+        api_key_env: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 4,
+    ) -> None:
+        """Open a snapshot (default: the embedded one), or speak to a server.
+
+        Args:
+            snapshot: The snapshot file; only with the source `snapshot`.
+            source: `snapshot` or `live`.
+            base_url: The server; only with the source `live`, default AMiner's own.
+            api_key_env: The environment variable that holds the server's key, where it wants one; `live` only.
+            timeout: Seconds that the server may stay silent; `live` only.
+            retries: How often a request is repeated; `live` only.
 
         Raises:
             FileNotFoundError, ValueError: The file is missing, or not a snapshot that this version reads.
+            UserError: The settings do not fit each other.
         """
-        self._store = Store(Path(snapshot) if snapshot else SNAPSHOT)
+        self._source = _source(source, snapshot, base_url, api_key_env, timeout, retries)
 
     @property
     def version(self) -> str:
-        """The first characters of the snapshot's content hash."""
-        return self._store.meta["content_hash"][:16]
+        """The first characters of the snapshot's content hash; for a server, a hash of its address."""
+        return self._source.version
+
+    def http_app(self) -> web.Application:
+        """An application for aiohttp that offers this environment in AMiner's own protocol (see `server`)."""
+        from .server import application
+
+        return application(self._source)
 
     @query_api
     def searchPerson(
@@ -64,12 +81,9 @@ class AMiner(Environment):
         texts = [text if text and text.strip() else None for text in (name, organization, interest)]
         if texts == [None, None, None]:
             raise NotFound("searchPerson needs a name, an organization or an interest.")
-        sql = "SELECT id, name, interests, num_citation, num_pubs, organization FROM person WHERE seq = ?"
-        found = []
-        for seq in self._store.find_persons(*texts):
-            person_id, full, interests, *rest = self._store.rows(sql, (seq,))[0]
-            found.append(Person(person_id, full, json.loads(interests), *rest))
-        return found
+        if any(text and len(text) > MOST_CHARACTERS for text in texts):
+            return []
+        return self._source.find_persons(*texts)
 
     @query_api
     def searchPublication(self, publication_info: str) -> list[FoundPublication]:
@@ -80,9 +94,7 @@ class AMiner(Environment):
         """
         if not publication_info.strip():
             raise NotFound("searchPublication needs the title of a publication, or some words of it.")
-        sql = "SELECT id, title, year FROM publication WHERE seq = ?"
-        found = self._store.find_publications(publication_info)
-        return [FoundPublication(*self._store.rows(sql, (seq,))[0]) for seq in found]
+        return self._source.find_publications(publication_info[:MOST_CHARACTERS])
 
     @query_api
     def getCoauthors(self, person_id: str) -> list[Coauthor]:
@@ -91,14 +103,7 @@ class AMiner(Environment):
         Args:
             person_id: The scholar's id, from searchPerson.
         """
-        sql = """
-            SELECT DISTINCT person.id, person.name, coalesce(relation.relation, 'coauthor')
-            FROM authorship AS own
-            JOIN authorship AS theirs ON theirs.publication = own.publication AND theirs.person <> own.person
-            JOIN person ON person.seq = theirs.person
-            LEFT JOIN relation ON relation.person = own.person AND relation.other = theirs.person
-            WHERE own.person = ? ORDER BY person.name, person.id"""
-        return [Coauthor(*row) for row in self._store.rows(sql, (self._person(person_id),))]
+        return _scholar(self._source.coauthors, person_id)
 
     @query_api
     def getPersonInterest(self, person_id: str) -> list[str]:
@@ -107,8 +112,7 @@ class AMiner(Environment):
         Args:
             person_id: The scholar's id, from searchPerson.
         """
-        sql = "SELECT interests FROM person WHERE seq = ?"
-        return list(json.loads(self._store.rows(sql, (self._person(person_id),))[0][0]))
+        return _scholar(self._source.interests, person_id)
 
     @query_api
     def getPublication(self, publication_id: str) -> Publication:
@@ -117,15 +121,13 @@ class AMiner(Environment):
         Args:
             publication_id: The publication's id (pub_id), from searchPublication or getPersonPubs.
         """
-        sql = "SELECT seq, id, title, abstract, num_citation, year, venue FROM publication WHERE id = ?"
-        rows = self._store.rows(sql, (publication_id,)) if _ID.fullmatch(publication_id) else []
-        if not rows:
+        found = self._source.publication(publication_id) if ID.fullmatch(publication_id) else None
+        if found is None:
             raise NotFound(
                 f"There is no publication with the id {_shown(publication_id)}. "
                 "Ids (pub_id) come from searchPublication or getPersonPubs."
             )
-        seq, pub_id, title, abstract, cited, year, venue = rows[0]
-        return Publication(pub_id, title, abstract, self._authors(seq), cited, year, venue)
+        return found
 
     @query_api
     def getPersonBasicInfo(self, person_id: str) -> PersonInfo:
@@ -134,14 +136,7 @@ class AMiner(Environment):
         Args:
             person_id: The scholar's id, from searchPerson.
         """
-        sql = """
-            SELECT id, name, gender, organization, position, bio, education, work, email
-            FROM person WHERE seq = ?"""
-        row = self._store.rows(sql, (self._person(person_id),))[0]
-        key, name, gender, organization, position, bio, education, work, email = row
-        degrees = [Education(*entry) for entry in json.loads(education)]
-        posts = [Employment(*entry) for entry in json.loads(work)]
-        return PersonInfo(key, name, gender, organization, position, bio, degrees, posts, email)
+        return _scholar(self._source.profile, person_id)
 
     @query_api
     def getPersonPubs(self, person_id: str) -> list[PersonPublication]:
@@ -150,14 +145,7 @@ class AMiner(Environment):
         Args:
             person_id: The scholar's id, from searchPerson.
         """
-        sql = """
-            SELECT seq, id, title, num_citation, year FROM publication
-            WHERE seq IN (SELECT publication FROM authorship WHERE person = ?)
-            ORDER BY num_citation DESC, id"""
-        return [
-            PersonPublication(pub_id, title, cited, year, [author.name for author in self._authors(seq)])
-            for seq, pub_id, title, cited, year in self._store.rows(sql, (self._person(person_id),))
-        ]
+        return _scholar(self._source.person_publications, person_id)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All records of a kind, in the order of the snapshot.
@@ -169,81 +157,38 @@ class AMiner(Environment):
           coauthor, coauthor_organization, relation (what the co-author is to the scholar), num_joint
           (publications together), num_common (co-authors of both).
 
+        A server gives none.
+
         Raises:
             KeyError: Another kind.
         """
-        kinds = {"person": self._persons, "publication": self._publications, "coauthorship": self._pairs}
-        return kinds[kind]()
+        return self._source.records(kind)
 
-    def _person(self, person_id: str) -> int:
-        rows = []
-        if _ID.fullmatch(person_id):
-            rows = self._store.rows("SELECT seq FROM person WHERE id = ?", (person_id,))
-        if not rows:
-            raise NotFound(
-                f"There is no scholar with the id {_shown(person_id)}. "
-                "Ids (person_id) come from searchPerson, getCoauthors or the author_list of getPublication."
-            )
-        return int(rows[0][0])
 
-    def _authors(self, publication: int) -> list[Author]:
-        sql = """
-            SELECT person.id, person.name FROM authorship JOIN person ON person.seq = authorship.person
-            WHERE publication = ? ORDER BY place"""
-        return [Author(*row) for row in self._store.rows(sql, (publication,))]
+def _source(
+    source: str, snapshot: str | None, base_url: str | None, api_key_env: str | None, timeout: float, retries: int
+) -> Source:
+    if source == "snapshot":
+        if base_url is not None or api_key_env is not None:
+            raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
+        return Offline(Path(snapshot) if snapshot else SNAPSHOT)
+    if source != "live":
+        raise UserError(f"aminer: unknown source {source!r}; expected snapshot or live")
+    if snapshot is not None:
+        raise UserError("aminer: a snapshot file goes with the source snapshot, not with live")
+    from .live import PUBLIC, Live
 
-    def _persons(self) -> list[dict[str, Any]]:
-        fields = ("person_id", "name", "organization", "position", "gender", "email", "interests", "num_pubs")
-        names = (*fields, "num_citation", "h_index")
-        sql = f"SELECT id, {', '.join(names[1:])} FROM person ORDER BY seq"
-        persons = [dict(zip(names, row, strict=True)) for row in self._store.stream(sql)]
-        bearers = Counter(person["name"] for person in persons)
-        below, popularity = 0, {}
-        for cited, count in sorted(Counter(person["num_citation"] for person in persons).items()):
-            popularity[cited] = round(below / len(persons), 4)
-            below += count
-        for person in persons:
-            person["interests"] = json.loads(person["interests"])
-            person["popularity"] = popularity[person["num_citation"]]
-            person["namesakes"] = bearers[person["name"]] - 1
-        return persons
+    return Live(base_url or PUBLIC, api_key_env, timeout, retries)
 
-    def _publications(self) -> list[dict[str, Any]]:
-        names = ("pub_id", "title", "year", "venue", "num_citation")
-        sql = f"SELECT id, {', '.join(names[1:])} FROM publication ORDER BY seq"
-        records: list[dict[str, Any]] = [
-            {**dict(zip(names, row, strict=True)), "authors": []} for row in self._store.stream(sql)
-        ]
-        sql = """
-            SELECT publication, name FROM authorship JOIN person ON person.seq = authorship.person
-            ORDER BY publication, place"""
-        for publication, name in self._store.stream(sql):
-            records[publication]["authors"].append(name)
-        return records
 
-    def _pairs(self) -> list[dict[str, Any]]:
-        people = {
-            seq: (name, place) for seq, name, place in self._store.stream("SELECT seq, name, organization FROM person")
-        }
-        relations = {(one, two): word for one, two, word in self._store.stream("SELECT * FROM relation")}
-        joint: dict[int, Counter[int]] = {seq: Counter() for seq in people}
-        rows = self._store.stream("SELECT publication, person FROM authorship ORDER BY publication, place")
-        for _, team in groupby(rows, key=itemgetter(0)):
-            for (_, one), (_, two) in permutations(team, 2):
-                joint[one][two] += 1
-        return [
-            {
-                "name": people[one][0],
-                "organization": people[one][1],
-                "coauthor": people[two][0],
-                "coauthor_organization": people[two][1],
-                "relation": relations.get((one, two), "coauthor"),
-                "num_joint": joint[one][two],
-                "num_common": len(joint[one].keys() & joint[two].keys()),
-            }
-            for one in people
-            for two in sorted(joint[one])
-        ]
+def _scholar(ask: Callable[[str], Value | None], person_id: str) -> Value:
+    found = ask(person_id) if ID.fullmatch(person_id) else None
+    if found is None:
+        raise NotFound(
+            f"There is no scholar with the id {_shown(person_id)}. "
+            "Ids (person_id) come from searchPerson, getCoauthors or the author_list of getPublication."
+        )
+    return found
 
 
 def _shown(identifier: str) -> str:

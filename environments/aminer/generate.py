@@ -12,10 +12,9 @@ import argparse
 import sqlite3
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
-from .snapshot import write
+from .snapshot import whole, write
 from .world import communities
 
 EMBEDDED_SCHOLARS = 560
@@ -30,17 +29,8 @@ def generate(scholars: int, seed: int, out: str | Path) -> str:
     """
     if scholars < 1:
         raise ValueError(f"scholars must be at least 1, not {scholars}")
-    out = Path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        with closing(sqlite3.connect(partial)) as connection:
-            content = write(connection, communities(scholars, seed), seed)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
-    return content
+    with whole(Path(out)) as connection:
+        return write(connection, communities(scholars, seed), seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,9 +8,12 @@ that a model writes can be read as query syntax.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Collection, Iterable
+from typing import Protocol
 
+_PLAIN = re.compile("[a-z0-9]+")
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 _SMALL = frozenset(
     ["a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "under", "via", "with"]
@@ -20,12 +23,23 @@ _LONGEST = 32
 """Letters of a word beyond which no typing error is looked for."""
 
 
+class Vocabulary(Protocol):
+    """The words that the texts of one field hold."""
+
+    def __contains__(self, word: str) -> bool: ...
+
+    def among(self, candidates: Collection[str]) -> Iterable[str]:
+        """Those of the candidates that are words of the field."""
+
+
 def words(text: str) -> list[str]:
     """The words of a text, without case, accents and punctuation.
 
     >>> words("Łukasz O'Brien-Müller, Ph.D.")
     ['lukasz', 'o', 'brien', 'muller', 'ph', 'd']
     """
+    if text.isascii():
+        return _PLAIN.findall(text.lower())
     folded = unicodedata.normalize("NFKD", text.casefold().translate(_LETTERS))
     plain = "".join(
         character if character.isalnum() else " " for character in folded if not unicodedata.combining(character)
@@ -75,7 +89,7 @@ def prefixes(found: list[str]) -> str:
     return " AND ".join(quote(word) + "*" for word in found)
 
 
-def corrected(found: list[str], known: Collection[str]) -> str:
+def corrected(found: list[str], known: Vocabulary) -> str:
     """Query: as `prefixes`, a word that no text holds standing for the words one typing error away."""
     groups = []
     for word in found:
@@ -84,7 +98,7 @@ def corrected(found: list[str], known: Collection[str]) -> str:
     return " AND ".join(groups)
 
 
-def near_words(word: str, known: Collection[str]) -> list[str]:
+def near_words(word: str, known: Vocabulary) -> list[str]:
     """Known words that differ by one letter left out, added, changed, or two neighbours swapped."""
     if not 3 < len(word) <= _LONGEST:
         return []
@@ -94,4 +108,4 @@ def near_words(word: str, known: Collection[str]) -> list[str]:
     for letter in _ALPHABET:
         near.update(head + letter + tail for head, tail in pairs)
         near.update(head + letter + tail[1:] for head, tail in pairs if tail)
-    return sorted(other for other in near if other in known)
+    return sorted(known.among(near))

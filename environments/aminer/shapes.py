@@ -1,4 +1,7 @@
-"""What the query APIs return. Field names are those of SoAy's AMiner APIs."""
+"""What the query APIs return. Field names are those of SoAy's AMiner APIs.
+
+What the embedded world always knows, an imported bibliography or a server may not: a text is then empty, a number 0.
+"""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""The file in which a world is kept: its tables, how they are filled, and the hash of what they hold.
+"""The file in which scholars are kept: its tables, how an invented world fills them, and the hash of what they hold.
 
 Tables are SQLite's, written once and then only read:
 
-- `person`, `publication`, `authorship`, `relation`: the world; `seq` is a record's number in it.
-- `person_text`, `publication_text`: full-text indexes without the text itself. Their row numbers are ranks by
-  citations (1 is the most cited), which `person_rank` and `publication_rank` lead back to `seq`; so a search
-  reads its hits in the order in which they are shown and stops after the first few, however many there are.
-- `word`: the words of every indexed column with the number of records that hold them, for mending typing
-  errors.
-- `meta`: `schema`, `seed`, `scholars`, `publications`, `content_hash`.
+- `person`, `publication`, `authorship`, `relation`: what is known; `seq` is a record's number. A text that is not
+  known is empty, a year 0.
+- `person_text`, `publication_text`, `person_rank`, `publication_rank`, `word`: for searches, see `indexing`.
+- `meta`: `schema`, `scholars`, `publications`, `content_hash`; of an invented world also `seed`, of an imported one
+  `format`.
+
+An imported file is written by `importing`, between `prepare` and `seal` as an invented one is.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
-from .matching import key, name_key, words
+from .indexing import index_persons, index_publications
 from .world import Paper, Scholar
 from .writing import biography
 
 SCHEMA = 1
-_BATCH = 5000
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE word (field TEXT, word TEXT, count INTEGER, PRIMARY KEY (field, word)) WITHOUT ROWID;
@@ -51,39 +51,64 @@ CREATE VIRTUAL TABLE publication_text USING fts5(
     tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
 """
 _INDEXES = """
-CREATE UNIQUE INDEX person_id ON person (id);
-CREATE UNIQUE INDEX publication_id ON publication (id);
-CREATE INDEX person_papers ON authorship (person);
+CREATE UNIQUE INDEX IF NOT EXISTS person_id ON person (id);
+CREATE UNIQUE INDEX IF NOT EXISTS publication_id ON publication (id);
+CREATE INDEX IF NOT EXISTS person_papers ON authorship (person);
 """
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _WORLD = {"person": 14, "publication": 7, "authorship": 3, "relation": 3}
 """The tables that hold the world, with their number of columns; the others follow from them."""
 
 
-def write(connection: sqlite3.Connection, world: Iterable[list[Scholar]], seed: int) -> str:
-    """Fill an empty database with a world, a community at a time; returns its content hash."""
+@contextmanager
+def whole(out: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a new file that appears as `out` only if the block ends well."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(out.name + ".partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(partial)) as connection:
+            yield connection
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables of an empty database. Nothing is safe against a crash until the file is whole."""
     connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")
     connection.executescript(_TABLES)
+
+
+def seal(connection: sqlite3.Connection, content: str, about: Mapping[str, Any]) -> None:
+    """Index filled tables and say what they hold.
+
+    Args:
+        connection: `person`, `publication`, `authorship` and `relation` are filled.
+        content: Their content hash.
+        about: Further rows of `meta`.
+    """
+    connection.executescript(_INDEXES)
+    index_persons(connection)
+    index_publications(connection)
+    meta = {"schema": SCHEMA, **about, "content_hash": content}
+    for name, table in (("scholars", "person"), ("publications", "publication")):
+        meta[name] = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [(name, str(value)) for name, value in meta.items()])
+    connection.commit()
+
+
+def write(connection: sqlite3.Connection, world: Iterable[list[Scholar]], seed: int) -> str:
+    """Fill an empty database with a world, a community at a time; returns its content hash."""
+    prepare(connection)
     hashes = {table: hashlib.sha256() for table in _WORLD}
-    counts: Counter[str] = Counter()
     for community in world:
         for table, rows in _rows(community).items():
             marks = ", ".join("?" * _WORLD[table])
             connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
             hashes[table].update(b"".join(map(_line, rows)))
-            counts[table] += len(rows)
-    connection.executescript(_INDEXES)
-    _index_persons(connection)
-    _index_publications(connection)
     content = _combine([value.hexdigest() for value in hashes.values()])
-    meta = {
-        "schema": SCHEMA,
-        "seed": seed,
-        "scholars": counts["person"],
-        "publications": counts["publication"],
-    }
-    meta_rows = [(name, str(value)) for name, value in {**meta, "content_hash": content}.items()]
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta_rows)
-    connection.commit()
+    seal(connection, content, {"seed": seed})
     return content
 
 
@@ -100,7 +125,7 @@ def content_hash(connection: sqlite3.Connection) -> str:
 
 
 def _line(row: Sequence[Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(row).encode() + b"\n"
 
 
 def _combine(digests: list[str]) -> str:
@@ -148,54 +173,3 @@ def _publication(paper: Paper) -> tuple[Any, ...]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _index_persons(connection: sqlite3.Connection) -> None:
-    counts: dict[str, Counter[str]] = {field: Counter() for field in ("name", "organization", "interests")}
-    rows = connection.execute("SELECT seq, name, organization, interests FROM person ORDER BY num_citation DESC, id")
-    rank = 0
-    for batch in _batches(rows):
-        ranks, texts = [], []
-        for seq, name, organization, interests in batch:
-            rank += 1
-            folded = [words(name), words(organization)]
-            topics = [words(topic) for topic in json.loads(interests)]
-            every = list(dict.fromkeys(word for topic in topics for word in topic))
-            for counter, found in zip(counts.values(), [*folded, every], strict=True):
-                counter.update(found)
-            keys = [[name_key(folded[0])], [key(folded[1])], [key(topic) for topic in topics]]
-            ranks.append((rank, seq))
-            texts.append((rank, *map(" ".join, (a + b for a, b in zip([*folded, every], keys, strict=True)))))
-        connection.executemany("INSERT INTO person_rank VALUES (?, ?)", ranks)
-        connection.executemany(
-            "INSERT INTO person_text (rowid, name, organization, interests) VALUES (?, ?, ?, ?)", texts
-        )
-    _finish_index(connection, "person_text", counts)
-
-
-def _index_publications(connection: sqlite3.Connection) -> None:
-    counts: Counter[str] = Counter()
-    rank = 0
-    for batch in _batches(connection.execute("SELECT seq, title FROM publication ORDER BY num_citation DESC, id")):
-        ranks, texts = [], []
-        for seq, title in batch:
-            rank += 1
-            found = words(title)
-            counts.update(set(found))
-            ranks.append((rank, seq))
-            texts.append((rank, " ".join([*found, key(found)])))
-        connection.executemany("INSERT INTO publication_rank VALUES (?, ?)", ranks)
-        connection.executemany("INSERT INTO publication_text (rowid, title) VALUES (?, ?)", texts)
-    _finish_index(connection, "publication_text", {"title": counts})
-
-
-def _finish_index(connection: sqlite3.Connection, table: str, counts: dict[str, Counter[str]]) -> None:
-    connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-    for field, counter in counts.items():
-        rows = [(field, word, count) for word, count in sorted(counter.items())]
-        connection.executemany("INSERT INTO word VALUES (?, ?, ?)", rows)
-
-
-def _batches(cursor: sqlite3.Cursor) -> Iterator[list[Any]]:
-    while batch := cursor.fetchmany(_BATCH):
-        yield batch

@@ -7,15 +7,16 @@ finds something: a careful request is not answered with lookalikes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from r_eval.environments.snapshots import SnapshotStore
 
 from . import matching
 from .snapshot import SCHEMA
+from .source import MOST_HITS
 
-MOST_HITS = 10
 _MOST_WORDS = 24
 """Words of an argument that are looked for; a name or an organisation with more matches nothing."""
 _MOST_CHARACTERS = 2000
@@ -29,7 +30,7 @@ class Store(SnapshotStore):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "AMiner", SCHEMA)
-        self._words = self._read_words()
+        self._words = {field: _Words(self, field) for field in ("name", "organization", "interests", "title")}
 
     def find_persons(self, name: str | None, organization: str | None, interest: str | None) -> list[int]:
         """Sequence numbers of the scholars who match all that is given, best first, at most `MOST_HITS`."""
@@ -40,7 +41,11 @@ class Store(SnapshotStore):
                 if not 0 < len(given[field]) <= _MOST_WORDS or len(text) > _MOST_CHARACTERS:
                     return []
         hits: list[int] = []
-        for query in dict.fromkeys(self._person_queries(given)):
+        tried: set[str] = set()
+        for query in self._person_queries(given):
+            if query in tried:
+                continue
+            tried.add(query)
             hits = self._ranks("person_text", query, MOST_HITS)
             if hits:
                 break
@@ -100,11 +105,25 @@ class Store(SnapshotStore):
         sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid LIMIT {limit}"
         return [rank for (rank,) in self.rows(sql, (query,))]
 
-    def _read_words(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = {"name": {}, "organization": {}, "interests": {}, "title": {}}
-        for field, word, count in self.rows("SELECT field, word, count FROM word"):
-            found[field][word] = count
-        return found
+
+class _Words:
+    """The words of a field. They are looked up in the file: a large one has millions."""
+
+    def __init__(self, store: Store, field: str) -> None:
+        self._store = store
+        self._field = field
+
+    def __getitem__(self, word: str) -> int:
+        """In how many records the word stands; 0 for one that is not known."""
+        rows = self._store.rows("SELECT count FROM word WHERE field = ? AND word = ?", (self._field, word))
+        return int(rows[0][0]) if rows else 0
+
+    def __contains__(self, word: str) -> bool:
+        return self[word] > 0
+
+    def among(self, candidates: Collection[str]) -> list[str]:
+        sql = "SELECT word FROM word WHERE field = ? AND word IN (SELECT value FROM json_each(?))"
+        return [word for (word,) in self._store.rows(sql, (self._field, json.dumps(list(candidates))))]
 
 
 def _columns(queries: dict[str, str]) -> str:

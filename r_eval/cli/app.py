@@ -172,6 +172,18 @@ def new(
 
 
 @app.command()
+def serve(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, module:Class or file.py:Class.")],
+    http: Annotated[int | None, typer.Option("--http", min=0, max=65535, help="Port; 0 for any free one.")] = None,
+    mcp: Annotated[bool, typer.Option("--mcp", help="MCP on standard input and output.")] = False,
+) -> None:
+    """Offer an environment to other programs."""
+    from r_eval.cli.serving import serve_command
+
+    raise typer.Exit(serve_command(environment, http, mcp))
+
+
+@app.command()
 def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example smollm2-135m.")]) -> None:
     """Fetch an embedded model, verified by SHA-256."""
     from r_eval.llms.pull import pull as fetch

@@ -18,7 +18,11 @@ EXTRAS = {
     "pandas": ("pandas", "Run.to_pandas"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "hf": ("transformers", "models behind transformers (hf/...)"),
-    "langchain": ("langchain_core", "chat models of LangChain (langchain/...)"),
+    "langchain": ("langchain_core", "chat models, tools and retrievers of LangChain (langchain/..., langchain:...)"),
+    "mcp": ("mcp", "environments behind MCP servers (mcp:...), r-eval serve --mcp"),
+    "wiki": ("lxml", "live wikis (source: live)"),
+    "zim": ("libzim", "ZIM files as wikis (source: zim)"),
+    "aminer": ("pybtex", "live AMiner, and importing publication databases"),
 }
 
 

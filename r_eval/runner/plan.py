@@ -192,8 +192,9 @@ def _named_tasks(entry: TaskEntry, grid: Grid) -> Iterator[Task]:
             raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
         for name in matching(entry.task):
             own = installed(name)
-            home = {"home": own.environment} if "environment" in changes else {}
-            yield dataclasses.replace(own, **changes, **home)
+            if "environment" in changes:
+                changes["home"] = own.environment
+            yield dataclasses.replace(own, **changes)
         return
     if entry.environment is None:
         raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
