@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.preflight import preflight
 from r_eval.llms.pull import MODELS, pull
 from r_eval.llms.stamps import stamp
 
@@ -71,7 +72,7 @@ class GGUF(LLM):
         return pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
 
     async def open(self) -> None:
-        """Load the file."""
+        """Load the file, and let the model make a few tokens."""
         import aiohttp
 
         if self._server is None:
@@ -79,6 +80,7 @@ class GGUF(LLM):
             self.native_tools = "tools" in template
             connector = aiohttp.TCPConnector(limit=self.connections, force_close=True)
             self._http = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None))
+            await self.generate(preflight(self.native_tools))
 
     async def close(self) -> None:
         if self._http is not None:

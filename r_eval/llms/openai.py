@@ -17,14 +17,14 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from r_eval.llms import counting, http, wire
-from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.breaker import Breaker
 from r_eval.llms.http import Passing, Refused
 from r_eval.llms.pace import Pace
+from r_eval.llms.preflight import preflight
 from r_eval.records import Tokens
 
 if TYPE_CHECKING:
@@ -128,11 +128,8 @@ class OpenAI(LLM):
         await self._preflight()
 
     async def _preflight(self) -> None:
-        text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
-        tool = ToolSpec("ready", "Say that the connection works.", {"type": "object", "properties": {}})
-        request = Request((Message("user", text),), ("\n\n\n",), 16, (tool,) if self.native_tools else ())
         try:
-            reply = await self._answered(request, PREFLIGHT_ATTEMPTS)
+            reply = await self._answered(preflight(self.native_tools), PREFLIGHT_ATTEMPTS)
         except LLMError as error:
             if error.cause in ("request", "server") and self.native_tools and ABOUT_TOOLS.search(str(error)):
                 logger.warning("%s takes no tools (%s); they are described in the prompt", self.name, error)
