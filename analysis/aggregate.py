@@ -48,9 +48,10 @@ def aggregate(*runs: RunFolder) -> Aggregates:
         cells = run.cells()
         suffix = f" ({manifest['name']})" if seen.intersection(cells) else ""
         seen.update(cells)
+        bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
         expected = {cell: int(entry["episodes"]) for cell, entry in zip(cells, manifest["cells"], strict=True)}
         for (condition, system), own in _by_system(cells).items():
-            row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix)
+            row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix, bound=system in bounds)
             _fill(row, ((cell, run.scores(cell).values()) for cell in own), expected, scoring)
             rows.append(row)
     return finish(manifests, list(tasks.values()), _merged(rows), list(scoring))

@@ -14,7 +14,7 @@ from r_eval.records import MACHINERY
 
 LEVELS = ("KS", "KU", "KA")
 BASELINES = frozenset({"direct", "oracle"})
-"""Workflows that bound the others: no knowledge, and the gold program."""
+"""Workflows that bound the others: no knowledge, and the gold program. A run names those that were given the gold."""
 
 ALL = "all"
 
@@ -68,6 +68,7 @@ class Row:
         ranks: By group; 1 is best, ties share the lower number, None is unranked.
         types: Episodes of each response type.
         recorded: Episodes on disk; `expected` those that the grid asks for.
+        bound: Whether its run says that the workflow was given the gold.
     """
 
     condition: str
@@ -83,6 +84,7 @@ class Row:
     unparsed: int = 0
     use: Use = field(default_factory=Use)
     failures: list[Failure] = field(default_factory=list)
+    bound: bool = False
 
     @property
     def overall(self) -> Estimate:
@@ -91,7 +93,7 @@ class Row:
     @property
     def baseline(self) -> bool:
         """Whether the workflow is a bound rather than a contender."""
-        return self.workflow in BASELINES
+        return self.bound or self.workflow in BASELINES
 
     def share(self, type_: str) -> float | None:
         """Share of the recorded episodes that are of a response type."""

@@ -19,15 +19,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.prelude import Prelude, TooLarge, plain, read, read_arguments
 
 if TYPE_CHECKING:
-    from pydantic_monty import Monty, MontyError, MontySession
+    from pydantic_monty import Monty, MontyComplete, MontyError, MontySession
 
 Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable[Any]]
 
 PRINTED_BYTES = 20_000
-ANSWER_CHARACTERS = 20_000
-ANSWER_BITS = 10_000
+PRELUDE = "<python-input-0>"
 POLL_SECONDS = 0.5
 TODAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 
@@ -47,21 +47,32 @@ class ProgramError:
     """Why a program ended early.
 
     Attributes:
-        cause: syntax, unknown_api, bad_arguments, not_found, time, memory, calls, crash, no_answer or exception.
+        cause: syntax, unknown_api, bad_arguments, not_found, exception, time, memory, output (printed too much), calls,
+            crash, or no_answer.
         message: One line for the model or a person; names the line of the program where it is known.
+        line: That line's number, from 1. Where a limit ended the program, it is not known where it was.
     """
 
     cause: str
     message: str
+    line: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class ProgramResult:
-    """What a program left: its answer as plain data (None where there is none), and its error if it failed."""
+    """What a program left.
+
+    Attributes:
+        answer: As plain data; None where there is none.
+        error: Why it failed, if it did.
+        extra: Values of the expressions that were evaluated after it.
+        returned: What its calls returned, in their order; those that failed are not among them.
+    """
 
     answer: Any = None
     error: ProgramError | None = None
     extra: list[Any] = dataclasses.field(default_factory=list)
+    returned: list[Any] = dataclasses.field(default_factory=list, compare=False)
 
 
 class Sandbox:
@@ -167,9 +178,12 @@ class _Run:
         limits: ProgramLimits,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self.code, self.inputs, self.functions, self.host = code, inputs, functions, host
+        self.inputs, self.host = inputs, host
         self.expressions, self.limits, self.loop = expressions, limits, loop
+        self.prelude = Prelude(functions)
+        self.code = self.prelude.ready(code)  # here, in one thread: Python 3.11 parses in one at a time only
         self.calls = 0
+        self.returned: list[Any] = []
         self.raised: dict[str, str] = {}
         self.failure: EnvironmentFailure | None = None
         self.given_up = False
@@ -190,49 +204,65 @@ class _Run:
                 },
                 os_policy={"datetime": TODAY, "random_start": {"seed": 0}},
             ) as session:
-                last = self._feed(session, self.code, self.inputs, printed)
-                answer = self._answer(session, last, printed.output)
-                extra = [self._feed(session, text, {}, printed) for text in self.expressions]
+                self._feed(session, self.prelude.text, {}, printed)
+                self._feed(session, self.code, self.inputs, printed)
+                answer = self._answer(session, printed)
+                extra = [self._feed(session, text, {}, printed).output for text in self.expressions]
         except MontyError as error:
             if self.failure is not None:
                 raise self.failure from None
-            return ProgramResult(error=self._explain(error))
+            return self._failed(self._explain(error))
+        except TooLarge as error:
+            return self._failed(ProgramError("memory", f"the answer is {error}"))
         except UnicodeError as error:
-            return ProgramResult(error=ProgramError("syntax", f"SyntaxError: {error}"))
+            return self._failed(ProgramError("syntax", f"SyntaxError: {error}"))
         if answer is None:
-            return ProgramResult(error=ProgramError("no_answer", "The program left nothing in `answer`."))
-        return ProgramResult(answer, extra=extra)
+            return self._failed(ProgramError("no_answer", "The program left nothing in `answer`."))
+        return ProgramResult(answer, extra=extra, returned=self.returned)
 
-    def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> Any:
+    def _failed(self, error: ProgramError) -> ProgramResult:
+        return ProgramResult(error=error, returned=self.returned)
+
+    def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> MontyComplete:
+        """Run some code to its end. Values are only taken over where they are texts of the prelude's making."""
         from pydantic_monty import FunctionSnapshot, MontyComplete, NameLookupSnapshot
 
-        known = dict.fromkeys(self.functions, _never)
+        known = {self.prelude.call: _never}
         state = session.feed_start(code, inputs=inputs, external_lookup=known, print_callback=printed)
         while not isinstance(state, MontyComplete):
             if isinstance(state, FunctionSnapshot) and not state.is_os_function:
-                state = state.resume(self._call(str(state.function_name), state.args, state.kwargs))
+                name = str(state.function_name)
+                api, text = state.args if name == self.prelude.call else (name, None)
+                state = state.resume(self._call(api, text))
             elif isinstance(state, FunctionSnapshot):
                 state = state.resume_not_handled()
             elif isinstance(state, NameLookupSnapshot):
                 state = state.resume_auto()
             else:
                 state.resume_auto()
-        return state.output
+        return state
 
-    def _call(self, name: str, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    def _call(self, name: str, arguments: str | None) -> Any:
+        """Carry out a call; its arguments are not known where there is no such API."""
         self.calls += 1
         if self.failure is not None or self.calls > self.limits.calls:
             return {"exception": RuntimeError(f"more than {self.limits.calls} calls")}
         if self.given_up or self.loop.is_closed():
             raise _GivenUp
-        call = self.host(name, plain(positional), plain(named))
+        try:
+            positional, named = read_arguments(arguments) if arguments is not None else ([], {})
+            call = self.host(name, plain(positional), plain(named))
+        except TooLarge as error:
+            return {"exception": MemoryError(f"{name} was given {error}")}
         try:
             future = asyncio.run_coroutine_threadsafe(_awaited(call), self.loop)
             while not wait([future], POLL_SECONDS).done:
                 if self.given_up or self.loop.is_closed():
                     future.cancel()
                     raise _GivenUp
-            return {"return_value": future.result()}
+            value = future.result()
+            self.returned.append(value)
+            return {"return_value": value}
         except EnvironmentFailure as failure:
             self.failure = failure
             return {"exception": RuntimeError(str(failure))}
@@ -241,32 +271,47 @@ class _Run:
             self.raised[str(error)] = cause
             return {"exception": error}
 
-    def _answer(self, session: MontySession, last: Any, printed: str) -> Any:
+    def _answer(self, session: MontySession, printed: Any) -> Any:
         from pydantic_monty import MontyRuntimeError
 
         if self.failure is not None:
             raise self.failure
-        try:
-            return plain(session.feed_run("answer"))
-        except MontyRuntimeError:
-            return plain(last) if last is not None else (printed.strip() or None)
+        for text in self.prelude.answers:
+            try:
+                answer = plain(read(self._feed(session, text, {}, printed).output))
+            except MontyRuntimeError as error:
+                if not isinstance(error.exception(), NameError):
+                    raise
+                continue
+            if answer is not None or text == self.prelude.answers[0]:
+                return answer
+        return printed.output.strip() or None
 
     def _explain(self, error: MontyError) -> ProgramError:
         from pydantic_monty import MontyCrashedError, MontySyntaxError
 
         frames = error.traceback() if hasattr(error, "traceback") else []
-        line = f"line {frames[-1].line}: " if frames else ""
-        message = f"{line}{error}"[:500]
+        frames = [frame for frame in frames if frame.filename != PRELUDE]
+        line = frames[-1].line if frames else None
+        where = f"line {line}: " if line else ""
         if isinstance(error, MontyCrashedError):
-            return ProgramError("time" if error.timed_out else "crash", message)
-        if isinstance(error, MontySyntaxError):
-            return ProgramError("syntax", message)
-        if self.calls > self.limits.calls:
-            return ProgramError("calls", message)
-        raised = error.exception()
-        if isinstance(raised, TimeoutError | MemoryError):
-            return ProgramError("time" if isinstance(raised, TimeoutError) else "memory", message)
-        return ProgramError(self.raised.get(str(raised), "exception"), message)
+            cause = "time" if error.timed_out else "crash"
+        elif isinstance(error, MontySyntaxError):
+            cause = "syntax"
+        elif self.calls > self.limits.calls:
+            cause = "calls"
+        else:
+            cause = self._cause(error.exception())
+        said = f"more than {PRINTED_BYTES:,} bytes were printed" if cause == "output" else str(error)
+        return ProgramError(cause, f"{where}{said}"[:500], line)
+
+    def _cause(self, raised: BaseException) -> str:
+        """Why an exception ended the program."""
+        if isinstance(raised, TimeoutError):
+            return "time"
+        if isinstance(raised, MemoryError):
+            return "output" if str(raised).endswith(f" > {PRINTED_BYTES} bytes") else "memory"
+        return self.raised.get(str(raised), "exception")
 
 
 def _never(*positional: Any, **named: Any) -> Any:
@@ -276,26 +321,6 @@ def _never(*positional: Any, **named: Any) -> Any:
 
 async def _awaited(call: Awaitable[Any]) -> Any:
     return await call
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON data: tuples and sets become lists, everything that is not data becomes its text.
-
-    So does a whole number that is too long to be written in decimal; its text is hexadecimal.
-    """
-    if isinstance(value, int) and value.bit_length() > ANSWER_BITS:
-        return f"{value:#x}"[:ANSWER_CHARACTERS]
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return value[:ANSWER_CHARACTERS]
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, set | frozenset):
-        return sorted((plain(inner) for inner in value), key=str)
-    return str(value)[:ANSWER_CHARACTERS]
 
 
 def answer_text(value: Any) -> str:

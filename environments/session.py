@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from r_eval.records import Step
 
 OBSERVATION_TOKENS = 1000
 CHARACTERS_A_TOKEN = 4
+RECORDS = re.compile(r"\d+ results?\.(?=\n)")
+"""How a list of records begins (see `Environment.render`); each of them is a line."""
+SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +50,8 @@ class Session:
         environment: Opened here; the session works on its own copy.
         sandbox: Runs programs over the session's query APIs.
         record: Receives a `Step` for every call, in order, as it happens.
-        tokens: Observations longer than this, at four characters a token, are cut at a line or sentence, and say so.
+        tokens: Observations longer than this, at four characters a token, are cut between records, lines or sentences,
+            and say so.
     """
 
     def __init__(
@@ -107,13 +112,13 @@ class Session:
         spec = self.specs.get(api)
         names = [p.name for p in spec.parameters] if spec else []
         named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
+        written: dict[str, Any] = {}
         try:
             written = to_jsonable_python({**named, **arguments}, fallback=str)
             result = await self._carry_out(api, arguments, positional)
         except EnvironmentFailure as failure:
             result = CallResult(None, str(failure), "environment")
         except ValueError as error:
-            written = {}
             result = CallResult(None, f"The arguments of {clip(api)} cannot be read: {error}.", "bad_arguments")
         seconds = time.perf_counter() - started
         self.seconds += seconds
@@ -138,6 +143,7 @@ class Session:
             return CallResult(None, self._unknown(api), "unknown_api")
         try:
             checked = spec.check(spec.bind(positional, arguments))
+            to_jsonable_python(checked, fallback=str)  # a list in JSON text may be nested deeper than results can be
         except BadArguments as error:
             return CallResult(None, str(error), "bad_arguments")
         try:
@@ -158,10 +164,30 @@ class Session:
 
 
 def cut(text: str, characters: int) -> str:
-    """An observation shortened to a length, at the last line or sentence that fits, and saying so."""
+    """An observation shortened to a length, saying how much is left out.
+
+    A list of records keeps whole records, unless not even the first one fits. Any other text ends with a line or a
+    sentence, or else with a word, if one of these ends in the second half of what is kept.
+    """
     if len(text) <= characters:
         return text
-    head = text[:characters]
-    end = max(head.rfind("\n"), head.rfind(". ") + 1)
-    head = head[:end] if end > characters // 2 else head
-    return f"{head.rstrip()} [… cut: {len(text) - len(head):,} more characters]"
+    end = _end(text, characters)
+    lines = text.count("\n", end)
+    whole = f"{lines:,} more line{'' if lines == 1 else 's'}, " if lines else ""
+    rest = len(text) - end
+    note = f"[… cut: {whole}{rest:,} more character{'' if rest == 1 else 's'}]"
+    gap = "\n" if text[end] == "\n" else " "
+    return text[:end].rstrip() + gap + note
+
+
+def _end(text: str, characters: int) -> int:
+    """Where a text that is too long ends best."""
+    line = text.rfind("\n", 0, characters + 1)
+    counted = RECORDS.match(text)
+    if counted and line > counted.end():
+        return line
+    sentence = max(text.rfind(mark, 0, characters) + len(mark.rstrip()) for mark in SENTENCE_ENDS)
+    for end in (max(line, sentence), text.rfind(" ", 0, characters + 1)):
+        if end > characters // 2:
+            return end
+    return characters

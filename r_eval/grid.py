@@ -110,6 +110,8 @@ class LimitsEntry(Part):
     tokens: int | None = Field(None, ge=1, strict=True)
     seconds: float = Field(300.0, gt=0, strict=True)
     observation: int = Field(1000, ge=20, strict=True)
+    calls: int | None = Field(None, ge=1, strict=True)
+    last_chance: bool = Field(True, strict=True)
 
 
 class Exclude(Part):

@@ -81,7 +81,8 @@ class Step(Record):
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
         error: Of a call, its kind; of an answer that could not be read, "unparsed"; of a thought, why the reply is not
-            a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty".
+            a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty"; or "invented": it went on
+            with an observation of its own, which was cut off.
         reasoning: Of a thought, hidden thinking that is no part of the reply.
         seconds: Duration of the LLM's reply or of the call.
         tokens: Of a thought.

@@ -75,6 +75,11 @@ def choose(
     if shots > len(demonstrations):
         raise UserError(f"shots: {shots} wanted, but the task has {len(demonstrations)} demonstrations")
     shown = in_order(demonstrations, seed)[:shots]
-    ids, texts = {q.id for q in shown}, {q.question for q in shown}
-    asked = [q for q in in_order(questions, seed) if q.id not in ids and q.question not in texts]
+    ids, texts = {q.id for q in shown}, {_folded(q.question) for q in shown}
+    asked = [q for q in in_order(questions, seed) if q.id not in ids and _folded(q.question) not in texts]
     return asked[:samples], shown
+
+
+def _folded(text: str) -> str:
+    """A question's text without regard to case and spaces."""
+    return " ".join(text.casefold().split())

@@ -1,10 +1,12 @@
-"""docs/custom-domain.md is true: every command in it runs, in order, and prints what the page says."""
+"""The pages of docs/ are true: every command in them runs, in order, and prints what the page says."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,12 +15,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from r_eval import load_run
+from r_eval.cli.running import demo_grid
 from r_eval.llms.pull import model_path
+from r_eval.plugins import names
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.templates import Template
+from r_eval.workflows.base import Workflow
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "custom-domain.md"
+ENVIRONMENTS = PAGE.with_name("environments.md")
 COMMANDS = documents.commands(PAGE)
 OTHERS = {"langchain:": "langchain_core", "mcp:": "mcp", "openapi:": "jsonschema"}
 
@@ -71,6 +78,14 @@ def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path, 
     assert (folder / "runs" / "recipes" / "report" / "index.html").is_file()
 
 
+def test_every_command_about_environments_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(documents.block(ENVIRONMENTS, "json", "Nairobi"), encoding="utf-8")
+    for command in documents.commands(ENVIRONMENTS):
+        done = documents.typed(command.line, tmp_path)
+        assert done.returncode == 0, f"{command.line}\n{done.stderr}"
+        assert documents.matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
+
+
 def write_files(folder: Path, port: int) -> None:
     """The files that the page shows whole: their first line is their name."""
     for kind, text in documents.blocks(PAGE):
@@ -110,3 +125,61 @@ def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:
 )
 def test_dots_stand_for_any_lines(printed: str, expected: str, same: bool) -> None:
     assert documents.matches(printed, expected) is same
+
+
+# docs/custom-workflow.md and docs/workflows.md
+
+DOCS = PAGE.parent
+EXAMPLES = DOCS.parent / "examples"
+CUSTOM_WORKFLOW = DOCS / "custom-workflow.md"
+REFLECT = {"reflect.py": "python", "reflect.yaml": "yaml", "test_reflect.py": "python"}
+
+
+@pytest.mark.parametrize("name", REFLECT)
+def test_the_page_of_workflows_shows_the_example_as_it_is(name: str) -> None:
+    assert (REFLECT[name], (EXAMPLES / name).read_text(encoding="utf-8")) in documents.blocks(CUSTOM_WORKFLOW)
+
+
+def test_a_workflow_of_ones_own_takes_less_than_forty_lines() -> None:
+    assert len((EXAMPLES / "reflect.py").read_text(encoding="utf-8").splitlines()) < 40
+
+
+def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    if not model_path("smollm2-135m").exists():
+        pytest.skip("the model smollm2-135m is not here: r-eval pull smollm2-135m")
+    shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    folder = tmp_path
+    for command in documents.commands(CUSTOM_WORKFLOW):
+        words = command.line.split()
+        if words[0] == "cd":
+            folder = folder / words[1]
+            continue
+        done = documents.typed(command.line, folder)
+        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
+        assert not command.expected or documents.matches(done.stdout, command.expected), (
+            f"{command.line}\n{done.stdout}"
+        )
+    run = load_run(folder / "runs" / "reflect")
+    assert {episode.workflow for episode in run.episodes()} == {"react", "reflect"}
+
+
+def test_every_installed_workflow_has_its_place_in_the_page() -> None:
+    text = (DOCS / "workflows.md").read_text(encoding="utf-8")
+    sections = " ".join(line for line in text.splitlines() if line.startswith("## "))
+    assert [name for name in names("workflows", Workflow) if name not in sections] == []
+    assert [name for name in names("workflows", Workflow) if f"| `{name}" not in text] == []
+
+
+def test_every_setting_of_a_workflow_is_in_the_page() -> None:
+    sections = (DOCS / "workflows.md").read_text(encoding="utf-8").split("\n## ")
+    for name, cls in names("workflows", Workflow).items():
+        section = next(text for text in sections if name in text.partition("\n")[0])
+        for setting in inspect.signature(cls).parameters:
+            assert setting in section or name == "langgraph", f"{name}: {setting}"
+
+
+def test_the_table_of_figures_has_a_line_for_every_workflow_of_the_demo() -> None:
+    text = (DOCS / "workflows.md").read_text(encoding="utf-8").partition("\n## What each does")[2]
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    assert [line[0] for line in lines[2:]] == [entry.name or entry.workflow for entry in demo_grid().workflows]
+    assert {len(line) for line in lines} == {len(lines[0])}

@@ -88,7 +88,7 @@ def test_an_episode_has_the_keys_of_the_design() -> None:
     assert set(written["outcome"]) == {"kind", "cause", "detail"}
     assert {"kind", "text", "api", "arguments", "observation", "error", "seconds"} <= set(written["steps"][0])
     assert {"calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost"} <= set(written["usage"])
-    assert set(written["seconds"]) == {"total", "llm", "environment"}
+    assert set(written["seconds"]) == {"total", "llm", "environment", "queue", "retry"}
     assert written["schema"] == SCHEMA == 1
 
 

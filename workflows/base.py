@@ -2,8 +2,8 @@
 
 A workflow sees the question without its gold (`Asked`), a session that carries out calls, and an LLM; it returns how
 the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
-cannot forget to. Limits that hold for all (tokens, seconds) end an episode from outside, as an exception that a
-workflow lets pass; it counts its own steps.
+cannot forget to. Limits that hold for all (tokens, calls, seconds) end an episode from outside, as an exception that
+a workflow lets pass. It counts its own steps, and raises the same exception (`LimitReached`) where they are used up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
-from r_eval.llms.base import Reply, Request, ToolSpec
+from r_eval.llms.base import Message, Reply, Request, ToolSpec
+from r_eval.llms.stamps import stamp
 from r_eval.plugins import unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
@@ -46,6 +47,9 @@ class LLMProtocol(Protocol):
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own, such as that an action could not be read."""
+
+    def fault(self, error: str) -> None:
+        """Record what the workflow found wrong with the latest reply, such as "invented"; see `Step.error`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,15 +87,41 @@ class Limits:
 
     Attributes:
         steps: Actions of a step-by-step workflow.
-        tokens: Prompt and completion tokens of all LLM calls together; None for no bound.
+        tokens: Prompt and completion tokens of all LLM calls together; None for no bound. No call is begun once they
+            are used up. Where a last chance is to be given, room for it is kept: as many as the latest call took.
         seconds: Wall time.
         observation: Tokens of one observation, at four characters a token; longer ones are cut and say so.
+        calls: LLM calls, a last chance among them; None for no bound.
+        last_chance: Whether an LLM whose steps, tokens or calls are used up is asked once more, for an answer from what
+            it has. A last chance is no step. It is not given where no room is left, nor when the time is over.
     """
 
     steps: int = 10
     tokens: int | None = None
     seconds: float = 300.0
     observation: int = 1000
+    calls: int | None = None
+    last_chance: bool = True
+
+
+FINISH = ToolSpec(
+    "Finish",
+    "End with the answer.",
+    {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
+)
+"""The tool with which an answer is given, beside the query APIs."""
+
+
+class LimitReached(Exception):
+    """A limit ends the episode; `cause` names it: "steps", "tokens", "calls".
+
+    Attributes:
+        messages: The conversation so far, from which an answer may still be asked for; () for none.
+    """
+
+    def __init__(self, cause: str, detail: str, messages: Sequence[Message] = ()) -> None:
+        super().__init__(detail)
+        self.cause, self.messages = cause, tuple(messages)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +129,7 @@ class Ending:
     """How an episode ended: the answer in the model's own text ("" for none), and the outcome.
 
     Attributes:
-        how: How the answer was read out of the reply: "finish", "text", "program", or "unparsed".
+        how: How the answer was read out of the reply: "finish", "text", "program", "last_chance", or "unparsed".
     """
 
     answer: str
@@ -114,12 +144,14 @@ class Workflow:
         uses_llm: False for a workflow that needs none; its LLM is called `none`.
         uses_tools: Whether the query APIs are offered.
         uses_gold: Whether it is given the gold, which makes it a bound and not a system.
+        last_chance: Whether its requests are a conversation that can end in a last chance; see `Limits`.
         PROMPTS: Names of its prompt files.
     """
 
     uses_llm: ClassVar[bool] = True
-    uses_tools: ClassVar[bool] = True
-    uses_gold: ClassVar[bool] = False
+    uses_tools: bool = True
+    uses_gold: bool = False
+    last_chance: ClassVar[bool] = True
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
@@ -131,9 +163,15 @@ class Workflow:
         return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
 
     def identity(self) -> dict[str, Any]:
-        """What decides the workflow's behaviour: part of a cell's fingerprint."""
-        text = "\0".join(prompt_text(type(self), name) for name in self.PROMPTS)
-        return {**self.settings(), "prompts": hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}
+        """What decides the workflow's behaviour: part of a cell's fingerprint.
+
+        A workflow that does not come with R-Eval is told by its file as well, since only R-Eval's have a version.
+        """
+        names = (*self.PROMPTS, "last_chance") if self.last_chance else self.PROMPTS
+        text = "\0".join(prompt_text(type(self), name) for name in names)
+        built_in = type(self).__module__.startswith("r_eval.")
+        code = {} if built_in else {"file": stamp(Path(inspect.getfile(type(self))))}
+        return {**self.settings(), **code, "prompts": hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}
 
 
 def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
@@ -160,8 +198,12 @@ def positive(name: str, value: int) -> int:
 
 
 def prompt_text(owner: type[Workflow], name: str) -> str:
-    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module."""
-    return (Path(inspect.getfile(owner)).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
+    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
+    is made from.
+    """
+    folders = [Path(inspect.getfile(cls)).parent for cls in owner.__mro__ if issubclass(cls, Workflow)]
+    files = [folder / "prompts" / f"{name}.md" for folder in folders]
+    return next((file for file in files if file.exists()), files[0]).read_text(encoding="utf-8").strip()
 
 
 def prompt(owner: type[Workflow], name: str, **values: str) -> str:

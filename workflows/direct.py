@@ -14,6 +14,7 @@ class Direct(Workflow):
     """One reply, no tools."""
 
     uses_tools = False
+    last_chance = False
     PROMPTS = ("direct",)
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:

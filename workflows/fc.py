@@ -2,17 +2,22 @@
 
 The query APIs and Finish are offered as tools, natively where the LLM takes them and in the prompt where it does not;
 this workflow cannot tell the two apart. Calls made in parallel are answered in order. A reply without any call is
-the answer itself.
+the answer itself. On the last step Finish alone is offered, and a call of it required.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from r_eval.environments.sandbox import answer_text
-from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.environments.schema import ApiSpec
+from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.workflows.base import (
+    FINISH,
     Asked,
     Demonstration,
     Ending,
+    LimitReached,
     Limits,
     LLMProtocol,
     SessionProtocol,
@@ -22,13 +27,7 @@ from r_eval.workflows.base import (
     prompt,
     tool_specs,
 )
-from r_eval.workflows.reading import bare_answer
-
-FINISH = ToolSpec(
-    "Finish",
-    "End with the answer.",
-    {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
-)
+from r_eval.workflows.reading import answer_in, bare_answer
 
 
 class FC(Workflow):
@@ -43,17 +42,31 @@ class FC(Workflow):
         for shown in question.demonstrations:
             messages += demonstration(shown, ToolCall("", "Finish", {"answer": shown.answer}))
         messages.append(Message("user", question.text))
-        for _ in range(limits.steps):
+        for _ in range(limits.steps - 1):
             reply = await llm.generate(Request(tuple(messages), tools=tools))
             if not reply.tool_calls:
                 answer = bare_answer(reply.text)
                 return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
-            done = next((c for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
-            if done is not None:
-                given = done.arguments
-                return finished(answer_text(given.get("answer", next(iter(given.values())))), "finish")
+            given = given_answer(reply)
+            if given is not None:
+                return finished(given, "finish")
             messages += await carried_out(reply, session, llm)
-        return ended("exhausted", "steps", f"no Finish within {limits.steps} steps")
+        reply = await llm.generate(Request(tuple(messages), tools=(FINISH,), tool_choice="required"))
+        answer = final_answer(reply, session.specs)
+        if answer:
+            return finished(answer, "finish" if reply.tool_calls else "text")
+        raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)
+
+
+def given_answer(reply: Reply) -> str | None:
+    """What Finish is given in a reply, as text; None where it is not called, or given nothing."""
+    given = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
+    return answer_text(given.get("answer", next(iter(given.values())))) if given else None
+
+
+def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
+    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written."""
+    return (given_answer(reply) or "") if reply.tool_calls else answer_in(reply.text, specs)
 
 
 async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:

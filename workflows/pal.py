@@ -1,24 +1,69 @@
 """PAL (Gao et al., 2023): the LLM writes one program over the query APIs, which is run once, as in the paper.
 
 The program runs in a sandbox; Python itself never evaluates it. Its answer is the variable `answer`, else the last
-expression, else what was printed. A program that fails ends the episode as tool misuse, with the cause.
+expression, else what was printed. A program that fails ends the episode as tool misuse, with the cause, unless
+`repairs` allow the LLM to see the error and to write the program again. A repaired program begins anew; only what the
+session keeps, such as the page that a wiki reader stands on, is as the program before it left it.
 """
 
 from __future__ import annotations
 
-from r_eval.environments.sandbox import answer_text
-from r_eval.environments.schema import shapes
+import ast
+import itertools
+import re
+import warnings
+
+from r_eval.environments.sandbox import ProgramError, answer_text
+from r_eval.environments.schema import clip, shapes
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
 from r_eval.workflows.reading import program_in
 
+LONGEST = 20_000
+"""Characters of a reply in which a program that is not fenced is looked for."""
+TRIES = 5
+BEGINNING = re.compile(
+    r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
+)
+NO_PROGRAM = ProgramError("no_program", "the reply holds no program")
+
 
 class PAL(Workflow):
-    """Program-aided language model."""
+    """Program-aided language model.
 
-    PROMPTS = ("pal",)
+    Args:
+        repairs: How often a program that failed may be written again.
+    """
+
+    last_chance = False
+    PROMPTS = ("pal", "pal_repair")
+
+    def __init__(self, repairs: int = 0) -> None:
+        if isinstance(repairs, bool) or not isinstance(repairs, int) or repairs < 0:
+            raise ValueError(f"repairs must be a whole number of at least 0, not {repairs!r}")
+        self.repairs = repairs
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        messages = self._asked(question, session)
+        error = NO_PROGRAM
+        for attempt in range(self.repairs + 1):
+            reply = await llm.generate(Request(tuple(messages)))
+            code = program_in(reply.text) or bare_program(reply.text)
+            if code:
+                result = await session.run_program(code)
+                if result.error is None:
+                    return finished(answer_text(result.answer), "program")
+                error = result.error
+            else:
+                error = NO_PROGRAM
+            if attempt < self.repairs:
+                complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
+                llm.note(complaint)
+                messages += [Message("assistant", reply.text), Message("user", complaint)]
+        after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
+        return ended("tool_misuse", error.cause, f"{error.message}{after}")
+
+    def _asked(self, question: Asked, session: SessionProtocol) -> list[Message]:
         specs = list(session.specs.values())
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
         system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
@@ -26,12 +71,40 @@ class PAL(Workflow):
         for shown in question.demonstrations:
             program = f"```python\n{shown.program.strip()}\n```"
             messages += [Message("user", shown.question), Message("assistant", program)]
-        messages.append(Message("user", question.text))
-        reply = await llm.generate(Request(tuple(messages)))
-        code = program_in(reply.text)
-        if not code:
-            return ended("tool_misuse", "no_program", "the reply holds no program")
-        result = await session.run_program(code)
-        if result.error is not None:
-            return ended("tool_misuse", result.error.cause, result.error.message)
-        return finished(answer_text(result.answer), "program")
+        return [*messages, Message("user", question.text)]
+
+
+def bare_program(text: str) -> str:
+    """The program in a reply that fences none and has words around it; "" where there is none.
+
+    It begins with the first line that looks like code, and ends before the line that cannot be read as Python.
+    """
+    text = text[:LONGEST]
+    for start in itertools.islice(BEGINNING.finditer(text), TRIES):
+        code = _readable(text[start.start() :].splitlines())
+        if code:
+            return code
+    return ""
+
+
+def _readable(lines: list[str]) -> str:
+    """The first of some lines, as many as are Python together; "" for none."""
+    for _ in range(TRIES):
+        code = "\n".join(lines)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                ast.parse(code)
+            return code.strip()
+        except SyntaxError as error:
+            lines = lines[: max(0, min(len(lines), error.lineno or 0) - 1)]
+        except (ValueError, MemoryError, RecursionError):
+            break
+    return ""
+
+
+def _line_of(code: str, error: ProgramError) -> str:
+    """The line of a program that failed, to stand after the error; "" where it is not known."""
+    lines = code.splitlines()
+    if error.line is None or not 0 < error.line <= len(lines):
+        return ""
+    return f"\nThe line: {clip(lines[error.line - 1].strip(), 200)}"

@@ -1,13 +1,14 @@
 """ReAct (Yao et al., 2023): thought, action, observation, in turns, until the action is Finish.
 
 Thought and action come in one reply, which stops before the observation; where a model goes on and invents the
-observation, it is cut there. The paper's limit of ten steps is the grid's `limits: steps`. A query API with one
-parameter is written `Search[Kenya]`, one with several `searchPerson(name="...")`.
+observation, it is cut there, and the record says so. The paper's limit of ten steps is the grid's `limits: steps`. A
+query API with one parameter is written `Search[Kenya]`, one with several `searchPerson(name="...")`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import Message, Request
@@ -16,44 +17,114 @@ from r_eval.workflows.base import (
     Asked,
     Demonstration,
     Ending,
+    LimitReached,
     Limits,
     LLMProtocol,
     SessionProtocol,
     Workflow,
     as_argument,
-    ended,
     finished,
     one_line,
     prompt,
 )
-from r_eval.workflows.reading import action_in
+from r_eval.workflows.reading import Action, action_in
 
-INVENTED = re.compile(r"\n[^\S\n]*Observation\b.*", re.DOTALL | re.IGNORECASE)
+INVENTED = re.compile(r"(?:\A|\n)(?:[^\S\n]|[*_#>])*+Observation\b.*", re.DOTALL | re.IGNORECASE)
+ACTION = re.compile(r"\n(?:[^\S\n]|[*_#>])*+Action\b.*", re.DOTALL | re.IGNORECASE)
+LABEL = re.compile(r"[*_#> ]*+(Thought|Action)\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE)
+STOP = ("\nObservation",)
+STOP_OF_THOUGHT = ("\nAction", "\nObservation")
+STOP_OF_ACTION = ("\nObservation", "\nThought")
 
 
 class ReAct(Workflow):
-    """Interleaved reasoning and acting."""
+    """Interleaved reasoning and acting.
 
-    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable")
+    Args:
+        prompting: "chat": thoughts and actions are the assistant's messages, observations the user's. "completion": all
+            is one text which ends in "Thought 1:", and the reply goes on from there, for LLMs that only complete.
+        replies: 1: thought and action come in one reply. 2: each is asked for in turn, as the paper's code does, for
+            LLMs that do not stop where they are told to.
+    """
+
+    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable", "react_action", "react_repeated")
+
+    def __init__(self, prompting: str = "chat", replies: int = 1) -> None:
+        if prompting not in ("chat", "completion"):
+            raise ValueError(f"prompting must be chat or completion, not {prompting!r}")
+        if isinstance(replies, bool) or replies not in (1, 2):
+            raise ValueError(f"replies must be 1 or 2, not {replies!r}")
+        self.prompting, self.replies = prompting, replies
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
         messages = opening(question, session)
+        actions = Actions(session, llm)
         for step in range(1, limits.steps + 1):
-            reply = await llm.generate(Request(tuple(messages), stop=("\nObservation",)))
-            text = INVENTED.sub("", reply.text).strip()
+            text = await self.reply(messages, step, llm)
             action = action_in(text, session.specs)
             messages.append(Message("assistant", text))
-            if action is None:
-                forms = ", ".join([*(form(s) for s in session.specs.values()), "Finish[answer]"])
-                observation = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
-                llm.note(observation)
-            elif action.name == "Finish":
+            if action is not None and action.name == "Finish":
                 return finished(action.argument, "finish")
-            else:
-                result = await session.call(action.name, dict(action.named), action.positional)
-                observation = one_line(result.observation)
+            observation = await actions.carry_out(action, step)
             messages.append(Message("user", f"Observation {step}: {observation}"))
-        return ended("exhausted", "steps", f"no Finish within {limits.steps} steps")
+        raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages))
+
+    async def reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> str:
+        """The LLM's thought and action, without any observation that it invents."""
+        if self.replies == 1:
+            return await self._line(messages, f"Thought {step}:", STOP, llm)
+        thought = ACTION.sub("", await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm))
+        asked = [*messages, Message("assistant", thought)]
+        if self.prompting == "chat":
+            asked.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
+        action = await self._line(asked, f"Action {step}:", STOP_OF_ACTION, llm)
+        return f"{thought}\n{action}"
+
+    async def _line(self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol) -> str:
+        """A reply that begins, or is to be read as if it began, with `start`."""
+        reply = await llm.generate(Request(self._sent(messages, start), stop=stop))
+        text, invented = INVENTED.subn("", reply.text)
+        if invented:
+            llm.fault("invented")
+        text = text.strip()
+        label = LABEL.match(text)
+        labelled = label is not None and start.startswith(label[1].capitalize())
+        given = self.prompting == "completion" or start.startswith("Action")
+        return f"{start} {text}" if given and not labelled else text
+
+    def _sent(self, messages: Sequence[Message], start: str = "") -> tuple[Message, ...]:
+        """The conversation as it is sent; one text that ends in `start` where the reply is to complete it."""
+        if self.prompting == "chat":
+            return tuple(messages)
+        parts = [f"\n{m.content}" if m.content.startswith("Question: ") else m.content for m in messages]
+        return (Message("user", "\n".join([*parts, start]).strip()),)
+
+
+class Actions:
+    """Carries actions out in a session, and says what came of them as one line."""
+
+    def __init__(self, session: SessionProtocol, llm: LLMProtocol) -> None:
+        self._session, self._llm = session, llm
+        self._seen: set[tuple[str, str]] = set()
+        self._told: set[tuple[str, str]] = set()
+
+    async def carry_out(self, action: Action | None, step: int) -> str:
+        """The observation of a step; of no action, how one is written; of a repeated one, once, that it is repeated."""
+        if action is None:
+            forms = ", ".join([*(form(spec) for spec in self._session.specs.values()), "Finish[answer]"])
+            observation = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
+            self._llm.note(observation)
+            return observation
+        result = await self._session.call(action.name, dict(action.named), action.positional)
+        observation = one_line(result.observation)
+        made = (f"{action.name}{action.positional}{dict(action.named)}", observation)
+        if made in self._seen and made not in self._told:
+            self._told.add(made)
+            hint = prompt(ReAct, "react_repeated")
+            self._llm.note(hint)
+            observation = f"{observation} {hint}"
+        self._seen.add(made)
+        return observation
 
 
 def opening(question: Asked, session: SessionProtocol) -> list[Message]:

@@ -10,13 +10,19 @@ from typing import Any
 
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms.tools import LONGEST, lenient_json
+from r_eval.llms import tools
+from r_eval.llms.base import Reply, ToolSpec
+from r_eval.workflows.base import FINISH
 
 PREFIX = re.compile(
     r"^[\s*_#>]*(?:(?:(?:final\s+)?answer|a)[\s*_]*[:：]|(?:the\s+)?(?:final\s+)?answer\s+is\b\s*[:：]?)[\s*_]*",
     re.IGNORECASE,
 )
 MARK = re.compile(r"\baction\s*(?:\d+\s*)?[:：][\s*`]*(.+)", re.IGNORECASE | re.DOTALL)
+NOTATION = re.compile(r"[\s`]*+(?:json\b[\s`]*+)?[{<]|.*\baction[ _]?input\b", re.IGNORECASE | re.DOTALL)
+MARKED = re.compile(r"[\s*_#>]*(?:final\s+)?answer[\s*_]*[:：]", re.IGNORECASE)
+FURTHER = re.compile(r"(?:question|q)\s*+\d*+\s*+[:：]", re.IGNORECASE)
+THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
 NAME = re.compile(r"(?<![A-Za-z_0-9])([A-Za-z_]\w*)\s*([\[(])")
 CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 CLOSING = {"[": "]", "(": ")"}
@@ -37,13 +43,30 @@ class Action:
 
 
 def bare_answer(text: str) -> str:
-    """The answer in a free reply: its first line that says something, without "Answer:" before it."""
+    """The answer in a free reply: the first line marked with "Answer:", else the first that says something.
+
+    Without the mark. Nothing counts that comes after a further question: the model made it up.
+    """
+    first = empty = ""
     for line in text.splitlines():
         line = line.strip()
-        if line and not line.startswith("```"):
-            shortened = PREFIX.sub("", line, count=1).strip()
-            return shortened or line
-    return ""
+        if first and FURTHER.match(line):
+            break
+        if not line or line.startswith("```"):
+            continue
+        shortened = PREFIX.sub("", line, count=1).strip()
+        if shortened and MARKED.match(line):
+            return shortened
+        first, empty = first or shortened, empty or line
+    return first or empty
+
+
+def answer_in(text: str, specs: Mapping[str, ApiSpec]) -> str:
+    """The answer in a reply that may end as an action or freely; "" where it holds another action than Finish."""
+    action = action_in(text, specs)
+    if action is not None:
+        return action.argument if action.name == "Finish" else ""
+    return bare_answer(THOUGHT.sub("", text))
 
 
 def program_in(text: str) -> str:
@@ -62,29 +85,41 @@ def action_in(text: str, specs: Mapping[str, ApiSpec]) -> Action | None:
     """The first action in a reply, in any of the ways in which models write one; None where there is none.
 
     `Search[Kenya]`, `Search(Kenya)`, `search(entity="Kenya")`, with or without `Action 1:` before it, code
-    fences or text around it, and JSON calls. Names are matched without regard to case; text after `Action:` that
-    has the form of a call but an unknown name is returned under that name, so that the model can be told.
+    fences or text around it, and the notations of tool calls: JSON, tags, `Action Input:`. Names are matched without
+    regard to case; text after `Action:` that has the form of a call but an unknown name is returned under that name, so
+    that the model can be told.
     """
-    text = text[:LONGEST]
+    text = text[: tools.LONGEST]
     mark = MARK.search(text)
     where = mark.group(1) if mark else text
+    if NOTATION.match(where):
+        return _tool_call(text, specs) or _bracketed(where, mark is not None, specs)
+    return _bracketed(where, mark is not None, specs) or _tool_call(text, specs)
+
+
+def _bracketed(where: str, marked: bool, specs: Mapping[str, ApiSpec]) -> Action | None:
+    """The first `Search[...]` or `Search(...)`; an unknown name only right after a mark."""
     known = {name.lower(): name for name in [*specs, "Finish"]}
     for match in NAME.finditer(where):
         name = known.get(match.group(1).lower())
-        if name is None and (mark is None or match.start() > 0):
+        if name is None and (not marked or match.start() > 0):
             continue
         spec = specs.get(name or "")
         parameters = [p.name for p in spec.parameters] if spec else ["answer"]
         return _arguments(name or match.group(1), match.group(2), where[match.end() :], parameters)
-    data = lenient_json(where)
-    if isinstance(data, dict):
-        name = data.get("name") or data.get("action") or data.get("tool")
-        arguments: Any = next((data[k] for k in ("arguments", "action_input", "parameters") if k in data), {})
-        if isinstance(name, str) and isinstance(arguments, dict):
-            return Action(known.get(name.lower(), name), (), arguments)
-        if isinstance(name, str):
-            return Action(known.get(name.lower(), name), (arguments,))
     return None
+
+
+def _tool_call(text: str, specs: Mapping[str, ApiSpec]) -> Action | None:
+    """The first call in one of the notations of tool calls."""
+    call = next(iter(tools.read(Reply(text), [*map(_named, specs.values()), FINISH]).tool_calls), None)
+    return Action(call.name, (), call.arguments) if call is not None and call.error is None else None
+
+
+def _named(spec: ApiSpec) -> ToolSpec:
+    """An API as a tool, with its parameters' names alone: the session gives their values the right types."""
+    required = [p.name for p in spec.parameters if p.required]
+    return ToolSpec(spec.name, "", {"properties": {p.name: {} for p in spec.parameters}, "required": required})
 
 
 def _arguments(name: str, opening: str, rest: str, parameters: Sequence[str]) -> Action:

@@ -14,7 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .snapshot import whole, write
+from r_eval.environments.snapshots import whole
+
+from .snapshot import write
 from .world import communities
 
 EMBEDDED_SCHOLARS = 560

@@ -16,9 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .indexing import index_persons, index_publications
@@ -58,20 +56,6 @@ CREATE INDEX IF NOT EXISTS person_papers ON authorship (person);
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _WORLD = {"person": 14, "publication": 7, "authorship": 3, "relation": 3}
 """The tables that hold the world, with their number of columns; the others follow from them."""
-
-
-@contextmanager
-def whole(out: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a new file that appears as `out` only if the block ends well."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".partial")
-    partial.unlink(missing_ok=True)
-    try:
-        with closing(sqlite3.connect(partial)) as connection:
-            yield connection
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def prepare(connection: sqlite3.Connection) -> None:

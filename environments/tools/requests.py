@@ -28,6 +28,7 @@ LONGEST_WAIT = 30.0
 FIRST_WAIT = 0.25
 CONNECTIONS = 32
 REDIRECTS = 5
+SHORTEST_KEY = 8
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may well succeed."""
 NOT_THE_MODELS = frozenset({401, 402, 407})
@@ -135,7 +136,7 @@ class Client:
                     cookies.update({name: morsel.value for name, morsel in answer.cookies.items()})
                     if answer.status not in (301, 302, 303, 307, 308):
                         kind = answer.content_type if "Content-Type" in answer.headers else "text/plain"
-                        text = await _text(answer)
+                        text = self._without_keys(await _text(answer))
                         refuse(answer.status, text, answer.headers)
                         return kind, text
                     url = self._redirected(url, answer.headers.get("Location", ""))
@@ -146,6 +147,13 @@ class Client:
         except aiohttp.ClientError as error:
             raise _TryAgain(f"the server cannot be reached: {clip(str(error), 200)}") from None
         raise EnvironmentFailure("the server redirects without end")
+
+    def _without_keys(self, text: str) -> str:
+        """What a server says, without the keys that it was sent and may repeat."""
+        for key in self._headers.values():
+            for part in (key, key.rpartition(" ")[2]):
+                text = text.replace(part, "[key]") if len(part) >= SHORTEST_KEY else text
+        return text
 
     def _redirected(self, url: str, location: str) -> str:
         target = urljoin(url, location)

@@ -11,6 +11,7 @@ _LETTERS = str.maketrans(
 _DASHES = re.compile("[\u2010-\u2015\u2212]")
 _QUOTES = re.compile("[\u2018\u2019\u02bb-\u02bd\u00b4`]")
 _DROPPED = "'."
+_OTHERS = re.compile("[^A-Za-z0-9+#]+")
 
 
 def plain(text: str) -> str:
@@ -19,6 +20,8 @@ def plain(text: str) -> str:
     >>> plain("Émile  Zola’s “Germinal”")
     'emile zola\\'s "germinal"'
     """
+    if text.isascii():
+        return " ".join(text.lower().replace("`", "'").split())
     folded = unicodedata.normalize("NFKD", _simple(text).casefold().translate(_LETTERS))
     kept = "".join(character for character in folded if not unicodedata.combining(character))
     return " ".join(_simple(kept).split())
@@ -34,6 +37,9 @@ def title_key(title: str) -> str:
     ('j r r tolkien', 'sao tome', 'cote divoire', 'guinea bissau')
     """
     text = plain(title)
+    if text.isascii():
+        words = _OTHERS.sub(" ", text.replace("'", "").replace(".", "")).split()
+        return " ".join(words) or shown(text, len(text)).strip()
     spaced = "".join(
         character if character.isalnum() or character in "+#" else ("" if character in _DROPPED else " ")
         for character in text

@@ -3,15 +3,17 @@
 Tables are SQLite's, written once and then only read:
 
 - `pages`: the articles, the most popular first, so that a smaller `id` means a more popular page. `key` is
-  `folding.title_key` of the title. `text` is a lead paragraph, then sections: a line "== Heading ==" and
-  paragraphs, everything apart by blank lines.
+  `folding.title_key` of the title; of several pages with one key, which only a large wiki has, the most popular has it
+  and the others have `own_key`. `text` is a lead paragraph, then sections: a line "== Heading ==" and paragraphs,
+  everything apart by blank lines.
 - `redirects`: further keys that lead to a page. Their `id`s go on where those of `pages` end.
 - `choices`: the lines of a disambiguation page, in the order of `place`; `name` is the ambiguous title.
 - `triples`: what the pages say, as subject, relation, object.
-- `names`: full-text index of the trigrams of all keys of `pages` and `redirects`, by `id`, without the text itself;
-  `trigrams` says how many keys hold each, so that a search for similar titles can begin with the rarest.
+- `names`, `trigrams`: see `indexing`.
 - `meta`: `schema`; `kinds`, the relations of every kind of page as JSON, {kind: {relation: may it have several
-  values}}; `content_hash`.
+  values}}; `content_hash`; of an imported wiki also `format`.
+
+`staging` fills `pages`, `redirects` and `choices` of many pages in little memory, between `prepare` and `seal`.
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .folding import title_key
+from .indexing import INDEX_TABLES, index_names
 
 SCHEMA = 1
-TABLES = """
+_TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL,
@@ -38,14 +40,11 @@ CREATE TABLE choices (
     PRIMARY KEY (key, place)) WITHOUT ROWID;
 CREATE TABLE triples (
     subject TEXT, relation TEXT, object TEXT, PRIMARY KEY (subject, relation, object)) WITHOUT ROWID;
-CREATE TABLE trigrams (trigram TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE names USING fts5(
-    key, content='', detail='none', columnsize=0, tokenize='trigram case_sensitive 1');
 """
-INDEXES = """
-CREATE UNIQUE INDEX page_key ON pages (key);
+_INDEXES = """
+CREATE UNIQUE INDEX IF NOT EXISTS page_key ON pages (key);
 CREATE INDEX page_kind ON pages (kind);
-CREATE UNIQUE INDEX redirect_key ON redirects (key);
+CREATE UNIQUE INDEX IF NOT EXISTS redirect_key ON redirects (key);
 """
 _HASHED = {
     "pages": "title, key, text, popularity, kind ORDER BY id",
@@ -74,6 +73,46 @@ class Choice:
     description: str
 
 
+def own_key(title: str) -> str:
+    """The key of a page whose `title_key` another page has; no title's `title_key` looks like it."""
+    return f"={title}"
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables of an empty database. Nothing is safe against a crash until the file is whole."""
+    connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")
+    connection.executescript(_TABLES + INDEX_TABLES)
+
+
+def seal(
+    connection: sqlite3.Connection, kinds: Mapping[str, Mapping[str, bool]], about: Mapping[str, str] | None = None
+) -> str:
+    """Index filled tables and say what they hold.
+
+    Args:
+        connection: `pages`, `redirects`, `choices` and `triples` are filled.
+        kinds: The relations of every kind of page, and whether one may have several values.
+        about: Further rows of `meta`.
+
+    Returns:
+        The content hash.
+
+    Raises:
+        sqlite3.IntegrityError: Two pages or redirects have the same key.
+    """
+    connection.executescript(_INDEXES)
+    index_names(connection)
+    meta = {
+        "schema": str(SCHEMA),
+        "kinds": json.dumps(kinds, sort_keys=True),
+        "content_hash": content_hash(connection),
+        **(about or {}),
+    }
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+    connection.commit()
+    return meta["content_hash"]
+
+
 def write(
     connection: sqlite3.Connection,
     articles: Iterable[Article],
@@ -81,20 +120,19 @@ def write(
     triples: Iterable[tuple[str, str, str]],
     kinds: Mapping[str, Mapping[str, bool]],
 ) -> str:
-    """Fill an empty database; returns its content hash.
+    """Fill an empty database, in which every key is one page's or redirect's; returns its content hash.
 
     Raises:
         sqlite3.IntegrityError: Two pages or redirects have the same key.
     """
-    connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
-    connection.executescript(TABLES)
-    ranked = sorted(articles, key=lambda article: (-article.popularity, article.title))
-    ids = {article.title: number for number, article in enumerate(ranked, 1)}
-    rows = [(ids[a.title], a.title, title_key(a.title), a.text, a.popularity, a.kind) for a in ranked]
-    connection.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?)", rows)
-    leading = sorted((title_key(name), ids[a.title]) for a in ranked for name in a.redirects)
-    redirects = [(len(ids) + number, key, page) for number, (key, page) in enumerate(leading, 1)]
-    connection.executemany("INSERT INTO redirects VALUES (?, ?, ?)", redirects)
+    from .staging import Staging  # which has its tables filled by what is above
+
+    prepare(connection)
+    staging = Staging(connection)
+    for article in articles:
+        if not staging.add(article):
+            raise sqlite3.IntegrityError(f"two pages have the title {article.title}")
+    staging.finish(strict=True)
     connection.executemany(
         "INSERT INTO choices VALUES (?, ?, ?, ?, ?)",
         [
@@ -104,16 +142,9 @@ def write(
         ],
     )
     connection.executemany("INSERT INTO triples VALUES (?, ?, ?)", triples)
-    _index(connection)
-    meta = {
-        "schema": str(SCHEMA),
-        "kinds": json.dumps(kinds, sort_keys=True),
-        "content_hash": content_hash(connection),
-    }
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
-    connection.commit()
+    content = seal(connection, kinds)
     connection.execute("VACUUM")
-    return meta["content_hash"]
+    return content
 
 
 def content_hash(connection: sqlite3.Connection) -> str:
@@ -126,20 +157,5 @@ def content_hash(connection: sqlite3.Connection) -> str:
     return digest.hexdigest()
 
 
-def trigrams(key: str) -> set[str]:
-    """The runs of three characters of a key, as SQLite's tokenizer finds them."""
-    return {key[start : start + 3] for start in range(len(key) - 2)}
-
-
 def _line(row: tuple[Any, ...]) -> bytes:
     return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _index(connection: sqlite3.Connection) -> None:
-    connection.executescript(INDEXES)
-    counts: Counter[str] = Counter()
-    for number, key in connection.execute("SELECT id, key FROM pages UNION ALL SELECT id, key FROM redirects"):
-        counts.update(trigrams(key))
-        connection.execute("INSERT INTO names (rowid, key) VALUES (?, ?)", (number, key))
-    connection.execute("INSERT INTO names (names) VALUES ('optimize')")
-    connection.executemany("INSERT INTO trigrams VALUES (?, ?)", sorted(counts.items()))

@@ -183,6 +183,23 @@ def serve(
     raise typer.Exit(serve_command(environment, http, mcp))
 
 
+@app.command("build-snapshot")
+def build_snapshot(
+    domain: Annotated[str, typer.Argument(metavar="wiki|aminer", help="What the file holds.")],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A dump, plain, .gz or .bz2.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.sqlite", help="The snapshot to write.")],
+    format: Annotated[
+        str | None, typer.Option("--format", help="The dump's; told from its content by default.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Make a snapshot, to be asked instead of the embedded one, of a wiki's or a bibliography's dump."""
+    from r_eval.cli.building import build_command
+
+    raise typer.Exit(build_command(domain, source, out, format, quiet, json))
+
+
 @app.command()
 def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example smollm2-135m.")]) -> None:
     """Fetch an embedded model, verified by SHA-256."""

@@ -19,6 +19,7 @@ EXTRAS = {
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "hf": ("transformers", "models behind transformers (hf/...)"),
     "langchain": ("langchain_core", "chat models, tools and retrievers of LangChain (langchain/..., langchain:...)"),
+    "langgraph": ("langchain", "agents of LangChain and LangGraph as workflows (langgraph/...)"),
     "mcp": ("mcp", "environments behind MCP servers (mcp:...), r-eval serve --mcp"),
     "wiki": ("lxml", "live wikis (source: live)"),
     "zim": ("libzim", "ZIM files as wikis (source: zim)"),

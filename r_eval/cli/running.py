@@ -45,9 +45,19 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
     else:
         print_tables(result.folder)
         sys.stdout.write(f"\nEpisodes  {result.path}\n")
+        sys.stdout.write(_from_cache(result))
         if page:
             sys.stdout.write(f"Report    {page}\n")
     return _status(result, state)
+
+
+def _from_cache(result: Run) -> str:
+    """A line on how many replies were not made now; nothing where all were."""
+    spent = result.folder.manifest().get("spent", {}).values()
+    cached, made = sum(s["cached"] for s in spent), sum(s["calls"] for s in spent)
+    if not cached:
+        return ""
+    return f"Cache     {cached:,} of {cached + made:,} replies are from earlier runs; --no-cache makes every call\n"
 
 
 def _page(result: Run) -> Path | None:

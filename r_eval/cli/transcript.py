@@ -8,6 +8,7 @@ import json
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from r_eval.analysis.tree import drawing
 from r_eval.records import Episode, Step
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def transcript(episode: Episode, score: dict[str, Any] | None) -> Text:
     text.append(f"{harmless(' | '.join(episode.golds))}\n\n")
     for number, step in enumerate(episode.steps, 1):
         _step(text, number, step)
+    drawn = drawing(episode.steps)
+    if drawn:
+        text.append("\nthe search as a tree\n", "bold")
+        text.append("".join(f"      {harmless(line)}\n" for line in drawn.splitlines()))
     outcome = episode.outcome
     text.append(f"\n{outcome.kind}", "bold")
     text.append(harmless(f" {outcome.cause} {outcome.detail}").rstrip() + "\n")
@@ -55,7 +60,8 @@ def transcript(episode: Episode, score: dict[str, Any] | None) -> Text:
 
 def _step(text: Text, number: int, step: Step) -> None:
     depth = "" if step.depth is None else f" (depth {step.depth})"
-    text.append(f"{number:>3} {step.kind}{depth}  ", "bold cyan" if step.kind == "answer" else "bold")
+    note = f" ({harmless(step.error)})" if step.kind == "thought" and step.error else ""
+    text.append(f"{number:>3} {step.kind}{depth}{note}  ", "bold cyan" if step.kind == "answer" else "bold")
     if step.kind == "call":
         arguments = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in (step.arguments or {}).items())
         text.append(f"{harmless(step.api or '')}({harmless(arguments)})", "cyan")

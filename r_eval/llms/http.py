@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import aiohttp
 
 RETRIED = frozenset({408, 409, 429})
+OPTIONAL = r"\b(temperature|stop|max_tokens|tool_choice)\b"
+"""Parameters that a request can do without."""
 UNSUPPORTED = re.compile(
-    r"(?:unsupported|unrecognized|unknown|not support|does not take|not allowed).*?\b(temperature|stop|max_tokens)\b"
-    r"|\b(temperature|stop|max_tokens)\b.*?(?:unsupported|not supported|not allowed|does not support)",
+    rf"(?:unsupported|unrecognized|unknown|not support|does not take|not allowed).*?{OPTIONAL}"
+    rf"|{OPTIONAL}.*?(?:unsupported|not supported|not allowed|does not support)",
     re.IGNORECASE | re.DOTALL,
 )
 TOO_LONG = re.compile(r"context.*(?:length|exceed|maximum|size)|(?:length|exceed|maximum|size).*context", re.I | re.S)

@@ -15,15 +15,9 @@ from r_eval.llms.answers import Answers, Memory, Spent, flaw
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
 from r_eval.runner.plan import PlannedCell
-from r_eval.workflows.base import Asked, Demonstration, Ending, Limits, ended
-
-
-class LimitReached(Exception):
-    """A limit that holds for all workflows; `cause` names it."""
-
-    def __init__(self, cause: str, detail: str) -> None:
-        super().__init__(detail)
-        self.cause = cause
+from r_eval.runner.shortening import Shortener
+from r_eval.workflows.base import Asked, Demonstration, Ending, LimitReached, Limits, Workflow, ended
+from r_eval.workflows.last_chance import last_chance
 
 
 class EpisodeLLM:
@@ -31,12 +25,26 @@ class EpisodeLLM:
 
     A reply from the run's journal or from the cache counts as what it was when it was made. Where the LLM takes no
     tools natively they are written into the prompt here, and calls are read out of the text, so that no workflow can
-    tell.
+    tell. A request that is longer than the LLM can read is sent again with its oldest observations shortened; it is
+    counted as one call.
+
+    Attributes:
+        keeps_room: Whether the limits are met early enough for one more call, a last chance, to be within them.
     """
 
-    def __init__(self, llm: LLM | None, limits: Limits, steps: list[Step], answers: Answers | None = None) -> None:
+    def __init__(
+        self,
+        llm: LLM | None,
+        limits: Limits,
+        steps: list[Step],
+        answers: Answers | None = None,
+        keeps_room: bool = False,
+    ) -> None:
         self._llm, self._limits, self._steps = llm, limits, steps
         self._answers = answers or (Answers(llm, None, None, Spent()) if llm is not None else None)
+        self._shortener = Shortener(steps)
+        self._latest = 0
+        self.keeps_room = keeps_room
         self.usage = Usage(cost=llm.cost(Tokens()) if llm is not None else None)
         self.seconds = Seconds()
 
@@ -50,17 +58,14 @@ class EpisodeLLM:
 
         Raises:
             LLMError: There is no reply.
-            LimitReached: The episode has used its tokens up.
+            LimitReached: The episode has used its tokens or its calls up.
         """
         llm, usage = self._llm, self.usage
         if llm is None or self._answers is None:
             raise LLMError("request", "this workflow was declared to need no LLM")
-        used = usage.prompt_tokens + usage.completion_tokens
-        if self._limits.tokens is not None and used >= self._limits.tokens:
-            raise LimitReached("tokens", f"{used:,} of {self._limits.tokens:,} tokens are used")
-        sent = tools.write(request) if request.tools and not llm.native_tools else request
+        self._check(request)
         usage.calls += 1
-        reply, seconds = await self._answered(self._answers, sent)
+        reply, seconds = await self._fitting(self._answers, request, llm.native_tools)
         self._count(reply)
         reply = reasoning.split(reply)
         self._steps.append(
@@ -75,6 +80,29 @@ class EpisodeLLM:
             )
         )
         return tools.read(reply, request.tools) if request.tools else reply
+
+    def _check(self, request: Request) -> None:
+        """See that the limits allow another call."""
+        limits, calls = self._limits, self.usage.calls
+        used = self.usage.prompt_tokens + self.usage.completion_tokens
+        room = self.keeps_room and calls > 0
+        if limits.tokens is not None and used + room * self._latest >= limits.tokens:
+            raise LimitReached("tokens", f"{used:,} of {limits.tokens:,} tokens are used", request.messages)
+        if limits.calls is not None and calls + room >= limits.calls:
+            raise LimitReached("calls", f"{calls:,} of {limits.calls:,} LLM calls are used", request.messages)
+
+    async def _fitting(self, answers: Answers, request: Request, native_tools: bool) -> tuple[Reply, float]:
+        """The reply to a request, its oldest observations shortened as far as the LLM's context demands."""
+        while True:
+            sent = dataclasses.replace(request, messages=self._shortener.shortened(request.messages))
+            sent = tools.write(sent) if sent.tools and not native_tools else sent
+            try:
+                return await self._answered(answers, sent)
+            except LLMError as error:
+                count = self._shortener.more(request.messages) if error.cause == "context" else 0
+                if not count:
+                    raise
+                self.note(f"The context overflowed: the oldest observations, {count} by now, are sent shortened.")
 
     async def _answered(self, answers: Answers, request: Request) -> tuple[Reply, float]:
         """The reply and its seconds; what an attempt without a reply took is counted as well."""
@@ -99,8 +127,15 @@ class EpisodeLLM:
         """Record a message of the workflow's own."""
         self._steps.append(Step.model_construct(kind="observation", text=text))
 
+    def fault(self, error: str) -> None:
+        """Record what the workflow found wrong with the latest reply."""
+        latest = next((step for step in reversed(self._steps) if step.kind == "thought"), None)
+        if latest is not None:
+            latest.error = error
+
     def _count(self, reply: Reply) -> None:
         usage = self.usage
+        self._latest = reply.tokens.prompt + reply.tokens.completion
         usage.prompt_tokens += reply.tokens.prompt
         usage.completion_tokens += reply.tokens.completion
         usage.cached_tokens += reply.tokens.cached
@@ -143,7 +178,8 @@ async def run_episode(
     key = episode_id(cell, question, epoch)
     memory = memory or Memory()
     answers = memory.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
-    speaker = EpisodeLLM(llm, limits, steps, answers)
+    workflow = cell.workflow
+    speaker = EpisodeLLM(llm, limits, steps, answers, limits.last_chance and workflow.last_chance)
     asked = Asked(
         text=question.question,
         instruction=cell.planned.task.instruction,
@@ -156,7 +192,7 @@ async def run_episode(
         if unavailable is not None:
             raise unavailable
         async with asyncio.timeout(limits.seconds):
-            ending = await cell.workflow.run(asked, session, speaker, limits)
+            ending = await _led(workflow, asked, session, speaker, limits)
     except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         ending = _failed(error, limits)
     finally:
@@ -168,6 +204,20 @@ async def run_episode(
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
     seconds = speaker.seconds.model_copy(update={"total": total, "environment": session.seconds})
     return _record(cell, question, epoch, ending, steps, speaker, seconds)
+
+
+async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeLLM, limits: Limits) -> Ending:
+    """How a workflow ends, a last chance included."""
+    try:
+        return await workflow.run(asked, session, llm, limits)
+    except LimitReached as reached:
+        if not (llm.keeps_room and reached.messages):
+            raise
+        llm.keeps_room = False
+        try:
+            return await last_chance(reached, type(workflow), session.specs, asked.instruction, llm)
+        except LimitReached:
+            raise reached from None
 
 
 def _failed(error: Exception, limits: Limits) -> Ending:

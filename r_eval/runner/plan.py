@@ -135,8 +135,12 @@ def _workflows(grid: Grid) -> dict[str, Workflow]:
     found: dict[str, Workflow] = {}
     for entry in grid.workflows:
         name = _own_name(entry, entry.workflow, found, "workflow")
-        cls: type[Workflow] = plugins.load("workflows", _located(entry.workflow, grid.folder), Workflow)
-        found[name] = make_workflow(cls, name, entry.settings)
+        kind, settings = _located(entry.workflow, grid.folder), entry.settings
+        prefix, slash, agent = entry.workflow.partition("/")
+        if slash and prefix == "langgraph":
+            kind, settings = prefix, {"agent": _located(agent, grid.folder), **settings}
+        cls: type[Workflow] = plugins.load("workflows", kind, Workflow)
+        found[name] = make_workflow(cls, name, settings)
     return found
 
 

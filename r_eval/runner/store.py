@@ -213,7 +213,7 @@ class Store:
         """Write run.json."""
         plan, grid = self.plan, self.plan.grid
         planned = {c.cell for c in plan.cells}
-        systems = {c.cell.system: (c.cell.workflow, c.cell.llm) for c in plan.cells}
+        systems = {c.cell.system: c for c in plan.cells}
         manifest = {
             "schema": SCHEMA,
             "name": grid.name,
@@ -223,7 +223,11 @@ class Store:
             "versions": {"r-eval": __version__, "python": platform.python_version()},
             "seed": grid.seed,
             "grid": grid.model_dump(mode="json", exclude_none=True),
-            "systems": [{"name": n, "workflow": w, "llm": m} for n, (w, m) in systems.items()],
+            "systems": [
+                {"name": name, "workflow": c.cell.workflow, "llm": c.cell.llm}
+                | ({"bound": True} if c.workflow.uses_gold else {})
+                for name, c in systems.items()
+            ],
             "tasks": [
                 {
                     "name": p.task.name,

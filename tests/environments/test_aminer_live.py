@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,31 +21,13 @@ from r_eval.environments.aminer.importing import import_file
 from r_eval.environments.aminer.live import Live
 from r_eval.environments.base import EnvironmentFailure, NotFound
 from r_eval.errors import UserError
+from tests.serving import serving
 
 pytest.importorskip("requests", reason="a live AMiner needs requests")
 from aiohttp import web
 
 SAME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NOBODY = "0" * 24
-
-
-@contextmanager
-def serving(app: web.Application) -> Iterator[str]:
-    """The address of an application that runs on a thread of its own."""
-    loop = asyncio.new_event_loop()
-    runner = web.AppRunner(app, access_log=None)
-    loop.run_until_complete(runner.setup())
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    loop.run_until_complete(site.start())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
 
 
 class Scripted:

@@ -334,6 +334,16 @@ def test_headers_out_of_variables_are_sent_and_are_no_arguments(
     assert result.value["headers"]["X-Api-Key"] == "hush"
 
 
+def test_a_key_that_the_server_repeats_is_struck_out(
+    server: Server, document: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIBRARY_KEY", "Bearer 0123456789abcdef")
+    settings = {"headers_env": {"X-Api-Key": "LIBRARY_KEY"}, "base_url": f"{server.url}/api"}
+    environment = open_environment(f"openapi:{document}", settings)
+    result = asyncio.run(Session(environment, sandbox).call("getBook", {"id": "1"}))
+    assert result.value["headers"]["X-Api-Key"] == "[key]"
+
+
 # Answers
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
+import re
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
 from r_eval.environments.sandbox import ProgramResult, Sandbox
@@ -81,6 +85,11 @@ class Store(Environment):
     def anything(self, value: Any = None) -> Any:
         """Give it back."""
         return value
+
+    @query_api
+    def back(self, values: list[Any]) -> list[Any]:
+        """Give a list back."""
+        return values
 
     @query_api
     def thread(self) -> str:
@@ -189,6 +198,12 @@ def test_arguments_that_no_record_can_hold_are_bad_ones(opened: Opened, value: A
     assert result.error == "bad_arguments"
     assert "walk" in result.observation
     assert opened.steps[0].model_dump_json()
+
+
+def test_json_text_that_is_nested_too_deeply_is_a_bad_argument_and_recorded(opened: Opened) -> None:
+    text = "[" * 300 + "]" * 300
+    assert opened.call("back", values=text).error == "bad_arguments"
+    assert opened.steps[0].arguments == {"values": text}
 
 
 @pytest.mark.parametrize("value", [{1, 2}, object, lambda: 1], ids=["set", "class", "function"])
@@ -361,15 +376,62 @@ def test_a_program_sees_the_whole_value(sandbox: Sandbox) -> None:
     ("text", "kept"),
     [
         ("a" * 100, "a" * 100),
-        ("a" * 101, "a" * 100 + " [… cut: 1 more characters]"),
-        ("x" * 80 + "\n" + "y" * 80, "x" * 80 + " [… cut: 81 more characters]"),
+        ("a" * 101, "a" * 100 + " [… cut: 1 more character]"),
+        ("x" * 100 + "\n" + "y" * 80, "x" * 100 + "\n[… cut: 1 more line, 81 more characters]"),
+        ("x" * 80 + "\n" + "y" * 80, "x" * 80 + "\n[… cut: 1 more line, 81 more characters]"),
+        ("x" * 80 + "\n\ny\n" + "z" * 80, "x" * 80 + "\n\ny\n[… cut: 1 more line, 81 more characters]"),
         ("x" * 80 + ". " + "y" * 80, "x" * 80 + ". [… cut: 81 more characters]"),
+        ("x" * 80 + ". " + "y" * 80 + "\nz", "x" * 80 + ". [… cut: 1 more line, 83 more characters]"),
+        ("x" * 80 + "?! " + "y" * 80, "x" * 80 + "?! [… cut: 81 more characters]"),
+        ("東" * 80 + "。" + "京" * 80, "東" * 80 + "。 [… cut: 80 more characters]"),
+        ("x" * 20 + ". " + "y" * 70 + " " + "z" * 70, "x" * 20 + ". " + "y" * 70 + " [… cut: 71 more characters]"),
         ("x" * 20 + "\n" + "y" * 100, "x" * 20 + "\n" + "y" * 79 + " [… cut: 21 more characters]"),
         ("z" * 5000, "z" * 100 + " [… cut: 4,900 more characters]"),
     ],
 )
-def test_an_observation_is_cut_at_a_line_or_sentence_where_one_ends(text: str, kept: str) -> None:
+def test_an_observation_is_cut_at_a_line_sentence_or_word_where_one_ends(text: str, kept: str) -> None:
     assert cut(text, 100) == kept
+
+
+@pytest.mark.parametrize("length", [11, 30, 90, 99, 100, 101, 150])
+def test_a_list_is_cut_between_records_and_the_rest_is_counted(sandbox: Sandbox, length: int) -> None:
+    records = [{"text": f"{i}. " + "One. " * (length // 5)} for i in range(300)]
+    result = Opened(sandbox, tokens=100).call("anything", value=records)
+    head, *kept, note = result.observation.split("\n")
+    assert [json.loads(line) for line in kept] == records[: len(kept)]
+    assert (head, len(kept) > 0) == ("300 results.", True)
+    assert note.startswith(f"[… cut: {300 - len(kept)} more lines, ")
+    assert 400 - len(json.dumps(records[0])) - 3 < len(result.observation) - len(note) <= 401
+
+
+def test_short_records_before_a_long_one_are_kept_whole() -> None:
+    text = "3 results.\na\nb\n" + "One sentence. " * 50
+    assert cut(text, 200) == "3 results.\na\nb\n[… cut: 1 more line, 701 more characters]"
+
+
+def test_a_first_record_that_is_too_long_is_cut_itself() -> None:
+    text = "2 results.\n" + "One sentence. " * 50 + "\nb"
+    assert (
+        cut(text, 100)
+        == "2 results." + "\n" + "One sentence. " * 5 + "One sentence. [… cut: 1 more line, 619 more characters]"
+    )
+
+
+@given(st.text(st.sampled_from("ab. \n"), max_size=300), st.integers(0, 120))
+def test_what_is_kept_and_what_is_left_out_are_the_whole(text: str, characters: int) -> None:
+    kept, _, note = cut(text, characters).rpartition("[… cut: ")
+    if len(text) <= characters:
+        assert cut(text, characters) == text
+    else:
+        left = int(re.findall(r"(\d+) more character", note)[0])
+        assert text[: len(text) - left].rstrip() == kept.rstrip()
+        assert len(kept) <= characters + 1
+
+
+def test_a_message_is_cut_at_a_sentence_too(sandbox: Sandbox) -> None:
+    result = Opened(sandbox, tokens=100).call("take", what="egg or bread. " * 50)
+    assert result.error == "not_found"
+    assert re.search(r"or bread\. \[… cut: \d+ more characters\]$", result.observation)
 
 
 @pytest.mark.parametrize("make", [lambda: "a" * 10_000_000, lambda: "a. " * 3_000_000], ids=["word", "sentences"])

@@ -456,6 +456,12 @@ def test_a_refused_parameter_is_left_out_from_then_on(said: str, parameter: str)
     assert [parameter in body for body in server.bodies] == [True, False, False]
 
 
+def test_a_server_that_cannot_be_made_to_call_a_tool_is_asked_all_the_same() -> None:
+    server = Server(bad(400, "tool_choice 'required' is not supported"), good())
+    run(server, lambda llm: llm.generate(Request(ASK.messages, tools=(SEARCH,), tool_choice="required")))
+    assert ["tool_choice" in body for body in server.bodies] == [True, False]
+
+
 def test_the_limit_on_tokens_is_sent_under_its_newer_name() -> None:
     server = Server(bad(400, "Unsupported parameter: 'max_tokens' is not supported with this model."), good())
     run(server, lambda llm: llm.generate(ASK), max_tokens=77)

@@ -60,7 +60,7 @@ def test_the_projects_own_test_passes_under_another_name(tmp_path: Path) -> None
         encoding="utf-8",
         check=False,
     )
-    assert "21 passed" in done.stdout, done.stdout
+    assert "41 passed" in done.stdout, done.stdout
 
 
 def test_questions_of_all_three_levels(tmp_path: Path) -> None:

@@ -5,16 +5,20 @@ A reply of a thought and a call adds three nodes, one without a thought two; twe
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from r_eval.analysis.tree import Branch, drawing, tree
+from r_eval.cli.transcript import transcript
 from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.llms.tools import written
-from r_eval.records import Question
+from r_eval.records import Question, Tokens
 from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
+from r_eval.workflows.fc import FC
 
 
 class Wordy(Environment):
@@ -37,6 +41,7 @@ def finish(**arguments: str) -> Reply:
     return Reply("I end.", (ToolCall("a", "Finish", arguments),), "tool_calls")
 
 
+LOST = Reply("I look.", (ToolCall("a", "ingredients", {"dish": "cake"}),), "tool_calls")
 GIVE_UP = finish(return_type="give_up_and_restart")
 ANSWER = finish(return_type="give_answer", final_answer="omelette")
 
@@ -129,6 +134,61 @@ def test_a_search_without_an_answer_ends_as_a_give_up_that_says_how_often(play: 
     assert played.outcome == ("gave_up", "give_up")
     assert "gave up 4 times" in played.episode.outcome.detail
     assert played.answer == ""
+
+
+def give_up(answer: str = "") -> Reply:
+    return finish(return_type="give_up_and_restart", **({"final_answer": answer} if answer else {}))
+
+
+@pytest.mark.parametrize(
+    ("replies", "best"),
+    [
+        ([tool(), tool(), give_up("pie"), give_up("flan")], "pie"),
+        ([tool(), tool(), give_up("pie"), tool(), give_up("flan"), give_up()], "flan"),
+        ([tool(), tool(), give_up(), give_up("flan"), give_up()], "flan"),
+        ([tool(), tool(), give_up("pie"), LOST, give_up("flan"), give_up()], "pie"),
+    ],
+    ids=["the one that saw more", "the later of two", "the one that says something", "a call that failed is not seen"],
+)
+def test_without_an_answer_the_best_give_up_is_the_answer(play: Any, replies: list[Reply], best: str) -> None:
+    played = play(DFSDT(), replies)
+    assert (played.answer, played.outcome) == (best, ("gave_up", "give_up"))
+    assert played.episode.steps[-1].observation == "give_up"
+
+
+def test_the_give_up_at_the_call_limit_is_used(play: Any) -> None:
+    played = play(DFSDT(max_calls=2), [tool(), give_up("pie")])
+    assert (played.answer, played.outcome) == ("pie", ("exhausted", "calls"))
+
+
+@pytest.mark.parametrize("limit", [{"calls": 3}, {"tokens": 1}])
+def test_a_limit_of_all_workflows_leaves_the_best_give_up(play: Any, limit: dict[str, int]) -> None:
+    def spoken(request: Request) -> Reply:
+        found = by_level(tool(), give_up("pie"))(request)
+        return dataclasses.replace(found, tokens=Tokens(prompt=1 if found.text == "I end." else 0))
+
+    played = play(DFSDT(), spoken, **limit)
+    assert (played.answer, played.outcome) == ("pie", ("exhausted", next(iter(limit))))
+
+
+def test_show_draws_the_tree(play: Any) -> None:
+    shown = transcript(play(DFSDT(), by_level(tool(), GIVE_UP)).episode, None).plain
+    assert "the search as a tree\n      1 I look." in shown
+    assert "the search as a tree" not in transcript(play(FC(), [ANSWER]).episode, None).plain
+
+
+def test_an_answer_comes_before_any_give_up(play: Any) -> None:
+    assert play(DFSDT(), [tool(), tool(), give_up("pie"), ANSWER]).answer == "omelette"
+
+
+def test_the_tree_is_rebuilt_from_the_record(play: Any) -> None:
+    def shape(branches: list[Branch]) -> list[Any]:
+        return [shape(branch.children) for branch in branches]
+
+    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    assert shape(tree(played.episode.steps)) == [[[[]], [[]]], [[[]], [[]]]]
+    drawn = drawing(played.episode.steps)
+    assert [line.count("   ") for line in drawn.splitlines() if "I end." in line] == [2] * 4
 
 
 def test_a_search_that_only_went_too_deep_is_exhausted(play: Any) -> None:

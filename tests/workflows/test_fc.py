@@ -125,9 +125,38 @@ def test_a_call_that_cannot_be_read_is_answered_with_how_to_write_one(play: Any)
 
 
 def test_the_steps_are_limited(play: Any) -> None:
-    played = play(FC(), [LOOK], steps=4)
+    played = play(FC(), [LOOK], steps=4, last_chance=False)
     assert len(played.requests) == 4
     assert played.outcome == ("exhausted", "steps")
+
+
+def test_on_the_last_step_finish_alone_is_offered_and_required(play: Any) -> None:
+    played = play(FC(), [LOOK, LOOK, END], steps=3)
+    assert [request.tool_choice for request in played.requests] == ["auto", "auto", "required"]
+    assert [tool.name for tool in played.requests[-1].tools] == ["Finish"]
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+
+
+def test_where_tools_are_not_native_the_last_step_describes_finish_alone(play: Any) -> None:
+    played = play(FC(), [as_text(LOOK), as_text(END)], native=False, steps=2)
+    described = played.requests[-1].messages[0].content
+    assert '"Finish"' in described
+    assert '"find_dish"' not in described
+    assert played.answer == "omelette"
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
+@pytest.mark.parametrize("said", [as_text(LOOK), 'find_dish(name="o")', "Action: find_dish[o]"])
+def test_another_call_on_the_last_step_is_neither_carried_out_nor_an_answer(play: Any, said: str, native: bool) -> None:
+    played = play(FC(), [as_text(LOOK), said], native=native, steps=2, last_chance=False)
+    assert len(played.calls) == 1
+    assert (played.answer, played.outcome) == ("", ("exhausted", "steps"))
+
+
+def test_text_on_the_last_step_is_the_answer(play: Any) -> None:
+    played = play(FC(), [LOOK, "Answer: omelette"], steps=2)
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+    assert played.episode.steps[-1].observation == "text"
 
 
 def test_steps_without_one_right_call_are_a_misuse_of_the_tools(play: Any) -> None:

@@ -1,13 +1,19 @@
 """Every notation can express every solution: an LLM that knows the gold program scores 1.0 on the embedded tasks.
 
 It makes the calls that the gold program makes and gives its answer, written as each workflow wants them; PAL is given
-the program itself. The oracle, which runs that program without any LLM, is the measure of what can be reached.
+the program itself. The oracle, which runs that program without any LLM, is the measure of what can be reached. Of the
+bounds that make no calls only the answer is looked at.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import dataclasses
+import functools
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,54 +30,170 @@ from r_eval.records import Question, Step
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task, installed, open_environment, task_files
-from r_eval.workflows.base import Limits, Workflow
+from r_eval.workflows.base import Limits, Workflow, as_argument, make
 from r_eval.workflows.react import written
 
 WORKFLOWS = names("workflows", Workflow)
-
-Notation = Callable[[Question, Sequence[Step], dict[str, ApiSpec]], list[Reply]]
-
-
-def react(question: Question, calls: Sequence[Step], specs: dict[str, ApiSpec]) -> list[Reply]:
-    actions = [written(call, specs[call.api or ""]) for call in calls] + [f"Finish[{question.answers[0]}]"]
-    return [Reply(f"Thought {i}: I go on.\nAction {i}: {action}") for i, action in enumerate(actions, 1)]
+AGENTS = Path(__file__).parents[1] / "agents.py"
 
 
-def native(finish: dict[str, str]) -> Notation:
-    def replies(question: Question, calls: Sequence[Step], specs: dict[str, ApiSpec]) -> list[Reply]:
-        made = [ToolCall(f"id-{i}", call.api or "", call.arguments or {}) for i, call in enumerate(calls)]
-        last = ToolCall("last", "Finish", {k: v.format(question.answers[0]) for k, v in finish.items()})
-        return [Reply("", (call,), "tool_calls") for call in (*made, last)]
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """What the gold program does with a question: its calls, as the environment knows them."""
+
+    question: Question
+    calls: tuple[Step, ...]
+    specs: dict[str, ApiSpec]
+
+    @property
+    def answer(self) -> str:
+        return self.question.answers[0]
+
+
+Replies = Callable[[Solution], list[Reply]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Notation:
+    """How a workflow is told a solution.
+
+    Attributes:
+        native: Whether the LLM takes tools natively.
+        calls: Whether calls are made, which must then be the gold program's.
+    """
+
+    workflow: str
+    replies: Replies
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    native: bool = True
+    calls: bool = True
+
+
+def shown(call: Step, spec: ApiSpec) -> str:
+    """A call as ReAct's demonstrations show it: `Search[Kenya]`, `searchPerson(name="...")`."""
+    return written(call, spec)
+
+
+def named(call: Step, spec: ApiSpec) -> str:
+    """A call with every argument named."""
+    return f"{spec.name}({', '.join(f'{k}={as_argument(v)}' for k, v in (call.arguments or {}).items())})"
+
+
+def unnamed(call: Step, spec: ApiSpec) -> str:
+    """A call whose arguments stand in the order of the parameters, as far as none is left out."""
+    arguments = call.arguments or {}
+    first = [p.name for p in spec.parameters][: len(arguments)]
+    if set(first) != set(arguments):
+        return named(call, spec)
+    return f"{spec.name}({', '.join(as_argument(arguments[name]) for name in first)})"
+
+
+def as_json(call: Step, spec: ApiSpec) -> str:
+    """A call as a JSON object."""
+    return f'{{"name": {as_argument(spec.name)}, "arguments": {as_argument(call.arguments)}}}'
+
+
+def react(action: Callable[[Step, ApiSpec], str]) -> Replies:
+    def replies(solution: Solution) -> list[Reply]:
+        actions = [action(call, solution.specs[call.api or ""]) for call in solution.calls]
+        lines = enumerate([*actions, f"Finish[{solution.answer}]"], 1)
+        return [Reply(f"Thought {i}: I go on.\nAction {i}: {line}") for i, line in lines]
 
     return replies
 
 
-def prompted(finish: dict[str, str]) -> Notation:
-    def replies(question: Question, calls: Sequence[Step], specs: dict[str, ApiSpec]) -> list[Reply]:
-        made = [reply.tool_calls[0] for reply in native(finish)(question, calls, specs)]
-        return [Reply(tools.written(call)) for call in made]
-
-    return replies
+def completed(solution: Solution) -> list[Reply]:
+    """What follows on `Thought 1:`, which stands in the prompt already."""
+    return [Reply(reply.text.partition(": ")[2]) for reply in react(shown)(solution)]
 
 
-def pal(question: Question, calls: Sequence[Step], specs: dict[str, ApiSpec]) -> list[Reply]:
-    return [Reply(f"```python\n{question.program}\n```")]
+def thought_then_action(solution: Solution) -> list[Reply]:
+    """Thought and action apart."""
+    return [Reply(line) for reply in react(shown)(solution) for line in reply.text.splitlines()]
 
 
-def oracle(question: Question, calls: Sequence[Step], specs: dict[str, ApiSpec]) -> list[Reply]:
+def tool_calls(solution: Solution, finish: Mapping[str, str]) -> list[ToolCall]:
+    made = [ToolCall(f"id-{i}", call.api or "", call.arguments or {}) for i, call in enumerate(solution.calls)]
+    last = {key: solution.answer if value == "{}" else value for key, value in finish.items()}
+    return [*made, ToolCall("last", "Finish", last)]
+
+
+def native(finish: Mapping[str, str]) -> Replies:
+    return lambda solution: [Reply("", (call,), "tool_calls") for call in tool_calls(solution, finish)]
+
+
+def with_thoughts(solution: Solution) -> list[Reply]:
+    """DFSDT's calls with a thought each, which is a node of its own."""
+    return [dataclasses.replace(reply, text="I go on.") for reply in native(GIVE)(solution)]
+
+
+def prompted(finish: Mapping[str, str]) -> Replies:
+    return lambda solution: [Reply(tools.written(call)) for call in tool_calls(solution, finish)]
+
+
+def parallel(solution: Solution) -> list[Reply]:
+    """All calls in one reply."""
+    *made, last = tool_calls(solution, ANSWER)
+    return [Reply("", tuple(made), "tool_calls"), Reply("", (last,), "tool_calls")]
+
+
+def parallel_prompted(solution: Solution) -> list[Reply]:
+    *made, last = tool_calls(solution, ANSWER)
+    return [Reply("\n".join(tools.written(call) for call in made)), Reply(tools.written(last))]
+
+
+def calls_then_text(solution: Solution) -> list[Reply]:
+    """The calls, and the answer as a reply without one."""
+    *made, _ = native(ANSWER)(solution)
+    return [*made, Reply(solution.answer)]
+
+
+def fenced(solution: Solution) -> list[Reply]:
+    return [Reply(f"This finds it:\n```python\n{solution.question.program}\n```")]
+
+
+def among_words(solution: Solution) -> list[Reply]:
+    return [Reply(f"This finds it:\n\n{solution.question.program}\n\nIt looks everything up, and that is all.")]
+
+
+def bare(solution: Solution) -> list[Reply]:
+    return [Reply(solution.question.program or "")]
+
+
+def answer_alone(solution: Solution) -> list[Reply]:
+    """Twice, for a workflow that asks for queries first."""
+    return [Reply(solution.answer), Reply(solution.answer)]
+
+
+def nothing(solution: Solution) -> list[Reply]:
     return []
 
 
 ANSWER = {"answer": "{}"}
 GIVE = {"return_type": "give_answer", "final_answer": "{}"}
-NOTATIONS: dict[str, tuple[str, bool, Notation]] = {
-    "oracle": ("oracle", True, oracle),
-    "react": ("react", True, react),
-    "pal": ("pal", True, pal),
-    "fc, native": ("fc", True, native(ANSWER)),
-    "fc, prompted": ("fc", False, prompted(ANSWER)),
-    "dfsdt, native": ("dfsdt", True, native(GIVE)),
-    "dfsdt, prompted": ("dfsdt", False, prompted(GIVE)),
+NOTATIONS: dict[str, Notation] = {
+    "oracle": Notation("oracle", nothing),
+    "react, as shown": Notation("react", react(shown)),
+    "react, arguments named": Notation("react", react(named)),
+    "react, arguments in order": Notation("react", react(unnamed)),
+    "react, JSON": Notation("react", react(as_json)),
+    "react, completion": Notation("react", completed, {"prompting": "completion"}),
+    "react, two replies": Notation("react", thought_then_action, {"replies": 2}),
+    "pal, fenced": Notation("pal", fenced),
+    "pal, bare": Notation("pal", bare),
+    "pal, among words": Notation("pal", among_words),
+    "fc, native": Notation("fc", native(ANSWER)),
+    "fc, native, parallel": Notation("fc", parallel),
+    "fc, native, answer as text": Notation("fc", calls_then_text),
+    "fc, prompted": Notation("fc", prompted(ANSWER), native=False),
+    "fc, prompted, parallel": Notation("fc", parallel_prompted, native=False),
+    "langgraph": Notation("langgraph", native(ANSWER), {"agent": f"{AGENTS}:by_hand"}),
+    "dfsdt, native": Notation("dfsdt", native(GIVE)),
+    "dfsdt, with thoughts": Notation("dfsdt", with_thoughts),
+    "dfsdt, prompted": Notation("dfsdt", prompted(GIVE), native=False),
+    "rag": Notation("rag", answer_alone, calls=False),
+    "rag, gold": Notation("rag", answer_alone, {"retrieval": "gold"}, calls=False),
+    "direct": Notation("direct", answer_alone, calls=False),
 }
 
 
@@ -86,32 +208,59 @@ class Knowing(LLM):
         return next(self.replies)
 
 
-async def scored(
-    task: Task, environment: Environment, notation: str, sandbox: Sandbox
-) -> list[tuple[Question, float, bool]]:
-    """Of every question, its score and whether the calls were those of the gold program."""
-    workflow, native_tools, replies = NOTATIONS[notation]
-    planned = PlannedTask(task, environment, task.questions, ())
-    cell = PlannedCell(Cell(workflow, "knowing", "clean", task.name), WORKFLOWS[workflow](), planned, {})
-    metric = metrics.get(task.metric)
+async def solutions(task: Task, environment: Environment, sandbox: Sandbox) -> list[Solution]:
+    """The calls of every gold program of a task."""
     found = []
     for question in task.questions:
         calls: list[Step] = []
         session = Session(environment, sandbox, calls.append)
         await session.run_program(question.program or "")
-        llm = Knowing(replies(question, calls, session.specs), native_tools)
-        episode = await run_episode(cell, question, 0, llm, Limits(), (), sandbox)
-        made = [(step.api, step.arguments) for step in episode.steps if step.kind == "call"]
-        same = made == [(step.api, step.arguments) for step in calls]
-        found.append((question, metric(episode.answer, question.answers), same))
+        found.append(Solution(question, tuple(calls), session.specs))
     return found
 
 
-@pytest.mark.parametrize("notation", NOTATIONS)
-@pytest.mark.parametrize("name", task_files())
-def test_the_gold_solution_scores_one_in_the_workflows_notation(name: str, notation: str, sandbox: Sandbox) -> None:
+@functools.cache
+def solved(name: str) -> tuple[Task, Environment, list[Solution]]:
+    """A task with its solutions, worked out once for all notations."""
     task = installed(name)
-    found = asyncio.run(scored(task, open_environment(task.environment), notation, sandbox))
-    assert len(found) >= 20
-    assert [question.id for question, score, _ in found if score < 1.0] == []
-    assert [question.id for question, _, same in found if not same] == []
+    environment = open_environment(task.environment)
+    with Sandbox() as sandbox:
+        return task, environment, asyncio.run(solutions(task, environment, sandbox))
+
+
+@pytest.mark.parametrize("key", NOTATIONS)
+@pytest.mark.parametrize("name", task_files())
+def test_the_gold_solution_scores_one_in_the_workflows_notation(name: str, key: str, sandbox: Sandbox) -> None:
+    notation = NOTATIONS[key]
+    if notation.workflow == "langgraph" and not importlib.util.find_spec("langchain_core"):
+        pytest.skip("langchain-core is not installed")
+    task, environment, found = solved(name)
+    workflow = make(WORKFLOWS[notation.workflow], notation.workflow, dict(notation.settings))
+    cell = PlannedCell(
+        Cell(notation.workflow, "knowing", "clean", name),
+        workflow,
+        PlannedTask(task, environment, task.questions, ()),
+        {},
+    )
+    metric = metrics.get(task.metric)
+
+    async def differing() -> list[tuple[str, float, bool]]:
+        """The questions whose score is not 1, or whose calls are not the gold program's."""
+        wrong = []
+        for solution in found:
+            llm = Knowing(notation.replies(solution), notation.native)
+            episode = await run_episode(cell, solution.question, 0, llm, Limits(), (), sandbox)
+            score = metric(episode.answer, solution.question.answers)
+            made = [(step.api, step.arguments) for step in episode.steps if step.kind == "call"]
+            same = made == [(step.api, step.arguments) for step in solution.calls] or not notation.calls
+            if score < 1.0 or not same:
+                wrong.append((solution.question.id, score, same))
+        return wrong
+
+    assert len(found) == 40
+    assert asyncio.run(differing()) == []
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_workflow_has_a_notation_here(name: str) -> None:
+    assert name in {notation.workflow for notation in NOTATIONS.values()}

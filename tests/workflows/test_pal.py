@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import time
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from r_eval.records import Question
-from r_eval.workflows.pal import PAL
+from r_eval.workflows.pal import PAL, bare_program
 
 
 def program(text: str) -> list[str]:
@@ -80,6 +84,13 @@ def test_a_program_that_fails_is_a_misuse_with_its_cause(play: Any, text: str, c
     assert played.episode.steps[-1].error == "unparsed"
 
 
+@pytest.mark.parametrize("text", ["while True: print('a')", "print('a' * 10 ** 5)\nanswer = 1"])
+def test_a_program_that_prints_too_much_says_so(play: Any, text: str) -> None:
+    played = play(PAL(), program(text))
+    assert played.outcome == ("tool_misuse", "output")
+    assert "20,000 bytes were printed" in played.episode.outcome.detail
+
+
 def test_calls_made_before_a_failure_are_recorded(play: Any) -> None:
     played = play(PAL(), program("find_dish(name='o')\n1 / 0"))
     assert [step.api for step in played.calls] == ["find_dish"]
@@ -99,6 +110,92 @@ def test_a_reply_without_a_program_is_a_misuse(play: Any, reply: str) -> None:
 
 def test_the_program_may_stand_bare(play: Any) -> None:
     assert play(PAL(), ["answer = find_dish(name='o')[0]"]).answer == "omelette"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Here is the program:\nanswer = find_dish(name='o')[0]",
+        "Sure!\n\ndishes = find_dish(name='o')\nanswer = dishes[0]\n\nThis looks for the dish.",
+        "First I look.\ndishes = find_dish(name='o')\nfor dish in dishes:\n    answer = dish\nThat is it.",
+        "We import what we need:\nimport re\nanswer = re.sub('x', '', find_dish(name='o')[0])",
+        "Program:\nprint(find_dish(name='o')[0])",
+    ],
+)
+def test_the_program_may_stand_bare_among_words(play: Any, reply: str) -> None:
+    assert play(PAL(), [reply]).answer == "omelette"
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["a = 1\n", "for x in y:\n", "    ", "f(", ")", "\n", "words\n", '"""'])).map("".join)
+)
+def test_any_text_is_searched_for_a_bare_program(text: str) -> None:
+    found = bare_program(text)
+    ast.parse(found)
+    assert all(line.strip() in text for line in found.splitlines())
+
+
+@pytest.mark.parametrize(
+    "part", ["a = (\n", "f(" * 99 + "\n", "a = 1\n", "a = 1\nwords are here\n", "if a:\n", "=", "a", "\n"]
+)
+def test_a_long_text_is_searched_for_a_bare_program_in_no_time(part: str) -> None:
+    started = time.process_time()
+    bare_program(part * (100_000 // len(part)))
+    assert time.process_time() - started < 1
+
+
+# Repairs
+
+WRONG = program("dish = 'omelette'\nanswer = find_dishes(name=dish)")[0]
+RIGHT = program("answer = find_dish(name='o')[0]")[0]
+
+
+def test_a_program_is_run_once_by_default(play: Any) -> None:
+    assert len(play(PAL(), [WRONG, RIGHT]).requests) == 1
+
+
+def test_a_repair_is_told_the_error_and_the_line(play: Any) -> None:
+    played = play(PAL(repairs=1), [WRONG, RIGHT])
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+    said = played.said(1)
+    assert said[-2] == ("assistant", WRONG)
+    assert said[-1][1].startswith(
+        "The program failed: line 2: NameError: name 'find_dishes' is not defined\n"
+        "The line: answer = find_dishes(name=dish)\n"
+    )
+    assert played.notes == [said[-1][1]]
+
+
+def test_a_reply_without_a_program_is_repaired_too(play: Any) -> None:
+    played = play(PAL(repairs=1), ["I do not know.", RIGHT])
+    assert played.answer == "omelette"
+    assert "no program" in played.notes[0]
+
+
+def test_no_more_repairs_are_made_than_allowed(play: Any) -> None:
+    played = play(PAL(repairs=3), [WRONG])
+    assert len(played.requests) == 4
+    assert len(played.notes) == 3
+    assert played.outcome == ("tool_misuse", "unknown_api")
+    assert "(after 3 repairs)" in played.episode.outcome.detail
+
+
+def test_the_last_program_decides_how_it_ended(play: Any) -> None:
+    assert play(PAL(repairs=1), [WRONG, "I give up."]).outcome == ("tool_misuse", "no_program")
+    assert play(PAL(repairs=1), [WRONG, program("1 / 0")[0]]).outcome == ("tool_misuse", "exception")
+
+
+def test_a_repaired_program_begins_anew(play: Any) -> None:
+    played = play(PAL(repairs=1), [program("dish = 'omelette'\n1 / 0")[0], program("answer = dish")[0]])
+    assert played.outcome == ("tool_misuse", "exception")
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "1", None])
+def test_repairs_must_be_a_whole_number(value: Any) -> None:
+    with pytest.raises(ValueError, match="repairs"):
+        PAL(repairs=value)
 
 
 def test_the_instructions_hold_a_stub_of_every_api(play: Any) -> None:

@@ -80,6 +80,20 @@ def test_an_observation_that_the_model_invents_is_cut_off(play: Any, invented: s
     assert "cake" not in "".join(step.observation or "" for step in played.calls)
 
 
+@pytest.mark.parametrize("said", ["Observation 1: cake\nAction 2: Finish[cake]", "**Observation:** cake"])
+def test_nothing_counts_of_a_reply_that_begins_with_an_observation(play: Any, said: str) -> None:
+    played = play(ReAct(), [said, "Finish[omelette]"])
+    assert played.answer == "omelette"
+    assert "No action could be read" in played.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "error"), [("Action 1: find_dish(name='o')\nObservation 1: cake", "invented"), ("Finish[cake]", None)]
+)
+def test_a_reply_with_an_invented_observation_is_marked_in_the_record(play: Any, said: str, error: str | None) -> None:
+    assert play(ReAct(), [said, "Finish[x]"]).thoughts[0].error == error
+
+
 def test_the_record_keeps_the_reply_as_it_came(play: Any) -> None:
     said = 'Action 1: find_dish(name="o")\nObservation 1: cake'
     assert play(ReAct(), [said, "Finish[x]"]).thoughts[0].text == said
@@ -118,8 +132,48 @@ def test_arguments_without_names_go_by_their_order(play: Any) -> None:
     assert played.calls[0].arguments == {"name": "e", "limit": 1}
 
 
+AGAIN = 'Action: find_dish(name="o")'
+HINT = "This very action was taken before"
+
+
+def test_a_repeated_action_is_told_so_once(play: Any) -> None:
+    played = play(ReAct(), [AGAIN, AGAIN, AGAIN, "Finish[x]"])
+    observations = [message.content for message in played.requests[-1].messages if message.content.startswith("Obs")]
+    assert [HINT in observation for observation in observations] == [False, True, False]
+    assert len(played.notes) == 1
+    assert HINT in played.notes[0]
+
+
+def test_a_repeated_action_is_carried_out_all_the_same(play: Any) -> None:
+    calls = play(ReAct(), [AGAIN, AGAIN, "Finish[x]"]).calls
+    assert [step.observation for step in calls] == ["1 result.\nomelette"] * 2
+
+
+class Pages(Environment):
+    """Says the next page."""
+
+    def __init__(self) -> None:
+        self.page = 0
+
+    @query_api
+    def turn(self, book: str) -> int:
+        """Turn the page.
+
+        Args:
+            book: The book.
+        """
+        self.page += 1
+        return self.page
+
+
+def test_a_repeated_action_with_another_result_is_not_told_anything(play: Any) -> None:
+    played = play(ReAct(), ["Action: turn[x]", "Action: turn[x]", "Finish[x]"], environment=Pages())
+    assert played.said(2)[-1] == ("user", "Observation 2: 2")
+    assert played.notes == []
+
+
 def test_the_steps_are_limited(play: Any) -> None:
-    played = play(ReAct(), ['Action: find_dish(name="o")'], steps=3)
+    played = play(ReAct(), [AGAIN], steps=3, last_chance=False)
     assert len(played.requests) == 3
     assert played.outcome == ("exhausted", "steps")
 
@@ -137,6 +191,13 @@ def test_it_works_without_demonstrations(play: Any) -> None:
     played = play(ReAct(), ["Finish[x]"])
     assert [role for role, _ in played.said(0)] == ["system", "user"]
     assert played.said(0)[-1] == ("user", "Question: Which dish has an egg in it?")
+
+
+def test_the_instructions_alone_say_how_a_turn_is_written(play: Any) -> None:
+    system = play(ReAct(), ["Finish[x]"]).said(0)[0][1]
+    assert '"Thought 1: "' in system
+    assert '"Action 1: "' in system
+    assert "Observation" in system
 
 
 def test_the_instructions_list_every_action_with_what_it_does(play: Any) -> None:
@@ -169,3 +230,101 @@ def test_what_a_demonstration_shows_is_read_back_as_the_same_calls(play: Any) ->
         ("ingredients", {"dish": "pizza"}),
     ]
     assert played.answer == "flour; tomato; cheese"
+
+
+class Careful(ReAct):
+    """A workflow made from another one, in another folder."""
+
+
+def test_a_workflow_made_from_it_elsewhere_has_its_prompts(play: Any) -> None:
+    played = play(Careful(), ["Finish[x]"])
+    assert played.answer == "x"
+    assert Careful().identity() == ReAct().identity()
+
+
+# As one text that the reply completes
+
+
+def test_in_completion_all_is_one_text_that_ends_where_the_reply_begins(play: Any) -> None:
+    played = play(ReAct(prompting="completion"), [" I look.\nAction 1: ingredients[omelette]", "Finish[omelette]"])
+    ((role, first),), ((_, second),) = played.said(0), played.said(1)
+    assert role == "user"
+    assert first.endswith("\n\nQuestion: Which dish has an egg in it?\nThought 1:")
+    assert second == (
+        first + " I look.\nAction 1: ingredients[omelette]\nObservation 1: 2 results. egg butter\nThought 2:"
+    )
+    assert (played.answer, len(played.calls)) == ("omelette", 1)
+
+
+def test_a_completion_that_begins_with_the_label_again_does_not_double_it(play: Any) -> None:
+    played = play(ReAct(prompting="completion"), ["Thought 1: I look.\nAction 1: ingredients[pizza]", "Finish[x]"])
+    assert played.said(1)[0][1].count("Thought 1: I look.") == 1
+    assert "Thought 1: Thought" not in played.said(1)[0][1]
+
+
+def test_in_completion_every_demonstration_stands_apart(play: Any) -> None:
+    text = play(ReAct(prompting="completion"), ["Finish[x]"], shown=[PIZZA]).said(0)[0][1]
+    assert "Answer with a name.\n\nQuestion: What is in a pizza?\nThought 1: " in text
+    assert "Finish[flour; tomato; cheese]\n\nQuestion: Which dish" in text
+
+
+# Thought and action in two replies
+
+
+def test_thought_and_action_can_be_asked_for_apart(play: Any) -> None:
+    played = play(ReAct(replies=2), ["Thought 1: I look.", "Action 1: ingredients[omelette]", "I know.", "Finish[egg]"])
+    assert len(played.requests) == 4
+    assert played.said(1)[-2] == ("assistant", "Thought 1: I look.")
+    assert 'the line "Action 1: "' in played.said(1)[-1][1]
+    assert played.said(2)[-2:] == [
+        ("assistant", "Thought 1: I look.\nAction 1: ingredients[omelette]"),
+        ("user", "Observation 1: 2 results. egg butter"),
+    ]
+    assert (played.answer, len(played.calls)) == ("egg", 1)
+
+
+def test_apart_the_thought_stops_before_the_action_and_the_action_before_the_observation(play: Any) -> None:
+    thought, action = play(ReAct(replies=2), ["I look.", "Finish[x]"]).requests
+    assert "\nAction" in thought.stop
+    assert "\nObservation" in action.stop
+
+
+def test_apart_an_action_that_comes_with_the_thought_is_cut_off(play: Any) -> None:
+    played = play(ReAct(replies=2), ["I look.\nAction 1: Finish[cake]\nObservation 1: cake", "Finish[omelette]"])
+    assert played.said(1)[-2] == ("assistant", "I look.")
+    assert played.answer == "omelette"
+
+
+def test_apart_and_in_completion_the_text_ends_in_thought_and_then_in_action(play: Any) -> None:
+    played = play(ReAct(prompting="completion", replies=2), [" I look.", " ingredients[omelette]", "", "Finish[x]"])
+    thought, action, again = (played.said(i)[0][1] for i in range(3))
+    assert thought.endswith("\nThought 1:")
+    assert action == thought + " I look.\nAction 1:"
+    assert again == action + " ingredients[omelette]\nObservation 1: 2 results. egg butter\nThought 2:"
+
+
+@pytest.mark.parametrize("settings", [{"prompting": "text"}, {"replies": 3}, {"replies": True}, {"replies": "2"}])
+def test_a_setting_with_another_value_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        ReAct(**settings)
+
+
+@pytest.mark.parametrize("prompting", ["chat", "completion"])
+@pytest.mark.parametrize("replies", [1, 2])
+def test_what_a_demonstration_shows_is_read_back_in_every_form(play: Any, prompting: str, replies: int) -> None:
+    turns = [
+        ("I need find_dish.", 'find_dish(name="pizza")'),
+        ("I need ingredients.", "ingredients[pizza]"),
+        ("I know.", "Finish[flour]"),
+    ]
+    said = [
+        part
+        for n, (thought, action) in enumerate(turns, 1)
+        for part in ([thought, action] if replies == 2 else [f"{thought}\nAction {n}: {action}"])
+    ]
+    played = play(ReAct(prompting, replies), said)
+    assert [(step.api, step.arguments) for step in played.calls] == [
+        ("find_dish", {"name": "pizza"}),
+        ("ingredients", {"dish": "pizza"}),
+    ]
+    assert (played.answer, played.outcome) == ("flour", ("finished", ""))

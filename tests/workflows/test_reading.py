@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.schema import specs_of
-from r_eval.workflows.reading import Action, action_in, bare_answer, program_in
+from r_eval.workflows.reading import Action, action_in, answer_in, bare_answer, program_in
 
 
 class Library(Environment):
@@ -67,7 +67,6 @@ def read(text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]] | None:
         "Search[ Kenya ]",
         "Search[Kenya",
         "Search[\nKenya\n]",
-        '{"action": "Search", "action_input": "Kenya"}',
     ],
 )
 def test_an_action_with_one_text_is_read(text: str) -> None:
@@ -89,6 +88,14 @@ def test_an_action_with_one_text_is_read(text: str) -> None:
         '```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}\n```',
         '<tool_call>{"name": "search", "arguments": {"entity": "Kenya"}}</tool_call>',
         '{"action": "Search", "action_input": {"entity": "Kenya"}}',
+        '{"action": "Search", "action_input": "Kenya"}',
+        '```json\n{"action": "Search", "action_input": "Kenya"}\n```',
+        'Action:\n```json\n{"action": "Search", "action_input": "Kenya"}\n```',
+        "Action: Search\nAction Input: Kenya",
+        'Thought: I look.\nAction: Search\nAction Input: {"entity": "Kenya"}',
+        "Action 1: Search\nInput: Kenya\nObservation: none",
+        "<function=Search><parameter=entity>Kenya</parameter></function>",
+        '[TOOL_CALLS][{"name": "Search", "arguments": {"entity": "Kenya"}}]',
         "{'tool': 'Search', 'parameters': {'entity': 'Kenya',}}",
         'Action 1: Search(entity="Kenya") to learn more',
         'Search(entity="Kenya',
@@ -175,6 +182,25 @@ def test_of_several_actions_the_first_counts(text: str) -> None:
 @pytest.mark.parametrize("text", ["Action: Look[Kenya]", "Action 2: Look(Kenya)", "Action: `Look[Kenya]`"])
 def test_an_unknown_name_after_the_mark_is_returned_so_that_the_model_can_be_told(text: str) -> None:
     assert read(text) == ("Look", ("Kenya",), {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Search", "arguments": {"entity": "Search (film)"}}',
+        'Action: {"name": "Search", "arguments": {"entity": "Search (film)"}}',
+        'Action: Search\nAction Input: {"entity": "Search (film)"}',
+        "Action: Search\nAction Input: Search (film)",
+        '<tool_call>{"name": "Search", "arguments": {"entity": "Search (film)"}}</tool_call>',
+    ],
+)
+def test_a_name_with_brackets_inside_a_written_tool_call_is_no_action(text: str) -> None:
+    assert read(text) == ("Search", (), {"entity": "Search (film)"})
+
+
+@pytest.mark.parametrize("text", ['<tool_call>{"name": "Search", "arg</tool_call>', "<tool_call>search it</tool_call>"])
+def test_a_tool_call_that_cannot_be_read_whole_is_no_action(text: str) -> None:
+    assert read(text) is None
 
 
 def test_an_unknown_name_in_json_is_returned() -> None:
@@ -267,6 +293,7 @@ def test_reading_never_raises(text: str) -> None:
     assert action is None or isinstance(action, Action)
     assert action is None or isinstance(action.argument, str)
     assert isinstance(bare_answer(text), str)
+    assert isinstance(answer_in(text, SPECS), str)
     assert isinstance(program_in(text), str)
 
 
@@ -284,7 +311,7 @@ LONG = 100_000
     [
         "[", "(", "Search[", "Search(", "Search[]", "Action: ", "Action 1: ", "action", "a(", "_", "a", " ", "\n",
         "```\n", "```python\n", '"', "'", "\\", ",", "a=", "name=x, ", "{", "{'", '{"a":', "1", "-", "#", "Observation",
-        "('", '="',
+        "('", '="', "Thought", "Thought 1: ", "Answer:", "\nQ ", "<", "<tool_call>", "Action Input", "json",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("head", ["", "Action 1: ", "Search[", "Search(entity="])
@@ -292,7 +319,7 @@ def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> N
     text = head + piece * (LONG // len(piece))
     started = time.process_time()
     action_in(text, SPECS)
-    bare_answer(text)
+    answer_in(text, SPECS)
     program_in(text)
     assert time.process_time() - started < 1.0
 
@@ -318,12 +345,37 @@ def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> N
         ("\n\nNairobi\nIt is the capital.", "Nairobi"),
         ("```\nNairobi\n```", "Nairobi"),
         ("Answer: ", "Answer:"),
+        ("Answer:\nNairobi", "Nairobi"),
+        ("Kenya's capital is asked for.\nAnswer: Nairobi", "Nairobi"),
+        ("It is Nairobi.\n**Final Answer:** Nairobi", "Nairobi"),
+        ("Nairobi\nQuestion: And of Peru?\nAnswer: Lima", "Nairobi"),
+        ("Nairobi\n\nQ: And of Peru?\nA: Lima", "Nairobi"),
+        ("Nairobi\nA: it is the capital", "Nairobi"),
         ("", ""),
         ("```", ""),
     ],
 )
-def test_the_answer_of_a_free_reply_is_its_first_line_that_says_something(text: str, answer: str) -> None:
+def test_the_answer_of_a_free_reply_is_the_marked_line_or_the_first_that_says_something(text: str, answer: str) -> None:
     assert bare_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Nairobi", "Nairobi"),
+        ("Thought 3: I am sure.\nAction 3: Finish[Nairobi]", "Nairobi"),
+        ("Thought 3: The answer is Nairobi", "Nairobi"),
+        ("Thought: I am sure.\nAnswer: Nairobi", "Nairobi"),
+        ("Action 3: Search[Nairobi]", ""),
+        ('{"name": "Search", "arguments": {"entity": "Nairobi"}}', ""),
+        ("Finish[]", ""),
+        ("", ""),
+    ],
+)
+def test_the_answer_of_a_last_reply_is_that_of_finish_or_of_free_text_never_another_action(
+    text: str, answer: str
+) -> None:
+    assert answer_in(text, SPECS) == answer
 
 
 @pytest.mark.parametrize("text", ["A Tale of Two Cities", "Answers in Genesis", "a", "A", "-5", "3.50", "Á Bao A Qu"])

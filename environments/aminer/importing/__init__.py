@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from r_eval.environments.snapshots import whole
 from r_eval.errors import UserError
 
-from ..snapshot import content_hash, prepare, seal, whole
+from ..snapshot import content_hash, prepare, seal
 from . import bibtex, citation_network, dblp
 from .records import Affiliation, Broken, Record
 from .source_file import FORMATS, SourceFile
@@ -75,7 +76,7 @@ def import_file(
     """Write the snapshot of a bibliography to `out`, which appears only when it is whole.
 
     Args:
-        path: The file, plain or compressed by gzip.
+        path: The file, plain or compressed by gzip or bzip2.
         out: The snapshot, replaced if it is there.
         format: One of `FORMATS`; None goes by the content.
         progress: Told from time to time how many bytes of the file have been read.

@@ -8,6 +8,7 @@ that is merely similar: whoever asked decides.
 from __future__ import annotations
 
 import difflib
+import heapq
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class Ambiguous:
 def spoken(text: str) -> str:
     """A text with single spaces and without what neither a title nor a request can hold: control characters and
     halves of characters. Invisible marks of a script stay."""
+    if text.isprintable():
+        return " ".join(text.split())
     return " ".join("".join(" " if unicodedata.category(c) in _UNSPOKEN else c for c in text).split())
 
 
@@ -83,10 +86,21 @@ def closest(text: str, candidates: Iterable[tuple[str, str, Any]]) -> list[str]:
     words = set(key.split())
     matcher = difflib.SequenceMatcher(autojunk=False)
     matcher.set_seq2(key)
-    scored: dict[str, tuple[float, Any]] = {}
+    bounded = []
     for name, title, rank in candidates:
         matcher.set_seq1(name)
         own = set(name.split())
-        score = (matcher.ratio() + (words <= own) + (own <= words), rank)
+        bonus = (words <= own) + (own <= words)
+        bounded.append((matcher.quick_ratio() + bonus, bonus, name, title, rank))
+    bounded.sort(key=lambda candidate: candidate[0], reverse=True)
+    scored: dict[str, tuple[float, Any]] = {}
+    least = -1.0
+    for bound, bonus, name, title, rank in bounded:
+        if bound < least:
+            break  # no further one can be among the best: comparing letters is slow, and most are never compared
+        matcher.set_seq1(name)
+        score = (matcher.ratio() + bonus, rank)
         scored[title] = max(scored.get(title, score), score)
-    return sorted(scored, key=lambda title: scored[title], reverse=True)[:MOST_SIMILAR]
+        if score[0] >= least and len(scored) >= MOST_SIMILAR:
+            least = heapq.nlargest(MOST_SIMILAR, scored.values())[-1][0]
+    return heapq.nlargest(MOST_SIMILAR, scored, key=scored.__getitem__)

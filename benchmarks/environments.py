@@ -1,0 +1,203 @@
+"""How building and asking snapshots grow with the number of pages and scholars.
+
+For every size, invented pages and papers are written as the dumps that `r-eval build-snapshot` reads, a snapshot is
+made of them, and its environment is asked. Words follow Zipf's law; the papers are as many as the scholars. Files
+are removed when they have been measured.
+
+    python benchmarks/environments.py [--sizes 10000,100000,1000000] [--folder DIR] [--domains wiki,aminer]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from r_eval.environments.aminer import AMiner
+from r_eval.environments.base import NotFound
+from r_eval.environments.wiki import Wiki
+
+ASKED = 300
+"""Requests of every kind."""
+THREADS = 8
+SYLLABLES = [c + v for c in ("", *"bcdfghjklmnprstvz", "br", "st", "tr") for v in ("a", "e", "i", "o", "u", "an", "er")]
+
+
+class Words:
+    """Words of which few are frequent and most are rare."""
+
+    def __init__(self, rng: random.Random, count: int, capital: bool = False) -> None:
+        made: dict[str, None] = {}
+        while len(made) < count:
+            made["".join(rng.choices(SYLLABLES, k=rng.choice((2, 2, 3, 3, 4))))] = None
+        self._words = [word.capitalize() if capital else word for word in made]
+        self._weights = list(accumulate(1 / (rank + 2) for rank in range(count)))
+        self._rng = rng
+
+    def some(self, count: int) -> list[str]:
+        return self._rng.choices(self._words, cum_weights=self._weights, k=count)
+
+    def phrase(self, count: int) -> str:
+        return " ".join(self.some(count))
+
+
+def pages(size: int) -> Iterator[dict[str, Any]]:
+    rng = random.Random(size)
+    words, names = Words(rng, 20_000), Words(rng, 200_000, capital=True)
+    taken: set[str] = set()
+    while len(taken) < size:
+        title = names.phrase(rng.choice((1, 2, 2, 2, 3, 3, 4)))
+        if title in taken:
+            title = f"{title} ({words.phrase(1)})"
+        if title in taken:
+            continue
+        taken.add(title)
+        redirects = [names.phrase(3)] if rng.random() < 0.3 else []
+        text = "\n\n".join(f"{title} is {words.phrase(12)}." for _ in range(2))
+        yield {"title": title, "text": text, "redirects": redirects, "popularity": int(1 / (rng.random() + 1e-6))}
+
+
+def papers(size: int) -> Iterator[dict[str, Any]]:
+    """As many papers as scholars: everyone has a first paper, and writes others with someone who came before."""
+    rng = random.Random(size)
+    given, family = Words(rng, 3000, capital=True), Words(rng, 40_000, capital=True)
+    places, topics, words = Words(rng, 20_000, capital=True), Words(rng, 5000), Words(rng, 30_000)
+    interests = [topics.phrase(2) for _ in range(5000)]
+    scholars: list[tuple[str, str]] = []
+    for number in range(size):
+        scholars.append((f"{given.phrase(1)} {family.phrase(1)}", f"University of {places.phrase(1)}"))
+        team = {number, int(number * rng.random() ** 2)}
+        yield {
+            "id": f"p{number}",
+            "title": f"{words.phrase(6).capitalize()} {number}",
+            "year": rng.randint(1980, 2025),
+            "n_citation": int(1 / (rng.random() + 1e-6)),
+            "authors": [{"id": f"s{who}", "name": scholars[who][0], "org": scholars[who][1]} for who in team],
+            "keywords": rng.sample(interests, 2),
+        }
+
+
+DUMPS: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {"wiki": pages, "aminer": papers}
+
+
+def build(domain: str, source: str, out: str) -> tuple[float, float]:
+    """Seconds, and MiB of memory, in a process of its own."""
+    from r_eval.environments.aminer.importing import import_file as import_scholars
+    from r_eval.environments.wiki.importing import import_file as import_pages
+
+    started = time.perf_counter()
+    (import_pages if domain == "wiki" else import_scholars)(Path(source), Path(out))
+    return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def mistyped(rng: random.Random, text: str) -> str:
+    """A text with one letter of its longest word changed."""
+    word = max(text.split(), key=len)
+    place = rng.randrange(len(word))
+    changed = word[:place] + rng.choice("aeioubkst") + word[place + 1 :]
+    return text.replace(word, changed, 1)
+
+
+def wiki_requests(source: Path, rng: random.Random, size: int) -> dict[str, list[dict[str, str]]]:
+    sample = picked(source, rng, size)
+    titles = [page["title"] for page in sample]
+    other = rng.sample(titles, len(titles))
+    requests = {
+        "exact": titles,
+        "redirect": [page["redirects"][0] for page in sample if page["redirects"]],
+        "missing": [f"{one.split()[0]} {two.split()[-1]} of old" for one, two in zip(titles, other, strict=True)],
+        "mistyped": [mistyped(rng, title) for title in titles],
+    }
+    return {f"Search {kind}": [{"entity": text} for text in texts] for kind, texts in requests.items()}
+
+
+def aminer_requests(source: Path, rng: random.Random, size: int) -> dict[str, list[dict[str, str]]]:
+    sample = picked(source, rng, size)
+    authors = [paper["authors"][0] for paper in sample]
+    requests = {
+        "name": [{"name": a["name"]} for a in authors],
+        "name, organization": [{"name": a["name"], "organization": a["org"]} for a in authors],
+        "organization": [{"organization": a["org"]} for a in authors],
+        "interest": [{"interest": paper["keywords"][0]} for paper in sample],
+        "mistyped name": [{"name": mistyped(rng, a["name"])} for a in authors],
+    }
+    return {f"searchPerson {kind}": asked for kind, asked in requests.items()}
+
+
+def picked(source: Path, rng: random.Random, size: int) -> list[dict[str, Any]]:
+    wanted = set(rng.sample(range(size), ASKED))
+    with source.open(encoding="utf-8") as lines:
+        return [json.loads(line) for number, line in enumerate(lines) if number in wanted]
+
+
+def ask(environment: Wiki | AMiner, request: dict[str, str]) -> tuple[float, float]:
+    """Milliseconds of one search: that passed, and that a processor worked on it."""
+    session: Any = environment.open()
+    started = time.perf_counter(), time.thread_time()
+    with suppress(NotFound):
+        session.Search(**request) if isinstance(environment, Wiki) else session.searchPerson(**request)
+    return 1000 * (time.perf_counter() - started[0]), 1000 * (time.thread_time() - started[1])
+
+
+def measure(domain: str, size: int, folder: Path) -> None:
+    source, out = folder / f"{domain}.jsonl", folder / f"{domain}.sqlite"
+    with source.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(record) + "\n" for record in DUMPS[domain](size))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
+        seconds, memory = other.submit(build, domain, str(source), str(out)).result()
+    megabytes = [path.stat().st_size / 2**20 for path in (source, out)]
+    say(f"{domain} {size:,}: dump {megabytes[0]:,.0f} MiB, snapshot {megabytes[1]:,.0f} MiB, built in {seconds:,.0f} s")
+    say(f"  with {memory:,.0f} MiB of memory ({size / seconds:,.0f} records a second)")
+    time_searches(domain, size, source, out)
+    for path in (source, out):
+        path.unlink()
+
+
+def time_searches(domain: str, size: int, source: Path, out: Path) -> None:
+    environment = Wiki(str(out)) if domain == "wiki" else AMiner(str(out))
+    requests = (wiki_requests if domain == "wiki" else aminer_requests)(source, random.Random(1), size)
+    say(f"  {'milliseconds':32} {'median':>8} {'99 %':>8} {'median, CPU':>12}  searches/s, 1 and {THREADS} threads")
+    for kind, asked in requests.items():
+        for request in asked[: ASKED // 10]:
+            ask(environment, request)
+        taken, worked = zip(*(ask(environment, request) for request in asked), strict=True)
+        with ThreadPoolExecutor(THREADS) as threads:
+            started = time.perf_counter()
+            list(threads.map(lambda request: ask(environment, request), asked))
+            together = len(asked) / (time.perf_counter() - started)
+        figures = (statistics.median(taken), statistics.quantiles(taken, n=100)[98], statistics.median(worked))
+        alone = 1000 * len(taken) / sum(taken)
+        say(f"  {kind:32} {figures[0]:8.2f} {figures[1]:8.2f} {figures[2]:12.2f} {alone:8,.0f} {together:8,.0f}")
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="10000,100000,1000000", help="numbers of pages and of scholars")
+    parser.add_argument("--domains", default="wiki,aminer")
+    parser.add_argument("--folder", type=Path, help="where files are made; a temporary folder by default")
+    options = parser.parse_args()
+    for size in map(int, options.sizes.split(",")):
+        for domain in options.domains.split(","):
+            with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+                measure(domain, size, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

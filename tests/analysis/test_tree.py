@@ -1,0 +1,75 @@
+"""The tree of a search is rebuilt from the order and the depths of its replies alone."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r_eval.analysis.tree import LONGEST, Branch, drawing, tree
+from r_eval.records import Step
+
+Shape = list["Shape"]
+
+
+def thought(text: str, depth: int | None) -> Step:
+    return Step(kind="thought", text=text, depth=depth)
+
+
+def call(**arguments: str) -> Step:
+    return Step(kind="call", api="find_dish", arguments=arguments, observation="1 result.\nomelette")
+
+
+def shape(branches: list[Branch]) -> Shape:
+    return [shape(branch.children) for branch in branches]
+
+
+def walked(branches: Shape, depth: int, sizes: list[int]) -> list[Step]:
+    """The replies of a search through a tree of some shape; each makes a node as much deeper as the next size says."""
+    steps = []
+    for children in branches:
+        steps.append(thought("", depth))
+        steps += walked(children, depth + sizes[len(steps) % len(sizes)], sizes)
+    return steps
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(st.just([]), lambda inner: st.lists(inner, max_size=3), max_leaves=25),
+    st.lists(st.integers(1, 3), min_size=1, max_size=5),
+)
+def test_a_tree_of_any_shape_is_rebuilt(drawn: Shape, sizes: list[int]) -> None:
+    assert shape(tree(walked(drawn, 0, sizes))) == drawn
+
+
+def test_what_follows_a_reply_is_kept_with_it() -> None:
+    steps = [thought("a", 0), call(name="o"), thought("b", 3), Step(kind="observation", text="wrong"), thought("c", 0)]
+    first, second = tree(steps)
+    assert [(branch.number, [step.kind for step in branch.after]) for branch in (first, *first.children, second)] == [
+        (0, ["call"]),
+        (2, ["observation"]),
+        (4, []),
+    ]
+
+
+def test_an_episode_without_a_search_has_no_tree() -> None:
+    steps = [thought("a", None), call(name="o"), Step(kind="answer", text="omelette")]
+    assert tree(steps) == []
+    assert drawing(steps) == ""
+
+
+def test_a_reply_outside_the_search_is_no_part_of_the_tree() -> None:
+    assert [branch.number for branch in tree([thought("a", 0), thought("last chance", None)])] == [0]
+
+
+def test_a_drawing_indents_every_level_and_numbers_the_steps() -> None:
+    steps = [thought("I look.", 0), call(name="o"), thought("I give up.", 3), thought("I look elsewhere.", 0)]
+    assert drawing(steps).splitlines() == [
+        "1 I look.",
+        '    = find_dish(name="o"): 1 result. omelette',
+        "3    I give up.",
+        "4 I look elsewhere.",
+    ]
+
+
+def test_a_line_of_a_drawing_is_short() -> None:
+    assert max(map(len, drawing([thought("word " * 1000, 0), call(name="o" * 1000)]).splitlines())) < LONGEST + 10

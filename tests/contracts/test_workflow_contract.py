@@ -1,0 +1,127 @@
+"""`WorkflowContract`: every installed workflow passes it, and a workflow with a fault does not."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from r_eval.llms.base import Message, Request
+from r_eval.plugins import names
+from r_eval.testing.workflows import WorkflowContract
+from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, finished
+
+CONTRACT = [name for name in vars(WorkflowContract) if name.startswith("test_")]
+
+
+def contract_of(make: Callable[[], Workflow]) -> WorkflowContract:
+    class Contract(WorkflowContract):
+        def workflow(self) -> Workflow:
+            return make()
+
+    return Contract()
+
+
+WORKFLOWS: dict[str, type[Workflow]] = {
+    name: cls for name, cls in names("workflows", Workflow).items() if name != "langgraph"
+}
+"""Those that can be made without settings."""
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+class TestInstalled(WorkflowContract):
+    @pytest.fixture(autouse=True)
+    def _named(self, name: str) -> None:
+        self.cls = WORKFLOWS[name]
+
+    def workflow(self) -> Workflow:
+        return self.cls()
+
+    test_it_survives_whatever_an_llm_answers = None  # type: ignore[assignment]  # test_workflows has more of it
+
+    def test_every_query_api_is_offered(self) -> None:
+        if self.cls is WORKFLOWS["rag"]:
+            pytest.skip("it looks up by one query API alone, whatever the LLM wants")
+        super().test_every_query_api_is_offered()
+
+
+class Sound(Workflow):
+    """Asks once; takes what comes."""
+
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        shown = "".join(f"{d.question} {d.answer}\n" for d in question.demonstrations)
+        text = f"{' '.join(session.specs)}\n{question.instruction}\n{shown}{question.text}"
+        reply = await llm.generate(Request((Message("user", text),)))
+        await session.call("find_dish", {"name": "o"})
+        return finished(reply.text.strip()[:100], "text")
+
+
+class Swallowing(Sound):
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        try:
+            return await super().run(question, session, llm, limits)
+        except Exception:
+            return finished("", "text")
+
+
+class Fragile(Sound):
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        ending = await super().run(question, session, llm, limits)
+        return finished(ending.answer.splitlines()[0], "text")
+
+
+class Random(Sound):
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        await session.call("find_dish", {"name": str(random.random())})
+        return await super().run(question, session, llm, limits)
+
+
+class Around(Sound):
+    async def run(self, question: Asked, session: Any, llm: LLMProtocol, limits: Limits) -> Ending:
+        session._environment.find_dish("o")
+        return await super().run(question, session, llm, limits)
+
+
+class Unrecorded(Sound):
+    async def run(self, question: Asked, session: SessionProtocol, llm: Any, limits: Limits) -> Ending:
+        ending = await super().run(question, session, llm, limits)
+        await llm._llm.generate(Request((Message("user", "And?"),)))
+        return ending
+
+
+class Showless(Sound):
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        bare = Asked(question.text)
+        return await super().run(bare, session, llm, limits)
+
+
+class Forgetful(Sound):
+    def __init__(self, beam: int = 2) -> None:
+        self.width = beam
+
+    def settings(self) -> dict[str, Any]:
+        return {"beam": random.random()}
+
+
+@pytest.mark.parametrize("check", CONTRACT)
+def test_a_sound_workflow_passes(check: str) -> None:
+    getattr(contract_of(Sound), check)()
+
+
+FAULTS: dict[type[Workflow], str] = {
+    Swallowing: "test_an_llm_that_fails_is_an_llm_failure",
+    Fragile: "test_it_survives_whatever_an_llm_answers",
+    Random: "test_the_same_replies_give_the_same_steps",
+    Around: "test_every_call_is_recorded_and_no_other_way_leads_to_the_environment",
+    Unrecorded: "test_every_reply_of_the_llm_is_recorded",
+    Showless: "test_question_instruction_and_demonstrations_reach_the_llm",
+    Forgetful: "test_what_decides_its_behaviour_is_plain_data_and_always_the_same",
+}
+
+
+@pytest.mark.parametrize("cls", FAULTS, ids=lambda cls: cls.__name__)
+def test_a_fault_is_found(cls: type[Workflow]) -> None:
+    with pytest.raises(AssertionError):
+        getattr(contract_of(cls), FAULTS[cls])()

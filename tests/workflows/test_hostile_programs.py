@@ -1,0 +1,167 @@
+"""Two thousand hostile programs through PAL: all end within the limits, none reaches the machine, the run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import os
+import socket
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import ProgramLimits, Sandbox
+from r_eval.folder import Cell
+from r_eval.llms.base import LLM, Reply, Request
+from r_eval.records import Episode, Question
+from r_eval.runner.episode import run_episode
+from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.tasks.base import Task
+from r_eval.workflows.base import Limits
+from r_eval.workflows.pal import PAL
+
+
+def _hostile() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hostile", Path(__file__).parent / "hostile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["hostile"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+HOSTILE = _hostile()
+EACH = 125
+WORKERS = 4
+LIMITS = ProgramLimits(seconds=0.2, memory=16 * 1024 * 1024, calls=20)
+LONGEST = 15.0
+"""Seconds after which a program has not ended within its limits, on a machine that does much else."""
+
+SECRET = "tulip-and-cinnabar"
+VARIABLE = "R_EVAL_HOSTILE_TEST"
+GOOD = "answer = [dish for dish in find_dish(name='o') if 'egg' in ingredients(dish=dish)][0]"
+
+
+class Programmer(LLM):
+    """Writes the program that the question is."""
+
+    async def generate(self, request: Request) -> Reply:
+        return Reply(f"```python\n{request.messages[-1].content}\n```")
+
+
+@pytest.fixture(scope="module")
+def cage() -> Iterator[Sandbox]:
+    with Sandbox(WORKERS, LIMITS) as opened:
+        yield opened
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        opened.setblocking(False)
+        yield opened
+
+
+def run(programs: list[str], pantry: Environment, cage: Sandbox) -> list[Episode]:
+    """An episode for each program, as many at once as the sandbox has workers."""
+    programmer = Programmer("programmer", "programmer", {})
+    places = asyncio.Semaphore(WORKERS)
+
+    async def one(number: int, code: str) -> Episode:
+        question = Question(id=f"q{number}", question=code, answers=["omelette"], level="KS")
+        task = Task("pantry/test", "pantry", (question,), ())
+        planned = PlannedTask(task, pantry, (question,), ())
+        cell = PlannedCell(Cell("pal", "programmer", "clean", task.name), PAL(), planned, {})
+        async with places:
+            return await run_episode(cell, question, 0, programmer, Limits(seconds=60), (), cage)
+
+    async def every() -> list[Episode]:
+        return await asyncio.gather(*(one(number, code) for number, code in enumerate(programs)))
+
+    return asyncio.run(every())
+
+
+@pytest.mark.parametrize("family", HOSTILE.FAMILIES)
+def test_hostile_programs_end_within_their_limits_and_reach_nothing(
+    family: str,
+    pantry: Environment,
+    cage: Sandbox,
+    listener: socket.socket,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "secret.txt").write_text(SECRET, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, SECRET)
+    before = dict(os.environ)
+    target = HOSTILE.Target(str(tmp_path), listener.getsockname()[1], VARIABLE)
+    programs = HOSTILE.programs(family, EACH, target)
+
+    episodes = run(programs, pantry, cage)
+
+    for code, episode in zip(programs, episodes, strict=True):
+        what = f"{code}\n{episode.outcome} after {episode.seconds.total:.1f} s"
+        assert episode.outcome.kind in ("finished", "tool_misuse"), what
+        assert episode.seconds.total < LONGEST, what
+        assert sum(step.kind == "call" for step in episode.steps) <= LIMITS.calls, what
+        written = json.dumps([episode.answer, *(s.observation for s in episode.steps), episode.outcome.detail])
+        assert SECRET not in written, what
+        assert str(Path.home()) + "/" not in written, what
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.txt"]
+    assert (tmp_path / "secret.txt").read_text(encoding="utf-8") == SECRET
+    assert dict(os.environ) == before
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+    assert [episode.answer for episode in run([GOOD] * WORKERS, pantry, cage)] == ["omelette"] * WORKERS
+
+
+def test_the_programs_are_two_thousand_and_mostly_different() -> None:
+    target = HOSTILE.Target("here", 1, VARIABLE)
+    programs = [code for family in HOSTILE.FAMILIES for code in HOSTILE.programs(family, EACH, target)]
+    assert len(programs) == 2000
+    assert len(set(programs)) > 1500
+
+
+def test_the_families_meet_every_limit(pantry: Environment, cage: Sandbox) -> None:
+    target = HOSTILE.Target("here", 1, VARIABLE)
+    causes: Counter[str] = Counter()
+    for family in ("loops", "memory", "floods", "printing", "imports", "sources"):
+        causes.update(episode.outcome.cause for episode in run(HOSTILE.programs(family, 20, target), pantry, cage))
+    assert {"time", "memory", "calls", "output", "exception", "syntax"} <= causes.keys()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc, which is not here")
+def test_the_sandbox_keeps_to_its_memory(pantry: Environment) -> None:
+    target = HOSTILE.Target("here", 1, VARIABLE)
+    ours = f"PPid:\t{os.getpid()}\n"
+    with Sandbox(WORKERS, LIMITS) as cage:
+        others = set(_children(ours))
+        run([GOOD], pantry, cage)
+        workers = [pid for pid in _children(ours) if pid not in others]
+        assert workers
+        for family in ("memory", "texts", "numbers", "patterns"):
+            run(HOSTILE.programs(family, 20, target), pantry, cage)
+            for pid in workers:
+                with contextlib.suppress(FileNotFoundError):
+                    assert _peak(pid) < 512 * 1024
+
+
+def _children(ours: str) -> Iterator[int]:
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):
+            if ours in status.read_text(encoding="utf-8"):
+                yield int(status.parent.name)
+
+
+def _peak(pid: int) -> int:
+    """The most memory that a process ever had, in KiB."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

@@ -1,0 +1,336 @@
+"""The limits of an episode, the last chance where one is reached, and what is left out where the context overflows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from r_eval.environments.base import Environment, query_api
+from r_eval.grid import LimitsEntry
+from r_eval.llms.base import LLMError, Reply, Request, ToolCall
+from r_eval.records import Tokens
+from r_eval.runner.shortening import MARK, sentence
+from r_eval.workflows.base import Limits, Workflow
+from r_eval.workflows.direct import Direct
+from r_eval.workflows.fc import FC
+from r_eval.workflows.react import ReAct
+
+CALL = ToolCall("id", "find_dish", {"name": "o"})
+COST = Tokens(prompt=10, completion=5)
+EACH = 15
+
+
+def looking(request: Request) -> Reply:
+    """The same right call for ever, in the notation that is asked for."""
+    if request.tools:
+        return Reply("I look.", (CALL,), "tool_calls", COST)
+    return Reply('I look.\nAction: find_dish(name="o")', tokens=COST)
+
+
+def asked_last(request: Request) -> bool:
+    return "Answer now" in request.messages[-1].content
+
+
+def answering(said: str | Reply) -> Callable[[Request], Reply | str]:
+    """Looks for ever, and answers when asked for the last time."""
+    return lambda request: said if asked_last(request) else looking(request)
+
+
+WORKFLOWS = {
+    "react": ReAct(),
+    "react, completion": ReAct("completion"),
+    "fc": FC(),
+    "react, two replies": ReAct(replies=2),
+}
+STEPWISE = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list(WORKFLOWS))
+LIMITED = pytest.mark.parametrize("limits", [{"steps": 3}, {"calls": 4}, {"tokens": 4 * EACH}], ids=str)
+
+
+# The last chance
+
+
+@LIMITED
+@STEPWISE
+def test_at_a_limit_the_answer_is_asked_for_once_more(play: Any, workflow: Workflow, limits: dict[str, int]) -> None:
+    played = play(workflow, answering("omelette"), **limits)
+    (cause,) = limits
+    assert (played.answer, played.outcome) == ("omelette", ("exhausted", cause))
+    assert played.episode.steps[-1].observation == "last_chance"
+    assert played.episode.steps[-1].error is None
+    assert [asked_last(request) for request in played.requests].count(True) == 1
+
+
+@LIMITED
+@STEPWISE
+def test_the_last_chance_can_be_switched_off(play: Any, workflow: Workflow, limits: dict[str, int]) -> None:
+    played = play(workflow, answering("omelette"), **limits, last_chance=False)
+    (cause,) = limits
+    assert (played.answer, played.outcome) == ("", ("exhausted", cause))
+    assert not any(asked_last(request) for request in played.requests)
+
+
+@STEPWISE
+def test_the_last_chance_is_in_the_record(play: Any, workflow: Workflow) -> None:
+    played = play(workflow, answering("omelette"), steps=2)
+    kinds = [step.kind for step in played.episode.steps]
+    assert kinds[-3:] == ["observation", "thought", "answer"]
+    assert "Answer now" in played.notes[-1]
+    assert "Answer with a name." in played.notes[-1]
+    assert "answered after it" in played.episode.outcome.detail
+    assert played.episode.usage.calls == len(played.requests)
+
+
+def test_the_last_chance_sees_the_last_observation(play: Any) -> None:
+    played = play(ReAct(), answering("omelette"), steps=2)
+    assert "Observation 2: 1 result. omelette" in played.said(-1)[-1][1]
+
+
+def test_at_the_last_chance_two_messages_of_the_user_are_one(play: Any) -> None:
+    roles = [role for role, _ in play(ReAct(), answering("omelette"), steps=2).said(-1)]
+    assert all(one != two for one, two in itertools.pairwise(roles))
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
+def test_at_the_last_chance_of_a_conversation_with_calls_finish_is_the_only_tool(play: Any, native: bool) -> None:
+    end = Reply("", (ToolCall("id", "Finish", {"answer": "omelette"}),), "tool_calls")
+    said = end if native else '<tool_call>{"name": "Finish", "arguments": {"answer": "omelette"}}</tool_call>'
+    look = '<tool_call>{"name": "find_dish", "arguments": {"name": "o"}}</tool_call>'
+    played = play(FC(), lambda r: said if asked_last(r) else looking(r) if native else look, native=native, calls=3)
+    assert played.answer == "omelette"
+    last = played.requests[-1]
+    if native:
+        assert ([tool.name for tool in last.tools], last.tool_choice) == (["Finish"], "required")
+    else:
+        assert '"find_dish", "description"' not in last.messages[0].content
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("omelette", "omelette"),
+        ("Answer: omelette", "omelette"),
+        ("Thought 4: I must answer.\nAction 4: Finish[omelette]", "omelette"),
+        ("Thought 4: I must answer.\nAnswer: omelette", "omelette"),
+        ("Thought 4: The answer is omelette", "omelette"),
+        ('Action 4: find_dish(name="egg")', ""),
+        ('{"name": "find_dish", "arguments": {"name": "egg"}}', ""),
+        ("", ""),
+    ],
+)
+def test_the_answer_is_read_in_whatever_form_it_comes(play: Any, said: str, answer: str) -> None:
+    played = play(ReAct(), answering(said), steps=2)
+    assert (played.answer, played.outcome) == (answer, ("exhausted", "steps"))
+    assert (played.episode.steps[-1].error == "unparsed") == (not answer)
+    assert len(played.calls) == 2
+
+
+def test_a_last_chance_without_one_right_call_is_still_a_misuse_with_its_answer(play: Any) -> None:
+    played = play(ReAct(), lambda request: "omelette" if asked_last(request) else "Action: look[x]", steps=2)
+    assert (played.answer, played.outcome) == ("omelette", ("tool_misuse", "steps"))
+
+
+def test_who_answers_in_time_gets_no_last_chance(play: Any) -> None:
+    played = play(ReAct(), ["Finish[omelette]"], steps=1)
+    assert len(played.requests) == 1
+    assert played.outcome == ("finished", "")
+
+
+def test_an_llm_that_fails_at_the_last_chance_is_a_failure_of_the_machinery(play: Any) -> None:
+    def speak(request: Request) -> Reply:
+        if asked_last(request):
+            raise LLMError("connection", "gone")
+        return looking(request)
+
+    assert play(ReAct(), speak, steps=2).outcome == ("llm_failure", "connection")
+
+
+def test_a_last_chance_that_the_context_cannot_hold_leaves_the_limit_as_the_cause(play: Any) -> None:
+    def speak(request: Request) -> Reply:
+        if asked_last(request):
+            raise LLMError("context", "too long")
+        return looking(request)
+
+    assert play(ReAct(), speak, steps=2).outcome == ("exhausted", "steps")
+
+
+def test_when_the_time_is_over_there_is_no_last_chance(play: Any) -> None:
+    def slow(request: Request) -> Reply:
+        raise TimeoutError
+
+    played = play(ReAct(), slow)
+    assert (played.outcome, len(played.requests)) == (("exhausted", "seconds"), 1)
+
+
+# Calls and tokens
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 5])
+@STEPWISE
+def test_the_calls_of_an_episode_are_limited_with_the_last_chance_among_them(
+    play: Any, workflow: Workflow, calls: int
+) -> None:
+    played = play(workflow, looking, calls=calls, steps=20)
+    assert len(played.requests) == played.episode.usage.calls == calls
+    assert played.outcome[1] == "calls"
+    assert asked_last(played.requests[-1]) == (calls > 1)
+
+
+@STEPWISE
+def test_without_a_last_chance_all_the_calls_are_the_workflows(play: Any, workflow: Workflow) -> None:
+    played = play(workflow, looking, calls=3, last_chance=False)
+    assert len(played.requests) == 3
+    assert not asked_last(played.requests[-1])
+
+
+def test_one_call_is_enough_for_a_workflow_that_makes_one(play: Any) -> None:
+    played = play(Direct(), ["omelette"], calls=1, tokens=1)
+    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+
+
+@pytest.mark.parametrize("tokens", [EACH + 1, 3 * EACH, 4 * EACH, 100])
+def test_the_tokens_of_the_last_chance_are_kept_free(play: Any, tokens: int) -> None:
+    played = play(ReAct(), looking, tokens=tokens, steps=20)
+    used = played.episode.usage.prompt_tokens + played.episode.usage.completion_tokens
+    assert asked_last(played.requests[-1])
+    assert used < tokens + EACH
+
+
+def test_where_the_tokens_are_used_up_no_last_chance_is_given(play: Any) -> None:
+    played = play(ReAct(), looking, tokens=1)
+    assert (len(played.requests), played.outcome) == (1, ("exhausted", "tokens"))
+
+
+@pytest.mark.parametrize("limits", [{"calls": 0}, {"calls": 1.5}, {"last_chance": 1}, {"last_chance": "no"}])
+def test_a_grids_limits_are_checked(limits: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        LimitsEntry.model_validate(limits)
+
+
+def test_a_grids_limits_are_those_of_an_episode() -> None:
+    assert Limits(**LimitsEntry.model_validate({}).model_dump()) == Limits()
+
+
+# The context
+
+
+class Encyclopaedia(Environment):
+    """Long pages."""
+
+    @query_api
+    def read(self, page: str) -> str:
+        """Read a page.
+
+        Args:
+            page: Its title.
+        """
+        return f"The page of {page} begins here. " + f"\n{page} has more to say." * 40
+
+
+def reader(context: int) -> tuple[Callable[[Request], Reply | str], list[int]]:
+    """An LLM that reads page after page, with a context of so many characters; and the sizes that it accepted."""
+    accepted: list[int] = []
+
+    def speak(request: Request) -> Reply | str:
+        size = sum(len(message.content) for message in request.messages)
+        if size > context:
+            raise LLMError("context", "too long")
+        accepted.append(size)
+        page = f"Page{len(accepted)}"
+        if request.tools:
+            return Reply("", (ToolCall(f"id-{page}", "read", {"page": page}),), "tool_calls")
+        return f"Action: read[{page}]"
+
+    return speak, accepted
+
+
+@pytest.mark.parametrize("name", ["react", "react, completion", "fc"])
+def test_where_the_context_overflows_the_oldest_observations_are_sent_shortened(play: Any, name: str) -> None:
+    speak, accepted = reader(4000)
+    played = play(WORKFLOWS[name], speak, environment=Encyclopaedia(), steps=6, last_chance=False)
+    sent = "\n".join(message.content for message in played.requests[-1].messages)
+    assert played.outcome == ("exhausted", "steps")
+    assert len(accepted) == 6
+    assert f"The page of Page1 begins here. {MARK}" in sent
+    assert "Page5 has more to say." in sent
+    assert "Page1 has more to say." not in sent
+
+
+def test_the_record_keeps_the_observations_whole_and_says_what_was_shortened(play: Any) -> None:
+    speak, _ = reader(4000)
+    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=6, last_chance=False)
+    assert all((step.observation or "").count("has more to say") == 40 for step in played.calls)
+    assert any("The context overflowed" in note for note in played.notes)
+    assert MARK not in json.dumps([step.model_dump() for step in played.episode.steps], ensure_ascii=False)
+
+
+def test_what_was_shortened_stays_so_and_is_not_tried_whole_again(play: Any) -> None:
+    speak, _ = reader(4000)
+    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=8, last_chance=False)
+    assert len(played.requests) - played.episode.usage.calls == sum("overflowed" in note for note in played.notes)
+    first = next(i for i, r in enumerate(played.requests) if MARK in "".join(m.content for m in r.messages))
+    assert all(MARK in "".join(m.content for m in r.messages) for r in played.requests[first:])
+
+
+def test_a_context_that_cannot_hold_even_the_question_is_given_up(play: Any) -> None:
+    speak, _ = reader(10)
+    played = play(ReAct(), speak, environment=Encyclopaedia())
+    assert (len(played.requests), played.outcome) == (1, ("exhausted", "context"))
+
+
+def test_the_attempts_at_a_context_that_holds_too_little_are_bounded(play: Any) -> None:
+    def speak(request: Request) -> Reply | str:
+        if len(request.messages) > 16:
+            raise LLMError("context", "too long")
+        return f"Action: read[Page{len(request.messages)}]"
+
+    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=20)
+    assert played.outcome == ("exhausted", "context")
+    assert len(played.requests) < 16
+
+
+def test_the_same_observation_many_times_is_shortened_place_by_place(play: Any) -> None:
+    def speak(request: Request) -> Reply | str:
+        if sum(len(message.content) for message in request.messages) > 4000:
+            raise LLMError("context", "too long")
+        return "Action: read[Page]"
+
+    played = play(ReAct(), speak, environment=Encyclopaedia(), steps=6, last_chance=False)
+    texts = [message.content for message in played.requests[-1].messages if "The page of Page" in message.content]
+    shortened = [MARK in text for text in texts]
+    assert shortened == sorted(shortened, reverse=True)
+    assert 0 < sum(shortened) < len(shortened)
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Nairobi is the capital of Kenya. It is large.", "Nairobi is the capital of Kenya."),
+        ("  One sentence that is never ended", "One sentence that is never ended"),
+        ("", ""),
+        ("a" * 500, "a" * 150),
+        (
+            "3 results.\nNairobi is the first of all of them. And more.",
+            "3 results.\nNairobi is the first of all of them.",
+        ),
+    ],
+)
+def test_an_observation_is_shortened_to_a_sentence(text: str, short: str) -> None:
+    assert sentence(text) == short
+
+
+# What a workflow finds wrong with a reply
+
+
+def test_a_fault_is_written_to_the_latest_reply(play: Any) -> None:
+    class Strict(Direct):
+        async def run(self, question: Any, session: Any, llm: Any, limits: Any) -> Any:
+            ending = await super().run(question, session, llm, limits)
+            llm.fault("invented")
+            return ending
+
+    assert [step.error for step in play(Strict(), ["omelette"]).thoughts] == ["invented"]

@@ -1,0 +1,297 @@
+"""RAG: everything is looked up first, then one reply answers from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.schema import specs_of
+from r_eval.errors import UserError
+from r_eval.grid import Grid
+from r_eval.records import Document, Question
+from r_eval.runner.plan import resolve
+from r_eval.workflows.rag import RAG, search_api, text_parameter
+
+PAGES = {"Mexico": "The capital is Mexico City.", "Kenya": "The capital is Nairobi.", "Oslo": "A city in Norway."}
+
+
+class Wiki(Environment):
+    """Pages by their titles."""
+
+    @query_api
+    def Search(self, entity: str) -> str:
+        """Find a page."""
+        if entity not in PAGES:
+            similar = [title for title in PAGES if title in entity]
+            raise NotFound(f"Could not find [{entity}]. Similar: [{', '.join(similar)}]")
+        return PAGES[entity]
+
+    @query_api
+    def Lookup(self, keyword: str) -> str:
+        """Look in the page."""
+        return keyword
+
+
+class Library(Environment):
+    """Books by what they are about."""
+
+    @query_api
+    def count(self) -> int:
+        """Count the books."""
+        return 9
+
+    @query_api
+    def by_subject(self, subject: str, limit: int = 10) -> list[str]:
+        """Find books."""
+        return [f"{subject} {i}" for i in range(limit)]
+
+    @query_api
+    def retrieve(self, query: str) -> list[dict[str, str]]:
+        """Find passages."""
+        return [{"text": f"{query}-{letter}"} for letter in "abcdef"]
+
+
+class People(Environment):
+    """People by what is known of them."""
+
+    @query_api
+    def find(self, name: str | None = None, place: str | None = None) -> list[str]:
+        """Find people."""
+        return [f"{name} of {place}"]
+
+
+def asked(text: str, **more: Any) -> Question:
+    return Question(id="q1", question=text, answers=["Nairobi"], level="KS", **more)
+
+
+def read(played: Any) -> str:
+    """What the LLM was given to answer from."""
+    return str(played.requests[-1].messages[-1].content)
+
+
+# What is looked up
+
+
+def test_the_question_is_the_query_and_one_reply_answers(play: Any) -> None:
+    played = play(RAG(api="by_subject"), ["Cooking 1"], environment=Library(), question=asked("Cooking"))
+    assert [(step.api, step.arguments) for step in played.calls] == [("by_subject", {"limit": 3, "subject": "Cooking"})]
+    assert len(played.requests) == 1
+    assert read(played) == "Passages:\n\n[1] Cooking 0\n\n[2] Cooking 1\n\n[3] Cooking 2\n\nQuestion: Cooking"
+    assert (played.answer, played.outcome) == ("Cooking 1", ("finished", ""))
+
+
+def test_no_more_results_are_read_than_asked_for(play: Any) -> None:
+    played = play(RAG(top_k=2), ["x"], environment=Library(), question=asked("q"))
+    assert "[2]" in read(played)
+    assert "[3]" not in read(played)
+
+
+def test_a_record_is_read_as_json(play: Any) -> None:
+    assert '[1] {"text": "q-a"}' in read(play(RAG(), ["x"], environment=Library(), question=asked("q")))
+
+
+def test_a_search_that_finds_nothing_is_made_for_what_is_similar(play: Any) -> None:
+    question = asked("Which capital is larger, that of Kenya or that of Mexico?")
+    played = play(RAG(), ["Mexico City"], environment=Wiki(), question=question)
+    assert [step.arguments["entity"] for step in played.calls] == [question.question, "Mexico", "Kenya"]
+    assert "[1] The capital is Mexico City.\n\n[2] The capital is Nairobi.\n" in read(played)
+
+
+def test_where_nothing_is_found_the_llm_is_told(play: Any) -> None:
+    played = play(RAG(), ["I do not know"], environment=Wiki(), question=asked("What?"))
+    assert read(played) == "Passages:\n\nNothing was found.\n\nQuestion: What?"
+    assert played.answer == "I do not know"
+
+
+def test_a_long_passage_is_cut_as_an_observation_is(play: Any) -> None:
+    played = play(RAG(top_k=1), ["x"], environment=Library(), question=asked("q" * 500), observation=20)
+    assert len(read(played)) < 700
+    assert "more characters]" in read(played)
+
+
+# Queries
+
+
+def test_the_llm_writes_the_queries_where_it_shall(play: Any) -> None:
+    replies = ["1. Kenya\n- Mexico\nSearch(entity='Oslo')\n", "Nairobi"]
+    played = play(RAG(rewrite=True), replies, environment=Wiki(), question=asked("Which capital?"))
+    assert [step.arguments["entity"] for step in played.calls] == ["Kenya", "Mexico", "Oslo"]
+    assert played.said(0)[-1] == ("user", "Which capital?")
+    assert 'Search(entity="...")' in played.said(0)[0][1]
+    assert played.answer == "Nairobi"
+
+
+def test_results_of_several_queries_are_taken_in_turns(play: Any) -> None:
+    played = play(RAG(rewrite=True, top_k=3), ["a\nb", "x"], environment=Library(), question=asked("q"))
+    assert [line.partition("] ")[2] for line in read(played).splitlines() if line.startswith("[")] == [
+        '{"text": "a-a"}',
+        '{"text": "b-a"}',
+        '{"text": "a-b"}',
+    ]
+
+
+def test_the_same_is_not_read_twice(play: Any) -> None:
+    played = play(RAG(rewrite=True), ["Kenya\nSearch[Kenya]\nOslo", "x"], environment=Wiki(), question=asked("q"))
+    assert read(played).count("Nairobi") == 1
+    assert "[2] A city in Norway." in read(played)
+
+
+@pytest.mark.parametrize("reply", ["", "\n\n", "```\n```"])
+def test_without_a_query_the_question_is_the_query(play: Any, reply: str) -> None:
+    played = play(RAG(rewrite=True), [reply, "x"], environment=Wiki(), question=asked("Kenya"))
+    assert [step.arguments for step in played.calls] == [{"entity": "Kenya"}]
+
+
+def test_a_number_that_begins_a_query_stays(play: Any) -> None:
+    played = play(RAG(rewrite=True), ["1984 novel", "x"], environment=Library(), question=asked("q"))
+    assert [step.arguments for step in played.calls] == [{"query": "1984 novel"}]
+
+
+def test_no_more_queries_are_made_than_were_asked_for(play: Any) -> None:
+    lines = "\n".join(f"query {i}" for i in range(100))
+    assert len(play(RAG(rewrite=True), [lines, "x"], environment=Library()).calls) == 4
+
+
+def test_for_a_search_by_fields_the_llm_always_writes_the_queries(play: Any) -> None:
+    replies = ['find(name="Jane", place="Oslo")', "x"]
+    played = play(RAG(), replies, environment=People(), question=asked("Who is Jane of Oslo?"))
+    assert [step.arguments for step in played.calls] == [{"name": "Jane", "place": "Oslo"}]
+    assert "[1] Jane of Oslo" in read(played)
+
+
+# The search
+
+
+@pytest.mark.parametrize(
+    ("environment", "name", "found"),
+    [
+        (Library, None, "retrieve"),
+        (Library, "count", "count"),
+        (Wiki, None, "Search"),
+        (People, None, "find"),
+    ],
+)
+def test_which_api_searches(environment: type[Environment], name: str | None, found: str) -> None:
+    assert search_api(specs_of(environment), name).name == found
+
+
+def test_an_api_that_takes_one_text_can_be_asked_the_question() -> None:
+    apis = {**specs_of(Library), **specs_of(Wiki), **specs_of(People)}
+    assert {name: text_parameter(spec) for name, spec in apis.items()} == {
+        "count": None,
+        "by_subject": "subject",
+        "retrieve": "query",
+        "Search": "entity",
+        "Lookup": "keyword",
+        "find": None,
+    }
+
+
+def test_an_unknown_api_is_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"no query API 'look'.*Search, Lookup"):
+        search_api(specs_of(Wiki), "look")
+
+
+# Perfect retrieval
+
+PROGRAM = "Search(entity='Kenya')\nanswer = 'Nairobi'"
+CONTEXT = [Document(title="Kenya", text="Nairobi is in Kenya."), Document(title="Oslo", text="Oslo is in Norway.")]
+
+
+@pytest.mark.parametrize(
+    ("known", "passages"),
+    [
+        ({"program": PROGRAM}, ["The capital is Nairobi."]),
+        ({"program": PROGRAM, "evidence": ["Nairobi", "founded 1899"]}, ["The capital is Nairobi.", "founded 1899"]),
+        ({"context": CONTEXT}, ["Kenya\nNairobi is in Kenya.", "Oslo\nOslo is in Norway."]),
+        ({"context": CONTEXT, "evidence": ["in Kenya"]}, ["Kenya\nNairobi is in Kenya."]),
+        ({"evidence": ["Nairobi is the capital of Kenya."]}, ["Nairobi is the capital of Kenya."]),
+    ],
+    ids=["program", "program and evidence", "context", "context with evidence", "evidence"],
+)
+def test_gold_retrieval_gives_the_questions_own_evidence(play: Any, known: Any, passages: list[str]) -> None:
+    question = asked("What is the capital of Kenya?", **known)
+    played = play(RAG(retrieval="gold"), ["Nairobi"], environment=Wiki(), question=question)
+    expected = "\n\n".join(f"[{i}] {text}" for i, text in enumerate(passages, 1))
+    assert read(played) == f"Passages:\n\n{expected}\n\nQuestion: What is the capital of Kenya?"
+    assert (played.answer, played.outcome) == ("Nairobi", ("finished", ""))
+    assert [step.api for step in played.calls] == (["Search"] if "program" in known else [])
+
+
+def test_gold_retrieval_without_anything_to_give_asks_no_llm(play: Any) -> None:
+    played = play(RAG(retrieval="gold"), ["Nairobi"], environment=Wiki(), question=asked("What?"))
+    assert played.outcome == ("gave_up", "no_evidence")
+    assert played.requests == []
+
+
+def test_the_evidence_is_not_written_among_the_notes(play: Any) -> None:
+    question = asked("What is the capital of Kenya?", evidence=["Nairobi it is"])
+    played = play(RAG(retrieval="gold"), ["x"], environment=Wiki(), question=question)
+    assert "Nairobi" not in str([step.model_dump() for step in played.episode.steps])
+
+
+def test_only_gold_retrieval_is_given_the_gold() -> None:
+    assert [RAG(retrieval="gold").uses_gold, RAG().uses_gold, RAG.uses_gold] == [True, False, False]
+
+
+def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> None:
+    from r_eval.analysis.aggregate import aggregate
+    from r_eval.api import run
+
+    script = tmp_path / "says.py"
+    script.write_text("def reply(request):\n    return 'Nairobi'\n", encoding="utf-8")
+    grid = Grid(
+        workflows=["rag", {"workflow": "rag", "name": "best", "retrieval": "gold"}],
+        llms=[f"scripted/{script}:reply"],
+        tasks=["wiki/high-freq"],
+        samples=1,
+    )
+    assert [cell.workflow.uses_gold for cell in resolve(grid).cells] == [False, True]
+    done = run(grid, out=tmp_path / "run")
+    rows = {row.workflow: row for row in aggregate(done.folder).rows}
+    assert [(rows[name].baseline, rows[name].ranks["all"]) for name in ("rag", "best")] == [(False, 1), (True, None)]
+
+
+# Settings and demonstrations
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"top_k": 0}, {"top_k": "3"}, {"rewrite": 1}, {"retrieval": "none"}, {"api": 3}],
+)
+def test_a_setting_that_makes_no_sense_is_refused(settings: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        RAG(**settings)
+
+
+def test_a_demonstration_is_a_question_and_its_answer(play: Any) -> None:
+    shown = Question(id="q0", question="Where is Oslo?", answers=["Norway"], level="KS", program="answer = 'Norway'")
+    messages = play(RAG(), ["x"], shown=[shown], environment=Wiki(), question=asked("Kenya")).said(0)
+    assert messages[1:3] == [("user", "Where is Oslo?"), ("assistant", "Norway")]
+    assert "Answer with a name." in messages[0][1]
+
+
+@given(st.text(max_size=200))
+def test_any_rewriting_is_looked_up_or_left(text: str) -> None:
+    import asyncio
+
+    from r_eval.environments.sandbox import Sandbox
+    from r_eval.environments.session import Session
+    from r_eval.llms.base import Reply, Request
+    from r_eval.workflows.base import Asked, Limits
+
+    class Says:
+        async def generate(self, request: Request, depth: int | None = None) -> Reply:
+            return Reply(text)
+
+        def note(self, text: str) -> None: ...
+
+        def fault(self, error: str) -> None: ...
+
+    session = Session(Wiki(), Sandbox())
+    ending = asyncio.run(RAG(rewrite=True).run(Asked("What?"), session, Says(), Limits()))
+    assert ending.outcome.kind in ("finished", "gave_up")

@@ -1,0 +1,58 @@
+"""The last chance: an LLM whose steps, tokens or calls are used up is asked once for an answer from what it has.
+
+It is the same for every workflow that leads one conversation, and part of none of them: whoever carries out the episode
+gives it, where the limits ask for it. The episode is still one that was exhausted, now with an answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from r_eval.environments.schema import ApiSpec
+from r_eval.llms.base import LLMError, Message, Reply, Request
+from r_eval.records import Outcome
+from r_eval.workflows.base import FINISH, Ending, LimitReached, LLMProtocol, Workflow, ended, prompt
+from r_eval.workflows.fc import final_answer
+
+HOW = "last_chance"
+
+
+async def last_chance(
+    reached: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
+) -> Ending:
+    """Ask for the answer now, in the conversation that met a limit.
+
+    No query API is offered any more. A conversation with tool calls still has Finish as its only tool, since servers
+    refuse such calls in a request without tools.
+
+    Args:
+        specs: The query APIs, so that another call is not taken for an answer.
+
+    Raises:
+        LLMError: There is no reply, for another reason than the length of the conversation.
+        LimitReached: There is no room for another call.
+    """
+    asked = prompt(owner, "last_chance", instruction=instruction)
+    request = Request(_with(reached.messages, asked))
+    if any(message.tool_calls for message in reached.messages):
+        request = dataclasses.replace(request, tools=(FINISH,), tool_choice="required")
+    llm.note(asked)
+    try:
+        reply = await llm.generate(request)
+    except LLMError as error:
+        if error.cause != "context":
+            raise
+        reply = Reply("")
+    answer = final_answer(reply, specs)
+    if not answer:
+        return ended("exhausted", reached.cause, f"{reached}; no answer at the last chance either")
+    return Ending(answer, Outcome(kind="exhausted", cause=reached.cause, detail=f"{reached}; answered after it"), HOW)
+
+
+def _with(messages: tuple[Message, ...], asked: str) -> tuple[Message, ...]:
+    """A conversation with one more message of the user; two in a row become one, as many chat templates want it."""
+    *before, last = messages
+    if last.role == "user":
+        return (*before, Message("user", f"{last.content}\n\n{asked}"))
+    return (*messages, Message("user", asked))

@@ -1,0 +1,206 @@
+"""RAG with planned retrieval (Lewis et al., 2020): first everything is looked up, then one reply answers from it.
+
+What is looked up is the question itself, or the queries that the LLM makes of it (`rewrite`). One query API answers
+them all, the environment's search. A search that finds nothing but names what is similar (`Similar: [A, B]`, as that
+of a wiki does) is made again for what it names. The results of several queries are taken in turns, the first of each,
+then the second of each.
+
+With `retrieval: gold` the question's own evidence stands in place of what is found: perfect retrieval, which bounds
+what any retriever could do for this LLM. Such a system is a bound and is not ranked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
+from r_eval.errors import UserError
+from r_eval.llms.base import Message, Request
+from r_eval.records import Question
+from r_eval.workflows.base import (
+    Asked,
+    Ending,
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    Workflow,
+    ended,
+    finished,
+    positive,
+    prompt,
+)
+from r_eval.workflows.reading import action_in, bare_answer
+
+RETRIEVE = "retrieve"
+"""A query API of this name is the search, wherever there is one."""
+
+LENGTHS = ("top_k", "k", "limit", "max_results")
+"""Parameters of a search that say how many results are wanted."""
+
+QUERIES = 4
+SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
+
+
+BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+
+
+class Query(NamedTuple):
+    """Arguments of a search."""
+
+    positional: Sequence[Any] = ()
+    named: Mapping[str, Any] = {}
+
+
+class RAG(Workflow):
+    """Retrieve, then read.
+
+    Args:
+        api: The query API that searches; by default `retrieve`, else the first whose only required argument is a
+            text, else the first. For one that takes anything else than a text the LLM always writes the queries.
+        top_k: Results that are read.
+        rewrite: Whether the LLM turns the question into queries first; one more LLM call.
+        retrieval: "search", or "gold" for the question's own evidence.
+    """
+
+    last_chance = False
+    PROMPTS = ("rag", "rag_rewrite", "rag_question")
+
+    def __init__(
+        self, api: str | None = None, top_k: int = 3, rewrite: bool = False, retrieval: str = "search"
+    ) -> None:
+        if retrieval not in ("search", "gold"):
+            raise ValueError(f"retrieval must be search or gold, not {retrieval!r}")
+        if not isinstance(rewrite, bool):
+            raise ValueError(f"rewrite must be true or false, not {rewrite!r}")
+        if api is not None and not isinstance(api, str):
+            raise ValueError(f"api must be the name of a query API, not {api!r}")
+        self.api, self.top_k, self.rewrite, self.retrieval = api, positive("top_k", top_k), rewrite, retrieval
+        self.uses_gold = retrieval == "gold"
+        self.uses_tools = not self.uses_gold
+
+    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+        characters = limits.observation * CHARACTERS_A_TOKEN
+        if question.solution is not None:
+            found = await perfect(question.solution, session)
+            if not found:
+                return ended("gave_up", "no_evidence", "the question has no program, evidence or context")
+            llm.note("The question's own evidence is given as what was found.")
+        else:
+            found = await self._retrieved(question, session, llm)
+        passages = [f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)] or ["Nothing was found."]
+        messages = [Message("system", prompt(RAG, "rag", domain=session.description, instruction=question.instruction))]
+        for shown in question.demonstrations:
+            messages += [Message("user", shown.question), Message("assistant", shown.answer)]
+        asked = prompt(RAG, "rag_question", passages="\n\n".join(passages), question=question.text)
+        reply = await llm.generate(Request((*messages, Message("user", asked))))
+        answer = bare_answer(reply.text)
+        return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
+
+    async def _retrieved(self, question: Asked, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
+        """What is found for the question, without the same twice, the best first."""
+        spec = search_api(session.specs, self.api)
+        text = text_parameter(spec)
+        queries: list[Query] = []
+        if self.rewrite or text is None:
+            queries = await self._rewritten(question, session, llm, spec)
+        results = [await self._search(query, spec, session) for query in queries or [_asking(question.text, text)]]
+        return list(dict.fromkeys(_in_turns(results)))[: self.top_k]
+
+    async def _rewritten(
+        self, question: Asked, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
+    ) -> list[Query]:
+        """The queries that the LLM makes of the question: calls of the search, or texts for it."""
+        arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
+        form = f"{spec.name}({arguments})"
+        values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
+        system = prompt(RAG, "rag_rewrite", **values)
+        reply = await llm.generate(Request((Message("system", system), Message("user", question.text))))
+        written = (BULLET.sub("", line).strip() for line in reply.text.splitlines())
+        lines = dict.fromkeys(line for line in written if line and not line.startswith("```"))
+        queries = []
+        for line in itertools.islice(lines, QUERIES):
+            action = action_in(line, {spec.name: spec})
+            if action is not None and action.name == spec.name and (action.positional or action.named):
+                queries.append(Query(action.positional, action.named))
+            else:
+                queries.append(_asking(line, text_parameter(spec)))
+        return queries
+
+    async def _search(self, query: Query, spec: ApiSpec, session: SessionProtocol) -> list[str]:
+        """What one query finds, and where it finds nothing, what is said to be similar."""
+        size = {name: self.top_k for name in LENGTHS if _is(spec, name, "integer")}
+        result = await session.call(spec.name, {**size, **query.named}, query.positional)
+        if result.error is None:
+            return _items(result.value) if isinstance(result.value, list) else [result.observation]
+        text, similar = text_parameter(spec), SIMILAR.search(result.observation)
+        if result.error != "not_found" or text is None or similar is None:
+            return []
+        names = similar.group(1).split(", ")[: self.top_k]
+        again = [await session.call(spec.name, {**size, text: name}) for name in names]
+        return [found.observation for found in again if found.error is None]
+
+
+async def perfect(question: Question, session: SessionProtocol) -> list[str]:
+    """What a perfect retriever finds: what the gold program's calls return, the documents of the question that hold its
+    evidence (all of them where it names none and has no program), and evidence that is in none of these.
+    """
+    found: list[str] = []
+    if question.program:
+        result = await session.run_program(question.program)
+        found = ["\n".join(_items(value)) for value in result.returned]
+    everything = not (found or question.evidence)
+    for document in question.context:
+        if everything or any(evidence in document.text for evidence in question.evidence):
+            found.append(f"{document.title}\n{document.text}")
+    found += [evidence for evidence in question.evidence if not any(evidence in text for text in found)]
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def search_api(specs: Mapping[str, ApiSpec], name: str | None) -> ApiSpec:
+    """The query API that searches; see `RAG`.
+
+    Raises:
+        UserError: The environment has no such API, or none at all.
+    """
+    if name is not None:
+        if name not in specs:
+            raise UserError(f"rag: the environment has no query API '{name}' (api:); it has: {', '.join(specs)}")
+        return specs[name]
+    if not specs:
+        raise UserError("rag: the environment has no query API to search with")
+    first = next((spec for spec in specs.values() if text_parameter(spec) is not None), None)
+    return specs.get(RETRIEVE) or first or next(iter(specs.values()))
+
+
+def text_parameter(spec: ApiSpec) -> str | None:
+    """The parameter that takes a query, where a text is all that an API needs; else None."""
+    needed = [p.name for p in spec.parameters if p.required]
+    return needed[0] if len(needed) == 1 and _is(spec, needed[0], "string") else None
+
+
+def _asking(query: str, text: str | None) -> Query:
+    """The query that a text is; where the search takes no text alone, it is its first argument."""
+    return Query((), {text: query}) if text else Query((query,))
+
+
+def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:
+    """Whether an API has a parameter of a JSON type."""
+    schema = spec.json_schema()["properties"].get(parameter)
+    return isinstance(schema, dict) and schema.get("type") == kind
+
+
+def _items(value: Any) -> list[str]:
+    """A value as passages: a list is one a member."""
+    values = value if isinstance(value, list) else [value]
+    return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values]
+
+
+def _in_turns(results: Sequence[Sequence[str]]) -> Iterable[str]:
+    """The first of each, then the second of each, and so on."""
+    for turn in itertools.zip_longest(*results):
+        yield from (item for item in turn if item is not None)
