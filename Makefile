@@ -19,7 +19,7 @@ demo: $(VENVS)/demo/ready
 	$(VENVS)/demo/bin/r-eval demo
 
 test: $(VENVS)/test/ready
-	$(VENVS)/test/bin/python -m pytest
+	$(VENVS)/test/bin/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENVS)/lint/ready
 	$(VENVS)/lint/bin/ruff check .

@@ -4,7 +4,7 @@ The requests that the demo grid makes are recorded once. Then they are sent twic
 that is busy with something else is busy for both: one at a time with every prompt computed from its beginning (the way
 in which the paper's serving code works), and as this room sends them. Both use the same file, threads and llama.cpp.
 
-    python benchmarks/local_llm.py [--questions 1] [--turn 8]
+    python benchmarks/local_llm.py [--questions 4] [--task 'wiki/*'] [--turn 8]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import fnmatch
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -61,7 +62,7 @@ class Side:
         )
 
 
-async def recorded(questions: int) -> list[Request]:
+async def recorded(questions: int, task: str) -> list[Request]:
     """The requests of the demo grid, in the order in which they were answered."""
     requests: list[Request] = []
     generate = GGUF.generate
@@ -76,7 +77,9 @@ async def recorded(questions: int) -> list[Request]:
     GGUF.generate = listening  # type: ignore[method-assign]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            await arun(demo_grid(), Path(folder) / "run", limit=questions, cache=False)
+            grid = demo_grid()
+            grid.tasks = [entry for entry in grid.tasks if fnmatch.fnmatch(entry.task, task)]
+            await arun(grid, Path(folder) / "run", limit=questions, cache=False)
     finally:
         GGUF.generate = generate  # type: ignore[method-assign]
     return requests
@@ -92,9 +95,10 @@ async def opened(name: str, **settings: object) -> AsyncIterator[Side]:
         await llm.close()
 
 
-async def main(questions: int, turn: int) -> None:
-    requests = await recorded(questions)
-    print(f"{len(requests)} requests of the demo grid, {questions} question(s) a task; {MODEL}\n")
+async def main(questions: int, task: str, turn: int) -> None:
+    requests = await recorded(questions, task)
+    about = f"{len(requests)} requests of the demo grid, {questions} question(s) of each task of {task}; {MODEL}"
+    print(f"{about}\n", flush=True)
     alone = {"slots": 1, "connections": 1, "prefix_cache": False}
     async with opened("one at a time, no prefix cache", **alone) as before, opened("this room") as now:
         for start in range(0, len(requests), turn):
@@ -108,6 +112,7 @@ async def main(questions: int, turn: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--questions", type=int, default=1, help="questions a task")
+    parser.add_argument("--questions", type=int, default=4, help="questions a task")
+    parser.add_argument("--task", default="*", help="only the demo's tasks that this glob selects")
     parser.add_argument("--turn", type=int, default=8, help="requests before the other side has its turn")
     asyncio.run(main(**vars(parser.parse_args())))
