@@ -108,7 +108,10 @@ BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
 }
 
 
-@pytest.fixture(scope="module", params=list(BACKENDS))
+PARAMS = [pytest.param(name, marks=pytest.mark.xdist_group("torch")) if name == "hf" else name for name in BACKENDS]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def llm(
     request: pytest.FixtureRequest, loop: asyncio.Runner, gguf: GGUF, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LLM]:

@@ -20,9 +20,13 @@ from r_eval.llms.hf import HF
 from r_eval.llms.make import make
 from r_eval.llms.pull import pull
 
-pytestmark = pytest.mark.skipif(  # not imported here: how torch's threads wait is decided before that
-    not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")), reason="needs the extra hf"
-)
+pytestmark = [
+    pytest.mark.xdist_group("torch"),
+    pytest.mark.skipif(  # not imported here: how torch's threads wait is decided before that
+        not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")),
+        reason="needs the extra hf",
+    ),
+]
 
 CONTEXT = 512
 EMBEDDED = "hf/smollm2-135m"
