@@ -69,7 +69,7 @@ async def _findings(target: str, environment: Environment) -> list[Finding]:
     known = Known()
     templates = _template_files(target, environment)
     findings += _records(target, environment, known, templates)
-    await _learn_calls(environment, known, templates)
+    findings += await _learn_calls(target, environment, known, templates)
     return [*findings, *await check_calls(target, environment, known, places)]
 
 
@@ -190,8 +190,14 @@ def _kinds_named_in(method: Any) -> list[str]:
     return [text for text in texts if text.isidentifier()]
 
 
-async def _learn_calls(environment: Environment, known: Known, templates: list[TemplateFile]) -> None:
-    """Run a few gold programs of the environment's templates and question files, for the calls that they make."""
+async def _learn_calls(
+    target: str, environment: Environment, known: Known, templates: list[TemplateFile]
+) -> list[Finding]:
+    """Run a few gold programs of the environment's templates and question files, for the calls that they make.
+
+    Returns the templates that gave none because they cannot be filled.
+    """
+    findings: list[Finding] = []
 
     def learn(step: Step) -> None:
         if step.api and step.arguments and not step.error:
@@ -203,7 +209,9 @@ async def _learn_calls(environment: Environment, known: Known, templates: list[T
             single = TemplateFile(environment="", templates=[template])
             try:
                 made = await generate(single, environment, sandbox, EXAMPLES, 0)
-            except Exception:  # noqa: BLE001 - checking the template file says what is wrong with it
+            except Exception as error:  # noqa: BLE001  the environment's own code, which may raise anything
+                what = f"the template '{template.id}' cannot be filled ({type(error).__name__}: {error})"
+                findings.append(Finding(target, target, "warning", what, "r-eval check on its file says more"))
                 continue
             programs += [q.program for q in made.questions if q.program]
         for path in sorted(folder.glob("*.jsonl")) if (folder := _folder(environment)) else []:
@@ -216,3 +224,4 @@ async def _learn_calls(environment: Environment, known: Known, templates: list[T
                 await Session(environment, sandbox, learn).run_program(program)
             except EnvironmentFailure:
                 continue
+    return findings
