@@ -11,8 +11,9 @@ from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import Episode
-from r_eval.runner.run import Runner, Watcher
+from r_eval.runner.run import Runner
 from r_eval.runner.run import arun as _arun
+from r_eval.runner.watching import Watcher
 
 if TYPE_CHECKING:
     import pandas

@@ -14,7 +14,7 @@ from r_eval.analysis.scoring import score_episode
 from r_eval.folder import Cell
 from r_eval.records import Episode
 from r_eval.runner.plan import Plan
-from r_eval.runner.run import Silent, Watcher
+from r_eval.runner.watching import Silent, Watcher
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -16,7 +16,8 @@ from r_eval.cli.progress import make_watcher
 from r_eval.cli.reading import print_tables
 from r_eval.grid import Grid
 from r_eval.records import MACHINERY
-from r_eval.runner.run import Runner, Watcher
+from r_eval.runner.run import Runner
+from r_eval.runner.watching import Watcher
 
 
 def demo_grid() -> Grid:

@@ -7,77 +7,32 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from r_eval.engines.base import Engine, Lane
+from r_eval.engines.local import Local
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.answers import Memory
-from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.cache import ReplyCache
-from r_eval.records import Episode, Question
+from r_eval.records import Question
 from r_eval.runner.demonstrations import work_out
-from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
 from r_eval.runner.store import Store
-from r_eval.workflows.base import Demonstration
-
-LLM_FREE_WORKERS = 2
-
-
-class Watcher(Protocol):
-    """Is told what happens, to show it."""
-
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
-        """The run begins; `done` says how many episodes of each cell are kept from before."""
-
-    def loading(self, llm: str) -> None:
-        """An LLM is being made ready."""
-
-    def finished(self, episode: Episode) -> None:
-        """An episode is recorded."""
-
-    def failed(self, llm: str, why: str) -> None:
-        """An LLM could not be opened; its episodes are recorded as llm_failure."""
-
-
-class Silent:
-    """Shows nothing."""
-
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None: ...
-
-    def loading(self, llm: str) -> None: ...
-
-    def finished(self, episode: Episode) -> None: ...
-
-    def failed(self, llm: str, why: str) -> None: ...
+from r_eval.runner.watching import Silent, Watcher
 
 
 class Runner:
     """One grid being run in one folder.
 
     `stop` lets the episodes under way finish and begins no new ones.
-
-    Args:
-        demonstrations: By the name of their task.
-        memory: Where replies are kept, and where they may come from.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        store: Store,
-        sandbox: Sandbox,
-        demonstrations: Mapping[str, tuple[Demonstration, ...]],
-        watcher: Watcher,
-        memory: Memory,
-        connections: int | None = None,
-    ) -> None:
-        self.plan, self.store, self.sandbox, self.demonstrations = plan, store, sandbox, demonstrations
-        self.memory = memory
-        self.watcher, self.connections = watcher, connections
+    def __init__(self, plan: Plan, store: Store, engine: Engine, watcher: Watcher) -> None:
+        self.plan, self.store, self.engine, self.watcher = plan, store, engine, watcher
         self.stopping = False
         self._left: collections.Counter[Cell] = collections.Counter()
 
@@ -92,29 +47,15 @@ class Runner:
             for cell in self.plan.cells:
                 if not self.store.missing(cell):
                     self.store.complete(cell)
-        lanes: dict[str, LLM | None] = {**self.plan.llms, NO_LLM: None}
-        await _all(self._lane(name, llm) for name, llm in lanes.items())
+        await _all(self._lane(name) for name in (*self.plan.llms, NO_LLM))
 
-    async def _lane(self, name: str, llm: LLM | None) -> None:
-        cells = [c for c in self.plan.llm_cells(name) if self.store.missing(c)]
+    async def _lane(self, llm: str) -> None:
+        cells = [c for c in self.plan.llm_cells(llm) if self.store.missing(c)]
         if not cells:
             return
-        unavailable: LLMError | None = None
-        if llm is not None:
-            self.watcher.loading(name)
-            llm.connections = self.connections or llm.connections
-            try:
-                await llm.open()
-            except LLMError as error:
-                unavailable = error
-                self.watcher.failed(name, str(error))
-        try:
-            work = self._work(cells)
-            count = llm.connections if llm is not None else LLM_FREE_WORKERS
-            await _all(self._worker(work, llm, unavailable) for _ in range(count))
-        finally:
-            if llm is not None:
-                await llm.close()
+        work = self._work(cells)
+        async with self.engine.lane(llm) as lane:
+            await _all(self._worker(work, lane) for _ in range(lane.places))
 
     def _work(self, cells: list[PlannedCell]) -> Iterator[tuple[PlannedCell, Question, int]]:
         """The missing episodes, cell by cell; made as they are taken, so that a million of them are never listed."""
@@ -126,16 +67,9 @@ class Runner:
                     return
                 yield cell, question, epoch
 
-    async def _worker(
-        self,
-        work: Iterator[tuple[PlannedCell, Question, int]],
-        llm: LLM | None,
-        unavailable: LLMError | None,
-    ) -> None:
+    async def _worker(self, work: Iterator[tuple[PlannedCell, Question, int]], lane: Lane) -> None:
         for cell, question, epoch in work:
-            shown = self.demonstrations[cell.planned.task.name]
-            limits, memory = self.plan.limits, self.memory
-            episode = await run_episode(cell, question, epoch, llm, limits, shown, self.sandbox, unavailable, memory)
+            episode = await lane.carry_out(cell, question, epoch)
             self.store.append(cell, episode)
             self.watcher.finished(episode)
             self._left[cell.cell] -= 1
@@ -201,7 +135,8 @@ async def arun(
         shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
         with Store(folder, plan, fresh) as store, _cache(store, cache) as kept:
             memory = Memory(store.replies, kept, cache is True, store.spent)
-            runner = Runner(plan, store, sandbox, shown, watcher or Silent(), memory, connections)
+            told = watcher or Silent()
+            runner = Runner(plan, store, Local(plan, sandbox, shown, memory, told, connections), told)
             if on_runner is not None:
                 on_runner(runner)
             store.write_manifest("running")

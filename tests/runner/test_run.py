@@ -25,7 +25,8 @@ import yaml
 
 from r_eval import Grid, UserError, arun, load_run, run
 from r_eval.folder import CellWriter
-from r_eval.runner.run import Runner, Silent
+from r_eval.runner.run import Runner
+from r_eval.runner.watching import Silent
 from r_eval.tasks.base import installed
 
 R_EVAL = Path(sys.executable).with_name("r-eval")

@@ -1,0 +1,1 @@
+"""Where episodes are carried out: in this process, or on many machines."""
