@@ -1,0 +1,240 @@
+"""A graph file: which questions to make of a graph, and in which words.
+
+    environment: wiki                    one that offers triples(); or a file of them:
+    triples: triples.tsv                 subject, relation, object and, if known, document
+    documents: texts.jsonl               the texts of those documents, to come with the questions
+    graph:
+      types: [simple, multi-hop]         evenly; or in proportion, {simple: 2, set: 1}; absent: all, evenly
+      relations:
+        capital:
+          forward: What is the capital of {subject}?
+          backward: Which country has its capital in {object}?
+          subject: {kind: country, clause: "whose capital is {object}"}
+          object: {kind: city, clause: "that is the capital of {subject}"}
+          larger: ...                    of a relation to numbers; {first} and {second} are compared
+          program: {forward: capital is, backward: is the capital of}
+      program: |                         finds the other ends of a relation; leaves a list in `answer`
+        import re
+        Search(entity={entity})
+        answer = re.search("{phrase} ([^.;]+)", Lookup(keyword="{phrase}")).group(1).split(", ")
+      llm: openai/gpt-4o-mini            in place of words: an LLM words the questions
+      filters: {closed_book: LLM, fluency: LLM, judge: {llm: LLM, at_least: 2}}
+      settings: {openai/gpt-4o-mini: {connections: 16}}    of those LLMs, as a grid takes them
+
+`forward` asks for the object, `backward` for the subject; `forward_all` and `backward_all` for several of them, where
+that takes other words. `subject` and `object` describe that end by the other: multi-hop and conditional questions are
+put together from them by the `frames`. A relation without the words that a question takes makes no such question.
+
+In `program`, `{entity}` becomes the entity that is known, as a text in quotes or a variable, and `{phrase}` the
+relation's own words, as they stand. Programs of questions with several facts are put together from it.
+"""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from r_eval.errors import UserError
+from r_eval.tasks.graphs.sampling import TYPES
+
+Type = Literal["simple", "set", "multi-hop", "conditional", "comparison"]
+
+
+class Part(BaseModel):
+    """Base of a graph file's parts: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Description(Part):
+    """An end of a relation in words, by the other end: "the <kind> <clause>"."""
+
+    kind: str
+    clause: str
+
+
+class Phrases(Part):
+    """What `{phrase}` becomes in the program, by what is looked for: forward the object, backward the subject."""
+
+    forward: str | None = None
+    backward: str | None = None
+
+
+class Words(Part):
+    """The words of one relation; see the module."""
+
+    forward: str | None = None
+    backward: str | None = None
+    forward_all: str | None = None
+    backward_all: str | None = None
+    subject: Description | None = None
+    object: Description | None = None
+    larger: str | None = None
+    smaller: str | None = None
+    program: Phrases = Field(default_factory=Phrases)
+
+    @model_validator(mode="after")
+    def _slots(self) -> Words:
+        for key in ("forward", "forward_all"):
+            _check(key, getattr(self, key), {"subject"})
+        for key in ("backward", "backward_all"):
+            _check(key, getattr(self, key), {"object"})
+        for key in ("larger", "smaller"):
+            _check(key, getattr(self, key), {"first", "second"})
+        _check("subject.clause", self.subject.clause if self.subject else None, {"object"})
+        _check("object.clause", self.object.clause if self.object else None, {"subject"})
+        return self
+
+
+class Frames(Part):
+    """How descriptions are put together."""
+
+    bridge: str = "the {kind} {clause}"
+    conditional: str = "Which {kind} is the one {first} and {second}?"
+
+    @model_validator(mode="after")
+    def _slots(self) -> Frames:
+        _check("bridge", self.bridge, {"kind", "clause"})
+        _check("conditional", self.conditional, {"kind", "first", "second"})
+        return self
+
+
+class ClosedBook(Part):
+    """Drops what the LLM answers without context: kept are answers less like the gold than `below` (0 to 1)."""
+
+    llm: str
+    below: float = Field(0.8, gt=0, le=1)
+
+
+class Graded(Part):
+    """Drops what the LLM grades lower than `at_least` (0, 1 or 2) by any criterion."""
+
+    llm: str
+    at_least: int = Field(1, ge=0, le=2)
+
+
+class Filters(Part):
+    """The filters that take an LLM; a bare name stands for the filter with its default threshold."""
+
+    closed_book: ClosedBook | None = None
+    fluency: Graded | None = None
+    judge: Graded | None = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return {"llm": value} if isinstance(value, str) else value
+
+
+class GraphPart(Part):
+    """The key `graph`; see the module."""
+
+    types: dict[Type, int] = dict.fromkeys(TYPES, 1)  # type: ignore[arg-type]  # they are the same names
+    relations: dict[str, Words] = {}
+    frames: Frames = Field(default_factory=Frames)
+    program: str | None = None
+    llm: str | None = None
+    filters: Filters = Field(default_factory=Filters)
+    settings: dict[str, dict[str, Any]] = {}
+
+    @property
+    def llms(self) -> list[str]:
+        """All LLMs that it names."""
+        filters = (self.filters.closed_book, self.filters.fluency, self.filters.judge)
+        named = {self.llm, *(part.llm for part in filters if part is not None)}
+        return sorted(name for name in named if name is not None)
+
+    @field_validator("types", mode="before")
+    @classmethod
+    def _evenly(cls, value: Any) -> Any:
+        return dict.fromkeys(value, 1) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _possible(self) -> GraphPart:
+        if any(share < 0 for share in self.types.values()) or not any(self.types.values()):
+            raise ValueError("types: needs a share above 0, and none below")
+        if not self.relations and self.llm is None:
+            raise ValueError("needs words for relations, or an llm that words the questions")
+        for name in self.settings:
+            if name not in self.llms:
+                raise ValueError(f"settings: no part of the file asks the LLM '{name}'")
+        if self.program is not None and "{entity}" not in self.program:
+            raise ValueError("program: holds no {entity}, so it always finds the same")
+        return self
+
+
+class GraphFile(Part):
+    """A graph file."""
+
+    environment: str | None = None
+    triples: Path | None = None
+    documents: Path | None = None
+    graph: GraphPart
+
+    @model_validator(mode="after")
+    def _one_source(self) -> GraphFile:
+        if (self.environment is None) == (self.triples is None):
+            raise ValueError("needs environment or triples, one of them")
+        if self.documents is not None and self.triples is None:
+            raise ValueError("documents: go with triples only")
+        if self.graph.program is not None and self.environment is None:
+            raise ValueError("graph.program: needs an environment to run over")
+        return self
+
+
+def is_graph_file(path: Path) -> bool:
+    """Whether a YAML file has the key `graph`."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return False
+    return isinstance(data, dict) and "graph" in data
+
+
+def read_graph_file(path: Path) -> GraphFile:
+    """A graph file, its paths taken from its own folder.
+
+    Raises:
+        UserError: It is not there, not YAML, or a key is wrong.
+    """
+    try:
+        file = GraphFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such graph file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(
+            f"{path}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}"
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    for key in ("triples", "documents"):
+        if getattr(file, key) is not None:
+            setattr(file, key, path.parent / getattr(file, key))
+    return file
+
+
+def _check(key: str, text: str | None, slots: set[str]) -> None:
+    """See that a text has these slots, each with nothing but its name between the braces.
+
+    Raises:
+        ValueError: It lacks one, or has another.
+    """
+    if text is None:
+        return
+    try:
+        found = [
+            (name, spec, conversion) for _, name, spec, conversion in string.Formatter().parse(text) if name is not None
+        ]
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+    wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
+    if {name for name, _, _ in found} != slots or any(spec or conversion for _, spec, conversion in found):
+        raise ValueError(f"{key}: must hold {wanted} and no other slot: {text!r}")

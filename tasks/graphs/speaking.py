@@ -1,0 +1,87 @@
+"""LLMs that are asked many single questions, each by a prompt file, through the cache of replies."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from string import Template
+from types import TracebackType
+from typing import Any, Self
+
+from r_eval.errors import UserError
+from r_eval.llms import reasoning
+from r_eval.llms.answers import Memory
+from r_eval.llms.base import LLM, LLMError, Message, Request
+from r_eval.llms.make import make
+
+SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+"""Spaces that are no line breaks."""
+
+
+class Speaker:
+    """One LLM, opened for a while; as many requests are under way as it has connections.
+
+    Args:
+        settings: As a grid takes them for this LLM.
+        memory: Where replies are kept, and where they may come from.
+    """
+
+    def __init__(self, name: str, memory: Memory | None = None, settings: Mapping[str, Any] | None = None) -> None:
+        self.name = name
+        self._llm: LLM = make(name, settings)
+        self._memory = memory or Memory()
+        self._places = asyncio.Semaphore(self._llm.connections)
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self._llm.fetch)
+        try:
+            await self._llm.open()
+        except LLMError as error:
+            raise UserError(f"the LLM '{self.name}' cannot be used: {error}") from None
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._llm.close()
+
+    async def say(self, prompt: str) -> str:
+        """The reply to a prompt, without hidden thinking; "" where the prompt is longer than the LLM can read.
+
+        Raises:
+            UserError: The LLM failed, after all its retries.
+        """
+        request = Request((Message("user", prompt),))
+        answers = self._memory.of_episode(self._llm, "", "", 0)
+        async with self._places:
+            try:
+                reply, _ = await answers.answer(request)
+            except LLMError as error:
+                if error.cause == "context":
+                    return ""
+                raise UserError(f"the LLM '{self.name}' failed: {error}") from None
+        return reasoning.split(reply).text.strip()
+
+
+def prompt(name: str, **values: str) -> str:
+    """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
+    return Template(prompt_file(f"{name}.md")).substitute(values)
+
+
+def prompt_file(name: str) -> str:
+    """The text of a file among the prompts."""
+    return files("r_eval.tasks.graphs").joinpath("prompts", name).read_text(encoding="utf-8").strip()
+
+
+def one_line(text: str, longest: int) -> str | None:
+    """What an LLM wrote as one clean line; None where it is none, is longer, or holds control characters.
+
+    >>> one_line(' "Who?" ', 10), one_line("Who?\\nMe.", 10)
+    ('Who?', None)
+    """
+    text = SPACES.sub(" ", text.strip())
+    if len(text) > 1 and (text[0], text[-1]) in (('"', '"'), ("“", "”"), ("'", "'")):
+        text = text[1:-1].strip()
+    return text if text and len(text) <= longest and text.isprintable() else None

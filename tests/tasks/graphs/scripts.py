@@ -1,0 +1,82 @@
+"""LLMs that the tests of this folder script: `scripted/<this file>:<function>`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from r_eval.llms.base import Request
+
+
+def name(function: str) -> str:
+    """An LLM's name."""
+    return f"scripted/{Path(__file__)}:{function}"
+
+
+def words_it(request: Request) -> str:
+    """Names what the prompt says is to be named."""
+    return json.dumps({"question": f"What goes with {_said(request, 'name: ')}?"})
+
+
+def blabs(request: Request) -> str:
+    """Says the answer."""
+    answer = _said(request, "have this answer, and no other: ")
+    return json.dumps({"question": f"Is it {answer} that goes with {_said(request, 'name: ')}?"})
+
+
+def names_the_bridge(request: Request) -> str:
+    """Says all that the prompt says is not to be said."""
+    return json.dumps({"question": f"What of {_said(request, 'nor name ')} goes with {_said(request, 'name: ')}?"})
+
+
+def makes_up_numbers(request: Request) -> str:
+    """Adds a year."""
+    return json.dumps({"question": f"What went with {_said(request, 'name: ')} in 1999?"})
+
+
+def forgets_the_entity(request: Request) -> str:
+    """Names nothing."""
+    return json.dumps({"question": "What goes with it?"})
+
+
+def rambles(request: Request) -> str:
+    """Writes no question."""
+    return "Sure! I will think about it."
+
+
+def knows_oslo(request: Request) -> str:
+    """Answers everything with Oslo."""
+    return "Oslo"
+
+
+def likes_all(request: Request) -> str:
+    """Gives the best grade."""
+    return "Fine. [SCORE] 2 [END]"
+
+
+def dislikes_clarity(request: Request) -> str:
+    """Gives one bad grade."""
+    return '{"score": 0}' if "clear what is asked" in request.messages[0].content else '{"score": 2}'
+
+
+def grades_one(request: Request) -> str:
+    """Gives the middle grade."""
+    return "Score: 1/2"
+
+
+def will_not_grade(request: Request) -> str:
+    """Gives no grade."""
+    return "Between 0 and 2."
+
+
+def reads_facts(request: Request) -> str:
+    """Makes a triple of every line `a > b > c` of the text."""
+    text = request.messages[0].content.partition("Text:\n")[2]
+    found = re.findall(r"^(.+?) > (.+?) > (.+)$", text, re.MULTILINE)
+    return json.dumps([dict(zip(("subject", "relation", "object"), triple, strict=True)) for triple in found])
+
+
+def _said(request: Request, after: str) -> str:
+    found = re.search(f"{re.escape(after)}(.+)", request.messages[0].content)
+    return found[1] if found else ""

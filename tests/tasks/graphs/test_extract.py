@@ -1,0 +1,112 @@
+"""Triples out of documents."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.records import Document
+from r_eval.tasks.graphs.extract import Extracted, extract, triples_in
+from r_eval.tasks.graphs.names import Names
+from r_eval.tasks.graphs.speaking import Speaker
+from r_eval.tasks.graphs.store import Triple
+from r_eval.tasks.graphs.tables import Row
+from tests.tasks.graphs.scripts import name
+
+
+def read(reply: str) -> tuple[list[Triple], dict[str, int]]:
+    dropped: collections.Counter[str] = collections.Counter()
+    return triples_in(reply, dropped), dict(dropped)
+
+
+OSLO = ("Norway", "capital", "Oslo")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '[{"subject": "Norway", "relation": "capital", "object": "Oslo"}]',
+        "Here you are:\n```json\n[{'subject': 'Norway', 'relation': 'capital', 'object': 'Oslo',}]\n```",
+        '{"subject": "Norway", "relation": "capital", "object": "Oslo"}',
+        '{"triples": [{"subject": "Norway", "relation": "capital", "object": "Oslo"}]}',
+        '[["Norway", "capital", "Oslo"]]',
+        '["Norway", "capital", "Oslo"]',
+        '[{"subject": "Norway", "relation": "capital", "object": "Oslo"',
+        '[{"subject": " Norway\\n", "relation": "capital", "object": "Oslo"}]',
+    ],
+)
+def test_a_triple_is_read_however_it_is_written(reply: str) -> None:
+    assert read(reply) == ([OSLO], {})
+
+
+def test_lists_stand_for_their_members() -> None:
+    found, _ = read('[{"subject": "Norway", "relation": "city", "object": ["Oslo", "Bergen"]}]')
+    assert found == [("Norway", "city", "Oslo"), ("Norway", "city", "Bergen")]
+
+
+def test_numbers_become_texts_and_whole_ones_lose_their_fraction() -> None:
+    found, _ = read('[["Oslo", "population", 709037.0], ["Oslo", "share", 0.5]]')
+    assert found == [("Oslo", "population", "709037"), ("Oslo", "share", "0.5")]
+
+
+def test_an_empty_list_is_no_fault() -> None:
+    assert read("[]") == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("I found nothing.", "reply without triples"),
+        ('[{"subject": "Norway", "relation": "capital"}]', "broken triple"),
+        ('[{"subject": "Norway", "relation": "capital", "object": null}]', "broken triple"),
+        ('[{"subject": "", "relation": "capital", "object": "Oslo"}]', "broken triple"),
+        ('[{"subject": "Norway", "relation": "capital", "object": "NaN"}]', "broken triple"),
+        ('[{"subject": "Norway", "relation": "capital", "object": {"a": 1}}]', "broken triple"),
+        ('[["Norway", "Oslo"]]', "broken triple"),
+        ('[{"subject": "Norway", "relation": "x", "object": "%s"}]' % ("a" * 300), "broken triple"),
+    ],
+)
+def test_what_is_no_triple_is_counted(reply: str, reason: str) -> None:
+    assert read(reply)[1].keys() == {reason}
+
+
+@given(st.text(alphabet='[]{}",: subjectrelation\\n1', max_size=80))
+def test_any_reply_gives_whole_triples_or_none(reply: str) -> None:
+    assert all(len(triple) == 3 and all(triple) for triple in read(reply)[0])
+
+
+def extracted(
+    texts: dict[str, str], names: Names | None = None, relations: Names | None = None, known: list[Triple] | None = None
+) -> Extracted:
+    documents = [(key, Document(title=key, text=text)) for key, text in texts.items()]
+    return asyncio.run(extract(documents, Speaker(name("reads_facts")), names, relations, known or []))
+
+
+def test_names_are_normalised_and_kept_raw() -> None:
+    found = extracted({"d": "norway > capital > Oslo"}, Names([("Norway",)]))
+    assert found.rows == [Row(OSLO, "d", ("norway", "capital", "Oslo"))]
+
+
+def test_a_known_fact_is_left_out_after_normalisation() -> None:
+    found = extracted({"d": "norway > Capital > Oslo"}, Names([("Norway",)]), Names([("capital",)]), [OSLO])
+    assert (found.rows, found.dropped) == ([], {"known": 1})
+
+
+def test_a_fact_whose_subject_is_its_object_is_left_out() -> None:
+    found = extracted({"d": "Norway > is > norway"}, Names([("Norway",)]))
+    assert (found.rows, found.dropped) == ([], {"subject is object": 1})
+
+
+def test_a_fact_stands_once_a_document() -> None:
+    fact = "Norway > capital > Oslo"
+    found = extracted({"d": f"{fact}\n{fact}", "e": fact})
+    assert ([row.document for row in found.rows], found.dropped) == (["d", "e"], {"duplicate": 1})
+
+
+def test_a_long_document_is_read_in_parts() -> None:
+    facts = [f"City {at} > lies in > Norway" for at in range(500)]
+    assert [row.triple[0] for row in extracted({"d": "\n".join(facts)}).rows] == [f"City {at}" for at in range(500)]

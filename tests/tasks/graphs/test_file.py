@@ -1,0 +1,89 @@
+"""Graph files: what they may say, and how it is said that they are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.tasks.graphs.file import is_graph_file, read_graph_file
+from r_eval.tasks.graphs.sampling import TYPES
+
+WORDS = "relations: {capital: {forward: 'What is the capital of {subject}?'}}"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "graph.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(folder: Path, text: str) -> str:
+    with pytest.raises(UserError) as error:
+        read_graph_file(written(folder, text))
+    return str(error.value)
+
+
+def test_all_types_are_made_evenly_by_default(tmp_path: Path) -> None:
+    file = read_graph_file(written(tmp_path, f"environment: wiki\ngraph: {{{WORDS}}}"))
+    assert file.graph.types == dict.fromkeys(TYPES, 1)
+
+
+def test_types_may_have_shares(tmp_path: Path) -> None:
+    file = read_graph_file(written(tmp_path, f"environment: wiki\ngraph: {{types: {{simple: 2, set: 1}}, {WORDS}}}"))
+    assert file.graph.types == {"simple": 2, "set": 1}
+
+
+def test_a_bare_name_is_a_filter_with_its_default_threshold(tmp_path: Path) -> None:
+    text = f"environment: wiki\ngraph: {{{WORDS}, filters: {{closed_book: openai/x, judge: openai/y}}}}"
+    filters = read_graph_file(written(tmp_path, text)).graph.filters
+    assert filters.closed_book is not None
+    assert filters.judge is not None
+    assert (filters.closed_book.below, filters.judge.at_least) == (0.8, 1)
+
+
+def test_paths_are_taken_from_the_files_folder(tmp_path: Path) -> None:
+    file = read_graph_file(written(tmp_path, f"triples: t.tsv\ngraph: {{{WORDS}}}"))
+    assert file.triples == tmp_path / "t.tsv"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"graph: {{{WORDS}}}", "needs environment or triples"),
+        (f"environment: wiki\ntriples: t.tsv\ngraph: {{{WORDS}}}", "needs environment or triples"),
+        ("environment: wiki\ngraph: {}", "needs words for relations"),
+        (f"environment: wiki\ngraph: {{types: [riddle], {WORDS}}}", "types.riddle"),
+        (f"environment: wiki\ngraph: {{types: {{simple: 0}}, {WORDS}}}", "a share above 0"),
+        (f"environment: wiki\ngraph: {{program: 'answer = 1', {WORDS}}}", "no {entity}"),
+        (f"triples: t.tsv\ngraph: {{program: 'f({{entity}})', {WORDS}}}", "needs an environment"),
+        (f"environment: wiki\ndocuments: d.jsonl\ngraph: {{{WORDS}}}", "go with triples"),
+        (f"environment: wiki\ngraph: {{{WORDS}, colour: red}}", "graph.colour"),
+        ("environment: wiki\ngraph: {relations: {r: {forward: 'Who?'}}}", "must hold {subject}"),
+        ("environment: wiki\ngraph: {relations: {r: {forward: '{subject} {x}?'}}}", "must hold {subject}"),
+        ("environment: wiki\ngraph: {relations: {r: {forward: '{subject.__class__}?'}}}", "must hold {subject}"),
+        ("environment: wiki\ngraph: {relations: {r: {forward: '{subject!r}?'}}}", "must hold {subject}"),
+        ("environment: wiki\ngraph: {relations: {r: {forward: '{subject?'}}}", "forward"),
+        (
+            f"environment: wiki\ngraph: {{{WORDS}, settings: {{openai/x: {{connections: 2}}}}}}",
+            "asks the LLM 'openai/x'",
+        ),
+        ("environment: [", "not valid YAML"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_words(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refused(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such graph file"):
+        read_graph_file(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("graph: {}", True), ("templates: []", False), ("- graph", False), ("graph: [", False), ("", False)],
+)
+def test_a_graph_file_is_known_by_its_key(tmp_path: Path, text: str, expected: bool) -> None:
+    assert is_graph_file(written(tmp_path, text)) is expected

@@ -1,0 +1,54 @@
+"""What an LLM wrote, as one clean line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.tasks.graphs.rewording import question_in
+from r_eval.tasks.graphs.speaking import one_line, prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (" Who? ", "Who?"),
+        ("“Who?”", "Who?"),
+        ("Qui\u00a0?", "Qui ?"),
+        ("Who?\nMe.", None),
+        ("Who\x1b[31m?", None),
+        ("\u202eWho?", None),
+        ("Who, of all the people?", None),
+        ("", None),
+    ],
+)
+def test_a_line_is_short_and_clean(text: str, line: str | None) -> None:
+    assert one_line(text, 12) == line
+
+
+@pytest.mark.parametrize(
+    ("reply", "question"),
+    [
+        ('{"question": "Who?"}', "Who?"),
+        ('Sure:\n```json\n{"question": "Who?", "answer": "me"}\n```', "Who?"),
+        ('[{"question": "Who?"}, {"question": "What?"}]', "Who?"),
+        ("Who is it?", "Who is it?"),
+        ("Sure! Who is it?\nIt is me.", None),
+        ('{"answer": "me"}', None),
+        ('{"question": ["Who?"]}', None),
+        ("", None),
+    ],
+)
+def test_a_question_is_read_out_of_a_reply(reply: str, question: str | None) -> None:
+    assert question_in(reply) == question
+
+
+@given(st.text(max_size=80))
+def test_any_reply_gives_one_clean_line_or_none(reply: str) -> None:
+    found = question_in(reply)
+    assert found is None or (found.isprintable() and 0 < len(found) <= 400)
+
+
+def test_what_is_filled_into_a_prompt_is_not_read_for_names_again() -> None:
+    assert "$words" in prompt("closed_book", words="1", question="Is it $words?")
