@@ -153,9 +153,16 @@ class AMiner(Environment):
         - `person`: person_id, name, organization, position, gender, email, interests, num_pubs, num_citation,
           h_index, popularity (share of scholars who are cited less), namesakes (others of the same name).
         - `publication`: pub_id, title, year, venue, num_citation, authors (names in order).
+        - `authorship`: every author of every publication: name, organization and num_pubs of the scholar, title,
+          year, venue and num_citation of the publication, place (1: the first author).
         - `coauthorship`: every pair of scholars who wrote together, once each way: name, organization,
           coauthor, coauthor_organization, relation (what the co-author is to the scholar), num_joint
           (publications together), num_common (co-authors of both).
+        - `profile`: what a web search for a scholar would show: person_id, name, organization, position, since (the
+          year in which the present post began), topic (the main interest), interests (the main three),
+          phd_organization and phd_year ("" and 0 without a PhD), former (organizations of earlier posts, where the
+          scholar had one post only), num_posts, num_namesakes (how many namesakes the results show), text (the
+          results, see `profiles`).
 
         A server gives none.
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from itertools import groupby, permutations
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from .profiles import profiles
 from .shapes import (
     Author,
     Coauthor,
@@ -107,7 +110,13 @@ class Offline:
         return Publication(pub_id, title, abstract, authors, cited, year, venue)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        kinds = {"person": self._persons, "publication": self._publications, "coauthorship": self._pairs}
+        kinds: dict[str, Callable[[], list[dict[str, Any]]]] = {
+            "person": self._persons,
+            "publication": self._publications,
+            "authorship": self._authorships,
+            "coauthorship": self._pairs,
+            "profile": partial(profiles, self._store),
+        }
         return kinds[kind]()
 
     def _person(self, person_id: str) -> int | None:
@@ -142,6 +151,14 @@ class Offline:
         for publication, name in self._store.stream(sql):
             records[publication]["authors"].append(name)
         return records
+
+    def _authorships(self) -> list[dict[str, Any]]:
+        names = ("name", "organization", "num_pubs", "title", "year", "venue", "num_citation", "place")
+        sql = """
+            SELECT name, organization, num_pubs, title, year, venue, publication.num_citation, place + 1
+            FROM authorship JOIN person ON person.seq = authorship.person
+            JOIN publication ON publication.seq = authorship.publication ORDER BY publication.seq, place"""
+        return [dict(zip(names, row, strict=True)) for row in self._store.stream(sql)]
 
     def _pairs(self) -> list[dict[str, Any]]:
         people = {

@@ -103,14 +103,17 @@ def biography(
     """
     position, organization, since, _ = work[-1]
     article = "an" if position[0] in "AE" else "a"
-    text = [f"{name} has been {article} {position} at {organization} since {since}, working on {_and(interests[:3])}."]
+    text = [
+        f"{name} has been {article} {position} at {organization} since {since}, working on {listed(interests[:3])}."
+    ]
     if doctorate:
         text.append(f"{'He' if gender == 'male' else 'She'} received a PhD from {doctorate}.")
     earlier = [f"{place} ({first}-{last})" for _, place, first, last in work[:-1]]
     if earlier:
-        text.append(f"Earlier posts: {_and(earlier)}.")
+        text.append(f"Earlier posts: {listed(earlier)}.")
     return " ".join(text)
 
 
-def _and(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
+    """The items as a sentence has them: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
