@@ -3,8 +3,8 @@
 Requests that wait at the same time are generated together: left-padded, each with its own stop texts and its own
 length. The tokenizer's chat template is used, and decides whether tools are given natively. Generation is greedy
 unless the grid sets a temperature; a model's own sampling habits and penalties are left out. In single precision a
-prompt has the same text alone and in a batch; in half precision padding can change the last bits of a probability and
-with them, rarely, a token.
+prompt has the same text alone and in a batch. In half precision padding changes the last bits of a probability, and
+with them a token here and there: many longer replies then depend on what was in their batch.
 
 One thread of this backend's own does the generating. Requests reach it through futures that belong to no event loop,
 so the backend may be used from one loop after another. A row that nobody waits for any more ends at its next token.
@@ -36,7 +36,8 @@ from r_eval.records import Tokens
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 GATHERING = 0.01
-"""Seconds that a batch which is not full waits for more: episodes come back from their tools one after another."""
+"""Seconds that a batch which is not full waits for one more request, for as long as more come: episodes come back from
+their tools one after another, and making the prompts of many takes longer than this."""
 
 NEEDED = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
 """Files of a Hub model that are fetched before a run; weights in an older form only when it is loaded."""
@@ -69,6 +70,7 @@ class HF(LLM):
         device: "auto" spreads the model over what is there; else a device of torch.
     """
 
+    copied = True
     SETTINGS = {"context": int, "batch": int, "dtype": str, "device": str}
 
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
@@ -138,10 +140,7 @@ class HF(LLM):
         await asyncio.to_thread(thread.shutdown)
         self._model = self._tokenizer = None
         gc.collect()
-        with contextlib.suppress(ImportError):
-            import torch
-
-            torch.cuda.empty_cache()
+        _give_back()
 
     def _load(self) -> None:
         # Threads that spin while they wait for each other crawl where another process needs one of few processors;
@@ -214,8 +213,12 @@ class HF(LLM):
 
     def _next_batch(self) -> None:
         """Generate for what waits; called once for every request, most of which an earlier call has answered."""
-        if self._waiting and len(self._waiting) < min(self.batch, self.connections):
+        waiting = len(self._waiting)
+        while 0 < waiting < min(self.batch, self.connections):
             time.sleep(GATHERING)
+            before, waiting = waiting, len(self._waiting)
+            if waiting == before:
+                break
         jobs = self._running = []
         while self._waiting and len(jobs) < self.batch:
             job = self._waiting.popleft()
@@ -225,16 +228,34 @@ class HF(LLM):
             return
         for job in jobs:
             job.begun = time.monotonic()
+        self._answer(jobs)
+
+    def _answer(self, jobs: list[_Job]) -> None:
+        """Give every request of a batch its reply or its error; what the device cannot hold is tried in halves."""
         try:
             replies = self._generate(jobs)
         except Exception as error:  # noqa: BLE001  whatever breaks a batch is the outcome of its requests
             said = f"{self.name}: {type(error).__name__}: {str(error)[:200]}"
-            for job in jobs:
-                _fail(job, LLMError("server", said))
+            full = _is_out_of_memory(error)
+        else:
+            for job, reply in zip(jobs, replies, strict=True):
+                with contextlib.suppress(InvalidStateError):  # given up in the meantime
+                    job.done.set_result(reply)
             return
-        for job, reply in zip(jobs, replies, strict=True):
-            with contextlib.suppress(InvalidStateError):  # given up in the meantime
-                job.done.set_result(reply)
+        # Only here, where the error is gone and with it the frames that held the batch, can its memory be given back.
+        if full:
+            _give_back()
+            half = len(jobs) // 2
+            if half:
+                for job in jobs:
+                    job.made = 0
+                self._answer(jobs[:half])
+                self._answer(jobs[half:])
+                return
+            size = f"{len(jobs[0].prompt)} tokens and a reply of up to {jobs[0].length}"
+            said = f"{self.name}: the device's memory is too small for a prompt of {size}; lower context or max_tokens"
+        for job in jobs:
+            _fail(job, LLMError("server", said))
 
     def _generate(self, jobs: Sequence[_Job]) -> list[Reply]:
         import torch
@@ -261,12 +282,15 @@ class HF(LLM):
     def _ended(self, jobs: Sequence[_Job], rows: Any, torch: Any) -> Any:
         """Which rows of a batch are at a stop text or at their length, or have nobody who waits for them."""
         made = int(rows.shape[1])
-        for job, row in zip(jobs, rows, strict=True):
+        # No token is shorter than a byte, so that many hold the whole of a stop text. They are fetched for all rows at
+        # once, since every fetch from a GPU waits for what runs there.
+        tails = [max((len(stop.encode()) for stop in job.stop), default=0) + 4 for job in jobs]
+        watched = [tail for tail, job in zip(tails, jobs, strict=True) if job.stop and not job.made]
+        recent = rows[:, -max(watched) :].tolist() if watched else [[]] * len(jobs)
+        for job, row, tail in zip(jobs, recent, tails, strict=True):
             if job.made:
                 continue
-            # No token is shorter than a byte, so that many hold the whole of a stop text.
-            tail = max((len(stop.encode()) for stop in job.stop), default=0) + 4
-            text = self._text(job, row[-tail:].tolist()) if job.stop else ""
+            text = self._text(job, row[-tail:]) if job.stop else ""
             if made >= job.length or any(stop in text for stop in job.stop) or job.done.done():
                 job.made = made
         return torch.tensor([job.made > 0 for job in jobs], device=rows.device)
@@ -294,6 +318,21 @@ def _fail(job: _Job, error: LLMError) -> None:
     """Give a request its error, unless it has been answered or given up."""
     with contextlib.suppress(InvalidStateError):
         job.done.set_exception(error)
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether a device has too little memory left. On a CPU the system would end the process instead."""
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError)
+
+
+def _give_back() -> None:
+    """Give the device the memory that torch holds for later."""
+    with contextlib.suppress(ImportError):
+        import torch
+
+        torch.cuda.empty_cache()
 
 
 def _first(ends: Any) -> Any:

@@ -154,6 +154,18 @@ def test_more_requests_than_a_batch_holds_wait_for_the_next(llm: HF, batches: li
     assert max(batches) == llm.batch == 8
 
 
+def test_requests_that_come_one_after_another_are_gathered_while_more_come(llm: HF, batches: list[int]) -> None:
+    async def main() -> None:
+        tasks = []
+        for _ in range(6):
+            tasks.append(asyncio.create_task(llm.generate(said("Hi", max_tokens=1))))
+            await asyncio.sleep(0.04)
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+    assert batches == [6]
+
+
 def test_a_sampled_reply_is_a_reply(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm, "temperature", 1.5)
     texts = {reply.text for reply in together(llm, [said(PROMPTS[2])] * 6)}
@@ -197,6 +209,41 @@ def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(llm: HF, monkey
         errors = asyncio.run(main())
     assert [(type(e), e.cause) for e in errors] == [(LLMError, "server")] * 3
     assert all("out of memory" in str(error) for error in errors)
+    assert ask(llm, said("Hi")).text
+
+
+def limited(llm: HF, rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the device hold so many rows; the sizes of the batches that are tried."""
+    import torch
+
+    tried: list[int] = []
+    generate = llm._generate
+
+    def held(jobs: Any) -> list[Reply]:
+        tried.append(len(jobs))
+        if len(jobs) > rows:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return generate(jobs)
+
+    monkeypatch.setattr(llm, "_generate", held)
+    monkeypatch.setattr(hf, "GATHERING", 0.1)
+    return tried
+
+
+def test_a_batch_that_the_device_cannot_hold_is_generated_in_halves(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = [said(prompt, max_tokens=4) for prompt in PROMPTS]
+    alone = [ask(llm, request) for request in requests]
+    tried = limited(llm, 2, monkeypatch)
+    assert together(llm, requests) == alone
+    assert tried == [5, 2, 3, 1, 2]
+
+
+def test_a_request_that_the_device_cannot_hold_says_so(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        limited(llm, 0, patched)
+        with pytest.raises(LLMError, match="memory is too small for a prompt of") as caught:
+            ask(llm, said("Hi"))
+    assert caught.value.cause == "server"
     assert ask(llm, said("Hi")).text
 
 
