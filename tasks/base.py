@@ -9,7 +9,9 @@ A task of R-Eval, or of a package that adds some (entry points of the group `r_e
     metric: token_f1
     instruction: How the answer should look.
 
-beside `<name>.questions.jsonl` and `<name>.demonstrations.jsonl`. A grid may give a task a question file of its own.
+beside `<name>.questions.jsonl` and `<name>.demonstrations.jsonl`. `format:` names the form of the published dataset
+(see `r_eval.tasks.loaders`), alone or as a mapping with its settings. A grid may give a task a question file of its
+own.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from r_eval.environments import opening
 from r_eval.environments.base import Environment
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
-from r_eval.records import Question
+from r_eval.records import Level, Question
 from r_eval.tasks.questions import read_questions
 
 DEFAULT_METRIC = "token_f1"
@@ -46,6 +48,9 @@ class Task:
         home: The environment over which the demonstrations are worked out, where it is another one.
         metric: Name of the metric that gives its score.
         instruction: How the answer should look; shown to every workflow.
+        format: The form of the published dataset: its name, or `format` and its settings.
+        data: Of questions that a data file gave: its format, its counts and its version.
+        notes: One line on what of that file could not be used.
     """
 
     name: str
@@ -58,21 +63,25 @@ class Task:
     instruction: str = ""
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     home: str | None = None
+    format: str | Mapping[str, Any] = ""
+    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    notes: str = ""
 
     @property
     def domain(self) -> str:
         return self.name.partition("/")[0]
 
     @property
-    def level(self) -> str:
+    def level(self) -> Level:
         """The level of its first question; a task of the paper has one level only."""
         return self.questions[0].level
 
     @functools.cached_property
     def version(self) -> str:
-        """Hash of everything that is asked and shown."""
+        """Hash of everything that is asked and shown; of a data file as a whole, whatever sample of it is asked."""
         digest = hashlib.blake2b(f"{self.environment}\0{self.metric}\0{self.instruction}\0".encode(), digest_size=8)
-        for question in (*self.questions, *self.demonstrations):
+        digest.update(str(self.data.get("version", "")).encode())
+        for question in (*(() if self.data else self.questions), *self.demonstrations):
             digest.update(question.model_dump_json().encode())
         return digest.hexdigest()
 

@@ -18,7 +18,7 @@ from r_eval.tasks.questions import write_questions
 from r_eval.tasks.templates import generate, read_templates
 
 QUESTIONS = 40
-DEMONSTRATIONS = 10
+DEMONSTRATIONS = 50
 SEED = 0
 
 

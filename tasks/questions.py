@@ -59,7 +59,12 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
 
 def in_order(questions: Iterable[Question], seed: int) -> list[Question]:
     """The questions in the order that a seed gives them, by a hash of the id: new ones do not reshuffle the rest."""
-    return sorted(questions, key=lambda q: hashlib.blake2b(f"{seed}\0{q.id}".encode(), digest_size=8).digest())
+    return sorted(questions, key=lambda q: place_in_order(q.id, seed))
+
+
+def place_in_order(id: str, seed: int) -> bytes:
+    """Where a question stands in the order of a seed; depends on nothing but its id."""
+    return hashlib.blake2b(f"{seed}\0{id}".encode(), digest_size=8).digest()
 
 
 def choose(
@@ -75,11 +80,11 @@ def choose(
     if shots > len(demonstrations):
         raise UserError(f"shots: {shots} wanted, but the task has {len(demonstrations)} demonstrations")
     shown = in_order(demonstrations, seed)[:shots]
-    ids, texts = {q.id for q in shown}, {_folded(q.question) for q in shown}
-    asked = [q for q in in_order(questions, seed) if q.id not in ids and _folded(q.question) not in texts]
+    ids, texts = {q.id for q in shown}, {folded(q.question) for q in shown}
+    asked = [q for q in in_order(questions, seed) if q.id not in ids and folded(q.question) not in texts]
     return asked[:samples], shown
 
 
-def _folded(text: str) -> str:
-    """A question's text without regard to case and spaces."""
+def folded(text: str) -> str:
+    """A question's text as it is compared: without regard to case and spaces."""
     return " ".join(text.casefold().split())

@@ -34,7 +34,8 @@ is found by its title; Search shows its first paragraph, Lookup finds more in it
 
 class Wiki(Environment):
     """A wiki of short articles on countries, cities, rivers, languages, chemical elements, scientists, writers, books,
-    directors and films. A page is found by its title; Search shows its first paragraph, Lookup finds more in it.
+    directors, films, and the concepts under which these fall. A page is found by its title; Search shows its first
+    paragraph, Lookup finds more in it.
     """
 
     def __init__(
@@ -137,7 +138,8 @@ class Wiki(Environment):
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All pages of a kind, the most popular first; only a snapshot has kinds.
 
-        Each has `title`, `popularity` (how many triples name the page) and every relation of its kind (see
+        Each has `title`, `popularity` (how many triples name the page, apart from those that say which concepts it
+        falls under) and every relation of its kind (see
         `build.phrases`): a text, or None where the page does not say; a list of texts for a relation that may have
         several values.
 

@@ -1,4 +1,5 @@
-"""`r-eval check`: what is amiss in an environment, a template file, a question file or a grid, before any LLM is asked.
+"""`r-eval check`: what is amiss in an environment, a template file, a question file, a task or a grid, before any LLM
+is asked.
 
 One module for each kind of target gives `Finding`s. Nothing is raised for what is wrong with a target: that is a
 finding too.

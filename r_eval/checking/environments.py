@@ -177,7 +177,7 @@ def _folder(environment: Environment) -> Path | None:
 
 
 def _kinds_of(templates: list[TemplateFile]) -> list[str]:
-    return [kind for file in templates for t in file.templates for kind in (t.source, *t.let.values())]
+    return [kind for file in templates for t in file.templates for kind in t.kinds.values()]
 
 
 def _kinds_named_in(method: Any) -> list[str]:

@@ -47,7 +47,7 @@ class Finding:
 def of_user_error(target: str, error: UserError, place: str = "") -> Finding:
     """The finding of a file or name that cannot be used at all; its place is taken from the front of the message."""
     text = str(error)
-    name = re.escape(target) if text.startswith(f"{target}:") else r"\S+\.(?:ya?ml|jsonl|py)"
+    name = re.escape(target) if text.startswith(f"{target}:") else r"\S+\.(?:ya?ml|jsonl?|py)"
     if found := re.match(rf"({name}(?::\d+)?): ", text):
         place, text = found[1], text[found.end() :]
     return Finding(target, place or target, "error", text, "nothing else was checked there")

@@ -6,35 +6,47 @@ from pathlib import Path
 
 import yaml
 
+from r_eval.checking.data import check_data, is_data
 from r_eval.checking.environments import check_environment
 from r_eval.checking.finding import Finding, of_user_error
+from r_eval.checking.graphs import check_graph
 from r_eval.checking.grids import check_grid
 from r_eval.checking.questions import check_questions
+from r_eval.checking.tasks import check_tasks, names_tasks
 from r_eval.checking.templates import check_templates
 from r_eval.environments.opening import SCHEMES
 from r_eval.errors import UserError
+from r_eval.tasks.graphs.file import is_graph_file
 
 
-def check(target: str) -> list[Finding]:
+def check(target: str, environment: str | None = None) -> list[Finding]:
     """Everything that is found in a target.
 
     Args:
-        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), or an environment: a name,
+        target: A question file (.jsonl), a template file or a grid (.yaml, .yml), an installed task or a glob that
+            selects some (`wiki/*`), a graph file, a published dataset (a file or folder), or an environment: a name,
             `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
+        environment: Over which the programs of a question file run; None takes what its season says.
     """
     try:
-        return _check(target)
+        return _check(target, environment)
     except UserError as error:
         return [of_user_error(target, error)]
 
 
-def _check(target: str) -> list[Finding]:
+def _check(target: str, environment: str | None) -> list[Finding]:
     if target.partition(":")[0] in SCHEMES:
         return check_environment(target)
+    if names_tasks(target):
+        return check_tasks(target)
     path = Path(target)
+    if is_data(path):
+        return check_data(path)
     if path.suffix == ".jsonl":
-        return check_questions(path)
+        return check_questions(path, environment)
     if path.suffix in (".yaml", ".yml"):
+        if is_graph_file(path):
+            return check_graph(path)
         return check_templates(path) if _holds_templates(path) else check_grid(path)
     if path.suffix in (".py", ".json"):
         raise UserError(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -14,15 +12,12 @@ from r_eval.checking.questions import judged_by_containment
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.templates import Generated, Template, TemplateFile, generate, read_templates, with_values
+from r_eval.tasks.templates import Generated, Template, TemplateFile, generate, read_templates
 
 TRIED = 10
 """Questions that each template is asked to make."""
-LOOKED_THROUGH = 200
-"""Records looked through for an example of a failure."""
 MISTAKES = ("syntax", "unknown_api", "bad_arguments", "time", "memory", "calls", "crash")
 """Failures that no record can be the reason of; the others may be a template's way to leave records out."""
 
@@ -54,9 +49,8 @@ class _Checked:
     async def findings(self) -> list[Finding]:
         template = self.template
         try:
-            made = await generate(
-                TemplateFile(environment="", templates=[template]), self.environment, self.sandbox, TRIED, 0
-            )
+            single = TemplateFile(environment="", languages=template.languages, templates=[template])
+            made = await generate(single, self.environment, self.sandbox, TRIED, 0)
         except UserError as error:
             return [self._unusable(error)]
         except EnvironmentFailure as failure:
@@ -65,7 +59,7 @@ class _Checked:
             text = f"filling it fails: {type(error).__name__}: {error}"
             return [self._finding("error", text, "mend the environment's records()")]
         reasons = [r for r, number in made.dropped.items() if number and not (r == "where" and made.questions)]
-        findings = [await self._dropped(made, reason) for reason in reasons]
+        findings = [self._dropped(made, reason) for reason in reasons]
         if not made.questions:
             text = "it gives no question" + ("" if findings else ": there is no such record")
             findings.append(self._finding("error", text, "see what drops them, or take other records"))
@@ -87,54 +81,28 @@ class _Checked:
             return self._finding("error", text, "name a field that every record of the kind has")
         return self._finding("error", of_user_error(self.target, error).what, "mend the template")
 
-    async def _dropped(self, made: Generated, reason: str) -> Finding:
+    def _dropped(self, made: Generated, reason: str) -> Finding:
         """What is said of questions that were dropped for one reason."""
         number = made.dropped[reason]
         kind, _, cause = reason.partition(": ")
         if kind == "where":
             return self._finding("note", f"where leaves {counted(number, 'record')} out")
         if kind == "program":
-            example = await self._example(cause)
-            text = f"the program fails for {counted(number, 'question')} ({cause}){example}"
+            text = f"the program fails for {counted(number, 'question')} ({cause}), such as: {made.examples[reason]}"
             mistaken = cause in MISTAKES or not made.questions
             todo = "mend the program" if mistaken else "mend the program, unless it is meant to leave them out"
             return self._finding("error" if mistaken else self._severity(made, number), text, todo)
         todo = {
             "ambiguous": "say in the question what makes its answer the only one",
             "empty answer": "leave such records out with where:",
+            "empty slot": "leave such records out with where:",
+            "answer in the question": "ask for what the question does not say, or set choice: true",
         }.get(kind, "mend the template")
         return self._finding(self._severity(made, number), f"{counted(number, 'question')} dropped: {reason}", todo)
 
     @staticmethod
     def _severity(made: Generated, number: int) -> Severity:
         return "warning" if number > len(made.questions) else "note"
-
-    async def _example(self, cause: str) -> str:
-        """The message of the first record for which the program fails in this way; "" where none is found soon."""
-        for records in self._samples():
-            program = with_values(self.template.program, records)
-            session = Session(self.environment, self.sandbox)
-            if not await self._kept(session, records):
-                continue
-            result = await session.run_program(program, expressions=self.template.evidence)
-            if result.error is not None and result.error.cause == cause:
-                return f", such as: {result.error.message}"
-        return ""
-
-    def _samples(self) -> Iterator[dict[str, dict[str, object]]]:
-        template = self.template
-        chance = random.Random(0)
-        kinds = {name: self.environment.records(kind) for name, kind in template.let.items()}
-        first = list(self.environment.records(template.source))
-        chance.shuffle(first)
-        for record in first[:LOOKED_THROUGH]:
-            yield {template.source: record, **{name: chance.choice(found) for name, found in kinds.items()}}
-
-    async def _kept(self, session: Session, records: dict[str, dict[str, object]]) -> bool:
-        if self.template.where is None:
-            return True
-        result = await session.run_program(f"answer = bool({self.template.where})", dict(records))
-        return bool(result.answer)
 
 
 def _lines(path: Path) -> dict[str, int]:

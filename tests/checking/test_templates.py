@@ -12,7 +12,7 @@ GOOD = """  - id: minutes
     from: dish
     question: How long does {dish[name]} take?
     program: |
-      answer = str(find_dish(name=dish["name"])[0]["name"])
+      answer = str(find_dish(name=dish["name"])[0]["dish_id"])
 """
 
 

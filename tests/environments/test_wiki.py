@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.build.phrases import KINDS
+from r_eval.environments.wiki.build.phrases import KINDS, MEMBERSHIP
 from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.folding import title_key
 from r_eval.environments.wiki.snapshot import Article, Choice, content_hash, write
@@ -68,6 +68,12 @@ FACTS = [
     ("Mars", "order", "4"),
     ("Neptune", "inner_neighbour", "Uranus"),
     ("Euro", "used_in", "Finland"),
+    ("Neon", "instance_of", "Noble gas"),
+    ("Noble gas", "broader", "Nonmetal"),
+    ("Marie Curie", "also_instance_of", "Nobel laureate"),
+    ("Bolivia", "also_instance_of", "Landlocked country"),
+    ("Moselle", "also_instance_of", "Tributary"),
+    ("Nairobi", "instance_of", "Capital city"),
 ]
 
 
@@ -177,9 +183,37 @@ def test_borders_and_inverses_agree(triples: set[Triple]) -> None:
     assert said == {(book, record["title"]) for record in Wiki().records("writer") for book in record["books"]}
 
 
-def test_popularity_counts_the_triples_that_name_a_page(triples: set[Triple]) -> None:
+def test_what_falls_under_a_concept_is_listed_there(triples: set[Triple]) -> None:
+    named = {(concept, page) for page, relation, concept in triples if relation in ("instance_of", "also_instance_of")}
+    assert named == {(concept, page) for concept, relation, page in triples if relation == "instances"}
+
+
+def test_every_page_of_which_more_is_known_than_its_place_has_a_concept() -> None:
+    kinds = sorted(set(KINDS) - {"concept"})
+    without = [r for kind in kinds for r in Wiki().records(kind) if not r["instance_of"]]
+    assert [r["title"] for r in without if not ("latitude" in r and r["latitude"] is None)] == []
+
+
+def test_broader_concepts_end_in_one_that_has_none() -> None:
+    broader = {record["title"]: record["broader"] for record in Wiki().records("concept")}
+    for concept in broader:
+        chain = [concept]
+        while (wider := broader[chain[-1]]) is not None:
+            assert wider not in chain
+            chain.append(wider)
+
+
+@pytest.mark.parametrize("field", ["contexts", "properties"])
+def test_no_property_or_context_belongs_to_two_concepts(field: str) -> None:
+    said = [text for record in Wiki().records("concept") for text in record[field]]
+    assert len(set(said)) == len(said)
+
+
+def test_popularity_counts_the_triples_that_name_a_page_but_not_what_it_falls_under(triples: set[Triple]) -> None:
     records = {record["title"]: record["popularity"] for record in Wiki().records("country")}
-    assert records["Kenya"] == sum("Kenya" in (subject, value) for subject, _, value in triples)
+    assert records["Kenya"] == sum(
+        "Kenya" in (subject, value) for subject, relation, value in triples if relation not in MEMBERSHIP
+    )
 
 
 def test_the_stored_hash_is_the_hash_of_the_stored_rows(wiki: Wiki) -> None:

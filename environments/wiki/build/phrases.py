@@ -47,7 +47,7 @@ _PERSON = (
     Relation("died", "died on", "Life", _TITLE),
 )
 
-KINDS: Mapping[str, tuple[Relation, ...]] = {
+_RELATIONS: Mapping[str, tuple[Relation, ...]] = {
     "continent": (
         Relation("number_of_countries", "number of countries in this wiki is"),
         Relation("largest_country", "largest country by area is"),
@@ -186,4 +186,30 @@ KINDS: Mapping[str, tuple[Relation, ...]] = {
         Relation("composers", "music is by", "Production", several=True),
         Relation("academy_award", "won the Academy Award for", "Reception", _IT),
     ),
+}
+
+_CONCEPT = (
+    Relation("broader", "is a kind of", "", _TITLE),
+    Relation("properties", "every instance", "Properties", "without exception", several=True),
+    Relation("narrower", "narrower concepts include", "Kinds", several=True),
+    Relation("instances", "instances in this wiki include", "Instances", several=True),
+    Relation("contexts", "a sentence about one may say that it", "Use", "in a text", several=True),
+)
+MEMBERSHIP = frozenset(["instance_of", "also_instance_of", "instances"])
+"""The relations that say which pages fall under which concepts."""
+
+
+def _classified(kind: str, relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
+    """A kind's relations, and those that say which concepts its pages fall under."""
+    subject = "the" if kind in ("scientist", "writer", "director") else "its"
+    return (
+        *relations,
+        Relation("instance_of", "finest concept is", "Classification", subject),
+        Relation("also_instance_of", "further concepts include", "Classification", subject, several=True),
+    )
+
+
+KINDS: Mapping[str, tuple[Relation, ...]] = {
+    **{kind: _classified(kind, relations) for kind, relations in _RELATIONS.items()},
+    "concept": _CONCEPT,
 }

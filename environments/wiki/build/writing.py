@@ -24,6 +24,7 @@ _NOUNS = {
     "director": "a film director",
     "book": "a book",
     "film": "a film",
+    "concept": "a concept",
 }
 _LONG = 90
 """Characters of two facts that may still share a sentence."""

@@ -1,0 +1,162 @@
+"""Concepts, such as noble gas or capital city, from the table in `facts/`, and what falls under each.
+
+A page has one finest concept, and some have further ones, as people are called one thing or another: a chemist, a Nobel
+laureate. What falls under which follows from the facts that the pages already hold, except which countries have no
+coast or lie on islands (`gazetteer/coasts.tsv`).
+
+A property in the table holds of everything that falls under its concept, and of no concept as a whole that is not
+below it. A context is a piece of a sentence that treats its subject as an instance of just that concept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .geography import GAZETTEER
+from .people import FACTS
+from .world import Draft, World, cells, read_table
+
+_FIELDS = {
+    "physics": "Physicist",
+    "chemistry": "Chemist",
+    "mathematics": "Mathematician",
+    "astronomy": "Astronomer",
+    "biology": "Biologist",
+    "medicine": "Medical scientist",
+    "geology": "Geologist",
+    "computer science": "Computer scientist",
+    "economics": "Economist",
+}
+_ADJECTIVES = {
+    "Africa": "African",
+    "Asia": "Asian",
+    "Europe": "European",
+    "North America": "North American",
+    "Oceania": "Oceanian",
+    "South America": "South American",
+}
+_CATEGORIES = {"nonmetals": "Other nonmetal", "noble gases": "Noble gas"}
+_SALT_LAKES = frozenset(["Caspian Sea", "Dead Sea"])
+_WIDEST = {
+    "continent": "Continent",
+    "country": "Country",
+    "state": "State of the United States",
+    "city": "City",
+    "river": "River",
+    "water": "Body of water",
+    "currency": "Currency",
+    "language": "Language",
+    "element": "Chemical element",
+    "planet": "Planet",
+    "scientist": "Scientist",
+    "writer": "Writer",
+    "director": "Film director",
+    "book": "Book",
+    "film": "Film",
+}
+"""What a page is in any case, by its kind."""
+
+
+def add_concepts(world: World) -> None:
+    """All concepts, and the concepts of all other pages.
+
+    Raises:
+        ValueError: The table names a broader concept that comes later or not at all.
+    """
+    concepts: dict[str, Draft] = {}
+    others = list(world.drafts)
+    for row in read_table(FACTS / "concepts.tsv"):
+        draft = Draft(row["title"], "concept", "concept", aliases=cells(row, "aliases"))
+        broader = concepts.get(row["broader"])
+        if row["broader"] and broader is None:
+            raise ValueError(
+                f"concepts.tsv: {row['title']}: the broader concept '{row['broader']}' must come before it"
+            )
+        draft.add("broader", broader)
+        draft.add("properties", *cells(row, "properties"))
+        draft.add("contexts", *cells(row, "contexts"))
+        if broader is not None:
+            broader.add("narrower", draft)
+        concepts[row["title"]] = world.add(draft)
+    coasts = {row["title"]: f"{row['coast'].capitalize()} country" for row in read_table(GAZETTEER / "coasts.tsv")}
+    for draft in sorted(others, key=lambda draft: (draft.name, draft.qualifier)):
+        if draft.noun:  # a place of which nothing is known but where it is
+            continue
+        known = [concepts[name] for name in _names(draft, coasts) if name in concepts] or [
+            concepts[_WIDEST[draft.kind]]
+        ]
+        draft.add("instance_of", known[0])
+        draft.add("also_instance_of", *[concept for concept in known if concept is not known[0]])
+        for concept in known:
+            concept.add("instances", draft)
+
+
+def _names(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
+    """What a page may be called, the finest concept first; not all of these are concepts of the table."""
+    first = {relation: str(_text(values[0])) for relation, values in draft.facts.items() if values}
+    match draft.kind:
+        case "country" | "river":
+            yield f"{_ADJECTIVES.get(first.get('continent', ''), '')} {draft.kind}"
+        case "city":
+            yield from _capital(draft)
+            country = draft.only("country")
+            continent = country.only("continent") if country else None
+            yield f"{_ADJECTIVES[continent.name] if continent else ''} city"
+        case "water":
+            yield "Salt lake" if draft.name in _SALT_LAKES else ""
+            yield from (word for word in ("Ocean", "Gulf", "Sea") if word in draft.name.split())
+        case "currency":
+            yield f"{draft.name.split()[-1].capitalize()} currency"
+        case "language":
+            yield f"{first.get('family')} language"
+        case "element" | "planet":
+            name = first.get("category") or first.get("group") or ""
+            yield _CATEGORIES.get(name, name.removesuffix("s").capitalize())
+        case "scientist":
+            yield from (_FIELDS[_text(field)] for field in draft.facts["fields"])
+        case "writer":
+            yield from (f"Writer in {_text(language)}" for language in draft.facts.get("languages", []))
+        case "book":
+            genre = first.get("genre", "")
+            yield genre[:1].upper() + genre[1:]
+            yield "Novel" if genre.endswith("novel") else ""
+    yield from _roles(draft, coasts)
+
+
+def _capital(city: Draft) -> Iterator[str]:
+    kinds = {place.kind for place in city.facts.get("capital_of", []) if isinstance(place, Draft)}
+    if "country" in kinds:
+        yield "Capital city"
+    if "state" in kinds:
+        yield "State capital"
+
+
+def _roles(draft: Draft, coasts: dict[str, str]) -> Iterator[str]:
+    """What it is besides, and as what a text may treat it."""
+    told = {relation for relation, values in draft.facts.items() if values}
+    by_relation = {
+        ("scientist", "discovered_elements"): "Element discoverer",
+        ("scientist", "doctoral_students"): "Doctoral advisor",
+        ("scientist", "nobel_prizes"): "Nobel laureate",
+        ("writer", "nobel_prizes"): "Nobel laureate",
+        ("book", "films"): "Filmed book",
+        ("film", "based_on"): "Film adaptation",
+        ("film", "academy_award"): "Best Picture winner",
+        ("city", "rivers"): "River city",
+    }
+    yield from (name for (kind, relation), name in by_relation.items() if kind == draft.kind and relation in told)
+    if draft.kind == "writer" and any(
+        isinstance(book, Draft) and book.facts.get("films") for book in draft.facts.get("books", [])
+    ):
+        yield "Author of a filmed book"
+    if draft.kind == "country":
+        yield coasts.get(draft.name, "")
+        yield "Euro country" if "Euro" in map(_text, draft.facts["currency"]) else ""
+    if draft.kind == "river":
+        mouth = draft.only("mouth")
+        yield "Tributary" if mouth is not None and mouth.kind == "river" else ""
+        yield "International river" if len(draft.facts.get("countries", [])) > 1 else ""
+
+
+def _text(value: str | Draft) -> str:
+    return value.name if isinstance(value, Draft) else value

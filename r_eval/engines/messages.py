@@ -1,0 +1,102 @@
+"""What the run's own process and its workers on other machines tell each other: plain data, small, sent as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from r_eval.folder import Cell
+from r_eval.grid import Grid
+from r_eval.llms.base import Reply
+from r_eval.records import Episode
+from r_eval.workflows.base import Demonstration
+
+Kept = dict[str, tuple[Reply, float]]
+"""Replies by their keys in the journal, with the seconds that they took."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What a worker is for. It finds everything else itself, as the run's own process did.
+
+    Attributes:
+        llm: By its name in the grid.
+        places: Episodes under way at once.
+        sharing: Among how many workers the LLM's limits a minute are divided.
+        cells: The cells of this LLM with the parts of their fingerprints, for comparing.
+        demonstrations: By the name of their task.
+        cache, cache_all: Whether replies are looked up in the run's cache, and whether for every LLM.
+        folder: Where the command was typed; relative paths start there.
+        variables: Environment variables that R-Eval reads.
+    """
+
+    grid: Grid
+    limit: int | None
+    llm: str
+    places: int
+    sharing: int
+    cells: Mapping[Cell, Mapping[str, str]]
+    demonstrations: Mapping[str, tuple[Demonstration, ...]]
+    cache: bool
+    cache_all: bool
+    folder: str
+    variables: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Readiness:
+    """What came of a worker's first minute.
+
+    Attributes:
+        trouble: Why it is not ready: "" where it is; "llm" where its LLM cannot be opened, "user" where the grid cannot
+            be resolved there, or becomes something else there.
+        cause: Of an `LLMError`.
+    """
+
+    trouble: Literal["", "llm", "user"] = ""
+    cause: str = ""
+    text: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Replied:
+    """An LLM made a reply: to be paid and journalled."""
+
+    episode: str
+    key: str
+    reply: Reply
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ToCache:
+    """A reply worth keeping for other runs."""
+
+    key: str
+    reply: Reply
+    seconds: float
+    likeness: str
+    parts: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """Does the cache hold a reply to this?"""
+
+    key: str
+
+
+Message = Replied | ToCache | Wanted
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """An episode, over.
+
+    Attributes:
+        replies: Where the machinery failed, those that its next attempt shall find in the journal.
+    """
+
+    episode: Episode
+    replies: list[Replied] = dataclasses.field(default_factory=list)

@@ -1,0 +1,198 @@
+"""Reads a data set whole, or a sample of it, and counts what could not be used."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from r_eval.errors import UserError
+from r_eval.records import Level, Question
+from r_eval.tasks.loaders.base import Format, LeftOut
+from r_eval.tasks.loaders.finding import described, format_of, named
+from r_eval.tasks.loaders.hub import HUB
+from r_eval.tasks.loaders.reading import Fault, NotThisForm
+from r_eval.tasks.loaders.sampling import Sample
+
+BROKEN = 0.01
+"""Share of broken records from which on a file is refused, where nothing else is said."""
+TOLD = 3
+"""Broken records that a message shows."""
+ENOUGH = 20
+"""Broken records, with none that is right, after which a file is taken for one of another format."""
+REASONS = 20
+"""Reasons that are counted apart; a hostile file could have one for each record."""
+TWICE = "the id stands twice"
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """What came of a data set.
+
+    Attributes:
+        format: Name of the format that it was read in.
+        questions: All of them in the file's order, or the sample.
+        records: How many records were read.
+        asked: How many questions they make, before sampling.
+        broken: How many are broken.
+        faults: The first of the broken ones.
+        reasons: How many are broken, by reason.
+        left_out: How many sound ones make no question, by reason.
+        levels: How many of the questions are of each level.
+        version: Hash of all that was read, not of the sample alone.
+    """
+
+    format: str
+    questions: tuple[Question, ...]
+    records: int
+    asked: int
+    broken: int
+    faults: tuple[Fault, ...]
+    reasons: Mapping[str, int]
+    left_out: Mapping[str, int]
+    levels: Mapping[str, int]
+    version: str
+
+    def notes(self) -> str:
+        """One line on what could not be used; "" where everything could."""
+        parts = []
+        if self.broken:
+            parts.append(
+                f"{self.broken:,} of {self.records:,} records are broken and not asked, such as {self.faults[0]}"
+            )
+        parts += [f"{number:,} left out: {why}" for why, number in self.left_out.items()]
+        return "; ".join(parts)
+
+
+def load(
+    source: str | Path,
+    format: str | None = None,
+    *,
+    level: Level | None = None,
+    settings: Mapping[str, Any] | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    skip: Callable[[Question], bool] | None = None,
+    broken: float = BROKEN,
+) -> Data:
+    """The questions of a data set.
+
+    Args:
+        source: A file or folder, or `hf:ORGANISATION/NAME`.
+        format: Its name; found out where it is None.
+        level: The questions' level, in place of the format's own.
+        settings: Of the format.
+        samples: How many questions are wanted; the ones that come first in the seed's order of their ids.
+        skip: Questions that are not wanted, such as those that are shown as demonstrations.
+        broken: The largest share of broken records that is put up with.
+
+    Raises:
+        UserError: It cannot be read, is of another format, or more of it is broken.
+    """
+    source = str(source)
+    if format is None:
+        format = "huggingface" if source.startswith(HUB) else _sniffed(Path(source))
+    reader = named(format)(level, **(settings or {}))
+    counting = _Counting(reader, source, Sample(samples, seed), skip)
+    try:
+        for item in reader.read(source, samples, seed):
+            counting.take(item)
+    except NotThisForm as error:
+        if counting.records:
+            raise
+        raise UserError(f"{_mismatch(source, reader)} ({error})") from None
+    return counting.done(broken)
+
+
+class _Counting:
+    """What has been read of a data set so far."""
+
+    def __init__(
+        self, reader: Format, source: str, sample: Sample[Question], skip: Callable[[Question], bool] | None
+    ) -> None:
+        self.reader, self.source, self.sample, self.skip = reader, source, sample, skip
+        self.asked = self.broken = 0
+        self.faults: list[Fault] = []
+        self.left_out = collections.Counter[str]()
+        self.reasons, self.levels = collections.Counter[str](), collections.Counter[str]()
+        self.digest = hashlib.blake2b(digest_size=8)
+
+    @property
+    def records(self) -> int:
+        return self.reader.seen or self.asked + self.broken + self.left_out.total()
+
+    def take(self, item: Question | Fault | LeftOut) -> None:
+        if isinstance(item, Question):
+            self._question(item)
+        elif isinstance(item, LeftOut):
+            self.left_out[item.why] += item.number
+        else:
+            self._fault(item)
+
+    def _question(self, question: Question) -> None:
+        try:
+            self.digest.update(question.model_dump_json().encode())
+        except ValueError as error:  # half a surrogate pair, for one
+            self._fault(Fault(f"{self.source}: question {question.id!r}", f"cannot be written: {str(error)[:120]}"))
+            return
+        if (self.skip is not None and self.skip(question)) or self.sample.offer(question.id, question):
+            self.asked += 1
+            self.levels[question.level] += 1
+        else:
+            self.left_out[TWICE] += 1
+
+    def _fault(self, fault: Fault) -> None:
+        self.broken += 1
+        if len(self.faults) < TOLD:
+            self.faults.append(fault)
+        self.reasons[fault.why if fault.why in self.reasons or len(self.reasons) < REASONS else "other reasons"] += 1
+        if self.broken == ENOUGH == self.records:
+            raise UserError(self._nothing_right())
+
+    def _nothing_right(self) -> str:
+        return f"{_mismatch(self.source, self.reader)} ({self.faults[0]})"
+
+    def done(self, allowed: float) -> Data:
+        """The result.
+
+        Raises:
+            UserError: Nothing in it is a question, or too much is broken.
+        """
+        if self.broken and self.broken == self.records:
+            raise UserError(self._nothing_right())
+        if self.broken > allowed * self.records:
+            shown = "; ".join(str(fault) for fault in self.faults)
+            raise UserError(
+                f"{self.source}: {self.broken:,} of {self.records:,} records are broken, more than broken: {allowed:g} "
+                f"allows: {shown}"
+            )
+        if not self.asked:
+            why = ", ".join(f"{number:,} {reason}" for reason, number in self.left_out.items())
+            raise UserError(f"{self.source}: holds no question{f' ({why})' if why else ''}")
+        return Data(
+            self.reader.name,
+            tuple(self.sample.kept().values()),
+            self.records,
+            self.asked,
+            self.broken,
+            tuple(self.faults),
+            dict(self.reasons),
+            dict(self.left_out),
+            dict(sorted(self.levels.items())),
+            self.reader.version or self.digest.hexdigest(),
+        )
+
+
+def _sniffed(path: Path) -> str:
+    found = format_of(path)
+    if found is None:
+        raise UserError(f"{path}: is of no format that is known: it is {described(path)}; name one with format:")
+    return found
+
+
+def _mismatch(source: str, reader: Format) -> str:
+    found = "" if source.startswith(HUB) else f"; found {described(Path(source))}"
+    return f"{source}: expected {reader.expects}{found}"

@@ -1,0 +1,176 @@
+"""What may stand in a template file, and reading one; see the package for the format."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from r_eval.errors import UserError
+from r_eval.records import Level
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)*")
+CODE = ("evidence", "aliases", "entities")
+"""Keys that hold expressions over the program."""
+
+Phrasings = Annotated[list[str], Field(min_length=1)]
+
+
+class Join(BaseModel):
+    """Where a further record comes from: those that go with the names above it.
+
+    Attributes:
+        source: A kind of the environment's records.
+        match: Field to expression: the field equals the value, or is among its values where either is a list. Nothing
+            is equal to a value that is None. Fast, whatever the number of records.
+        where: A condition that sees the names above and this one.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    source: str = Field(alias="from")
+    match: dict[str, str] = {}
+    where: str | None = None
+
+
+class Template(BaseModel):
+    """One template of a file.
+
+    Attributes:
+        source: The kind of the first record, and its name.
+        let: Further records, by name: a kind (sampled on its own) or a join.
+        question: The text, several phrasings of it, or these by language.
+        choice: The answer may stand in the question: it is one of the things that the question names.
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    id: str
+    level: Level
+    source: str = Field(alias="from")
+    let: dict[str, str | Join] = {}
+    where: str | None = None
+    question: str | Phrasings | dict[str, str | Phrasings]
+    program: str
+    evidence: list[str] = []
+    aliases: list[str] = []
+    entities: list[str] = []
+    choice: bool = False
+
+    @model_validator(mode="after")
+    def _names(self) -> Template:
+        for name in (self.source, *self.let):
+            if not NAME.fullmatch(name):
+                raise ValueError(f"'{name}' cannot name a record in a program; take letters, digits and _")
+        if self.source in self.let:
+            raise ValueError(f"let: '{self.source}' is the name of the first record already")
+        if isinstance(self.question, dict):
+            _languages_hold(list(self.question))
+        return self
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of every record, by its name, in their order."""
+        further = {name: part.source if isinstance(part, Join) else part for name, part in self.let.items()}
+        return {self.source: self.source, **further}
+
+    def phrasings(self, language: str | None) -> list[str]:
+        """The texts in a language, which is None for a question that names none; [] where there is none."""
+        if isinstance(self.question, dict):
+            texts = self.question.get(language or "", [])
+        else:
+            texts = self.question if language is None else []
+        return [texts] if isinstance(texts, str) else texts
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that the question is written in; [] where it names none."""
+        return list(self.question) if isinstance(self.question, dict) else []
+
+
+class TemplateFile(BaseModel):
+    """A template file.
+
+    Attributes:
+        languages: Those that questions are made in; where empty, the first of each template.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    environment: str
+    languages: list[str] = []
+    templates: list[Template] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _known_languages(self) -> TemplateFile:
+        _languages_hold(self.languages)
+        return self
+
+
+def _languages_hold(languages: list[str]) -> None:
+    for language in languages:
+        if not LANGUAGE.fullmatch(language):
+            raise ValueError(f"'{language}' is no language; write it as en, zh or pt_BR")
+
+
+def read_templates(path: Path) -> TemplateFile:
+    """The templates of a file.
+
+    Raises:
+        UserError: It is not there, not YAML, or a key is wrong.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        file = TemplateFile.model_validate(data)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such template file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    except ValidationError as error:
+        raise UserError(f"{path}: {complaint(error, data)}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    ids: set[str] = set()
+    for template in file.templates:
+        if template.id in ids:
+            raise UserError(f"{path}: templates: the id '{template.id}' stands twice")
+        ids.add(template.id)
+        try:
+            ast.parse(template.program)
+        except SyntaxError as error:
+            raise UserError(f"{path}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
+        except ValueError as error:
+            raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
+    return file
+
+
+def complaint(error: ValidationError, data: Any) -> str:
+    """The first complaint, with the keys of the file that lead to it.
+
+    Where a value may be of several kinds, pydantic complains about each of them: what goes deepest is what was meant.
+    """
+    errors = error.errors()
+    same = [e for e in errors if e["loc"][:3] == errors[0]["loc"][:3]]
+    meant = max(same, key=lambda e: (not e["type"].endswith("_type"), len(_keys(e, data))))
+    return ": ".join([*filter(None, [".".join(_keys(meant, data))]), meant["msg"].removeprefix("Value error, ")])
+
+
+def _keys(error: ErrorDetails, data: Any) -> list[str]:
+    """The parts of a complaint's place that are keys of the file: the others name the kinds that a value may be of."""
+    kept: list[str] = []
+    for part in error["loc"]:
+        inside = part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int)
+        if inside:
+            data = data[part]
+            kept.append(str(part))
+    if error["type"] == "missing":
+        kept.append(str(error["loc"][-1]))
+    return kept

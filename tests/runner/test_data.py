@@ -1,0 +1,205 @@
+"""Published datasets in a grid: `data:` beside a task."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import Grid, run
+from r_eval.errors import UserError
+from r_eval.runner.plan import Plan, resolve
+from r_eval.tasks.base import installed
+from r_eval.tasks.questions import in_order, write_questions
+
+RECORDS = [
+    {"question": f"Which of {n} lighthouses is old?", "answer": f"the {n}th", "type": "bridge"} for n in range(30)
+]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """A folder with a dataset and a scripted LLM."""
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "sets" / "hotpot.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    (tmp_path / "llm.py").write_text("def answer(request):\n    return 'the 3th'\n", encoding="utf-8")
+    return tmp_path
+
+
+def grid(desk: Path, *tasks: dict[str, Any], **more: Any) -> Grid:
+    llm = f"scripted/{desk / 'llm.py'}:answer"
+    return Grid(folder=desk, llms=[llm], workflows=["direct"], tasks=list(tasks), **more)
+
+
+def planned(desk: Path, *, limit: int | None = None, shots: int = 1, **task: Any) -> Plan:
+    return resolve(grid(desk, {"task": "wiki/hotpotqa", "data": "sets/hotpot.json", **task}, shots=shots), limit)
+
+
+def test_an_installed_task_asks_the_questions_of_its_dataset(desk: Path) -> None:
+    asked = planned(desk).tasks[0].asked
+    assert {q.question for q in asked} == {r["question"] for r in RECORDS}
+
+
+def test_an_installed_task_keeps_all_else_that_is_its_own(desk: Path) -> None:
+    task, own = planned(desk).tasks[0].task, installed("wiki/hotpotqa")
+    for key in ("name", "environment", "metric", "instruction", "demonstrations", "id", "level"):
+        assert getattr(task, key) == getattr(own, key)
+
+
+def test_what_the_grid_says_stands_in_for_the_tasks_own(desk: Path) -> None:
+    task = planned(desk, metric="exact_match", instruction="Be short.").tasks[0].task
+    assert (task.metric, task.instruction) == ("exact_match", "Be short.")
+
+
+def test_the_demonstrations_are_worked_out_over_the_tasks_own_environment(desk: Path) -> None:
+    (desk / "pantry.py").write_text(
+        "from r_eval.environments.base import Environment, query_api\n\n\n"
+        "class Pantry(Environment):\n"
+        '    """Dishes."""\n\n'
+        "    @query_api\n"
+        "    def find(self, name: str) -> str:\n"
+        '        """Find a dish.\n\n'
+        "        Args:\n"
+        "            name: Its name.\n"
+        '        """\n'
+        "        return name\n",
+        encoding="utf-8",
+    )
+    assert planned(desk, environment="pantry.py:Pantry").tasks[0].task.home == "wiki"
+
+
+def test_samples_and_limit_keep_the_questions_that_come_first(desk: Path) -> None:
+    every = planned(desk).tasks[0].asked
+    assert planned(desk, limit=4).tasks[0].asked == every[:4]
+
+
+def test_no_more_questions_than_are_asked_are_kept(desk: Path) -> None:
+    assert len(planned(desk, limit=4).tasks[0].task.questions) == 4
+
+
+def test_a_larger_sample_goes_on_with_the_same_run(desk: Path) -> None:
+    small, large = planned(desk, limit=4), planned(desk, limit=9)
+    assert [c.fingerprint for c in small.cells] == [c.fingerprint for c in large.cells]
+
+
+def test_a_dataset_that_changed_has_another_fingerprint(desk: Path) -> None:
+    before = planned(desk, limit=4).cells[0].fingerprint
+    (desk / "sets" / "hotpot.json").write_text(json.dumps(RECORDS[:-1]), encoding="utf-8")
+    assert planned(desk, limit=4).cells[0].fingerprint != before
+
+
+def test_a_question_that_is_shown_is_not_asked_and_another_takes_its_place(desk: Path) -> None:
+    shown = in_order(installed("wiki/hotpotqa").demonstrations, 0)[0]
+    same = {"question": shown.question.upper(), "answer": "x", "type": "bridge"}
+    (desk / "sets" / "hotpot.json").write_text(json.dumps([same, *RECORDS]), encoding="utf-8")
+    asked = planned(desk, limit=30).tasks[0].asked
+    assert {q.question for q in asked} == {r["question"] for r in RECORDS}
+
+
+def test_a_task_of_the_grids_own_names_format_and_environment(desk: Path) -> None:
+    entry = {"task": "mine", "data": "sets/hotpot.json", "format": "hotpotqa", "environment": "wiki", "level": "KS"}
+    (task,) = (p.task for p in resolve(grid(desk, entry, shots=0)).tasks)
+    assert (task.name, task.environment, task.level, len(task.questions)) == ("mine", "wiki", "KS", 30)
+
+
+def test_the_format_is_found_out_where_none_is_named(desk: Path) -> None:
+    entry = {"task": "mine", "data": "sets/hotpot.json", "environment": "wiki"}
+    assert resolve(grid(desk, entry, shots=0)).tasks[0].task.data["format"] == "hotpotqa"
+
+
+def test_demonstrations_can_come_with_a_dataset(desk: Path) -> None:
+    own = installed("wiki/hotpotqa").demonstrations[:3]
+    write_questions(desk / "shown.jsonl", own)
+    entry = {"task": "mine", "data": "sets/hotpot.json", "environment": "wiki", "demonstrations": "shown.jsonl"}
+    assert resolve(grid(desk, entry, shots=2)).tasks[0].shown == tuple(in_order(own, 0)[:2])
+
+
+def test_a_general_form_stands_in_for_the_tasks_own(desk: Path) -> None:
+    state = {
+        "instance": {"input": {"text": "Where?"}, "references": [{"output": {"text": "here"}, "tags": ["correct"]}]}
+    }
+    (desk / "kola.json").write_text(json.dumps({"request_states": [state]}), encoding="utf-8")
+    task = planned(desk, data="kola.json").tasks[0].task
+    assert (task.data["format"], task.level) == ("kola", "KA")
+
+
+def test_columns_name_a_table_for_an_installed_task(desk: Path) -> None:
+    (desk / "t.csv").write_text("Q,A\nWhere?,here\n", encoding="utf-8")
+    task = planned(desk, data="t.csv", format="csv", columns={"question": "Q", "answers": "A"}).tasks[0].task
+    assert task.questions[0].answers == ["here"]
+
+
+def test_easy_and_hard_scholar_questions_share_a_folder(desk: Path) -> None:
+    for number in (1, 9):
+        record = {"Query": "?", "Query_en": f"Who is {number}?", "Answer": "Ada"}
+        (desk / "sets" / f"{number}.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    entries = [{"task": f"aminer/soay-{kind}", "data": "sets"} for kind in ("easy", "hard")]
+    easy, hard = (p.asked[0].question for p in resolve(grid(desk, *entries)).tasks)
+    assert (easy, hard) == ("Who is 1?", "Who is 9?")
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "no file": ({"data": "nothing.json"}, r"task 'wiki/hotpotqa': .*nothing\.json: no such data file"),
+    "another format": (
+        {"format": "musique"},
+        r"hotpot\.json: expected MuSiQue: .*; found a file of the format 'hotpotqa'",
+    ),
+    "an unknown format": ({"format": "hotpot"}, "unknown format 'hotpot'. Did you mean hotpotqa"),
+    "an unknown task": ({"task": "wiki/hotpot"}, "unknown task 'wiki/hotpot'. Did you mean wiki/hotpotqa"),
+    "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
+    "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),
+    "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown setting 'aliases'"),
+    "a split of a file": ({"split": "train"}, "split: goes with data: hf:"),
+}
+
+
+@pytest.mark.parametrize("mistake", sorted(MISTAKES))
+def test_a_mistake_gets_one_sentence(desk: Path, mistake: str) -> None:
+    change, complaint = MISTAKES[mistake]
+    with pytest.raises(UserError, match=complaint) as raised:
+        planned(desk, **change)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"format": "hotpotqa"}, "format: goes with data: FILE"),
+        ({"data": "a", "questions": "b"}, "as data: or as questions:"),
+        ({"data": "a", "broken": 2}, "less than or equal to 1"),
+        ({"data": "a", "level": "KX"}, "level"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(desk: Path, change: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        grid(desk, {"task": "wiki/hotpotqa", **change})
+
+
+def test_a_run_keeps_what_is_known_of_its_dataset(desk: Path) -> None:
+    broken = [*RECORDS, {"question": "What?"}]
+    (desk / "sets" / "hotpot.json").write_text(json.dumps(broken), encoding="utf-8")
+    entry = {"task": "wiki/hotpotqa", "data": "sets/hotpot.json", "broken": 0.1}
+    done = run(grid(desk, entry, samples=2), desk / "out")
+    (task,) = done.folder.manifest()["tasks"]
+    assert (task["questions"], task["data"]["records"], task["data"]["broken"]) == (2, 31, 1)
+    assert done.state == "complete"
+
+
+def test_broken_records_are_one_line_on_standard_error(desk: Path) -> None:
+    (desk / "sets" / "hotpot.json").write_text(json.dumps([*RECORDS, {"question": "What?"}]), encoding="utf-8")
+    (desk / "grid.yaml").write_text(
+        "llms: ['scripted/llm.py:answer']\nworkflows: [direct]\nsamples: 1\n"
+        "tasks: [{task: wiki/hotpotqa, data: sets/hotpot.json, broken: 0.1}]\n",
+        encoding="utf-8",
+    )
+    command = [str(Path(sys.executable).with_name("r-eval")), "run", "grid.yaml", "--quiet"]
+    done = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=True)
+    place = Path("sets", "hotpot.json")
+    assert done.stderr == (
+        f"r-eval: task 'wiki/hotpotqa': 1 of 31 records are broken and not asked, such as {place}:1: record 31: "
+        "answer is missing\n"
+    )

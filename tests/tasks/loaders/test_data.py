@@ -1,0 +1,117 @@
+"""Data sets as a whole: what is counted, what is put up with, and what is said of a file that is another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.tasks.loaders import load
+from r_eval.tasks.questions import in_order
+from tests.tasks.loaders.conftest import Write
+
+
+def row(number: int, **changes: Any) -> dict[str, Any]:
+    return {"id": str(number), "question": f"What is {number}?", "answer": "it", **changes}
+
+
+def test_all_questions_come_in_the_files_order(as_lines: Write) -> None:
+    data = load(as_lines("q.jsonl", [row(n) for n in (3, 1, 2)]), "jsonl")
+    assert [q.id for q in data.questions] == ["3", "1", "2"]
+    assert (data.records, data.asked, data.broken, data.notes()) == (3, 3, 0, "")
+
+
+def test_a_sample_holds_the_questions_that_the_seed_puts_first(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(n) for n in range(40)])
+    first = in_order(load(path, "jsonl").questions, seed=7)[:5]
+    assert in_order(load(path, "jsonl", samples=5, seed=7).questions, seed=7) == first
+
+
+def test_a_sample_goes_past_the_questions_that_are_not_wanted(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(n) for n in range(40)])
+    first = in_order(load(path, "jsonl").questions, seed=0)
+    data = load(path, "jsonl", samples=5, skip=lambda q: q.id == first[0].id)
+    assert in_order(data.questions, seed=0) == first[1:6]
+
+
+def test_the_version_is_the_files_and_not_the_samples(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(n) for n in range(9)])
+    assert load(path, "jsonl", samples=2).version == load(path, "jsonl").version
+    assert load(as_lines("r.jsonl", [row(n) for n in range(8)]), "jsonl").version != load(path, "jsonl").version
+
+
+def test_broken_records_are_counted_and_the_first_is_shown_with_its_line(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(0), row(1, answer=""), *(row(n) for n in range(2, 200))])
+    data = load(path, "jsonl")
+    assert (data.records, data.broken, data.reasons) == (200, 1, {"answers: is empty": 1})
+    assert data.notes() == f"1 of 200 records are broken and not asked, such as {path}:2: answers: is empty"
+
+
+def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(0), *(row(n, answer="") for n in range(1, 6)), *(row(n) for n in range(6, 100))])
+    with pytest.raises(UserError) as raised:
+        load(path, "jsonl")
+    text = str(raised.value)
+    assert text.startswith(f"{path}: 5 of 100 records are broken, more than broken: 0.01 allows: {path}:2: ")
+    assert f"{path}:4: " in text
+    assert f"{path}:5: " not in text
+
+
+def test_the_share_of_broken_records_can_be_set(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [row(0), row(1, answer="")])
+    assert load(path, "jsonl", broken=0.5).broken == 1
+    with pytest.raises(UserError, match="1 of 2 records are broken"):
+        load(path, "jsonl", broken=0.4)
+
+
+@pytest.mark.parametrize("samples", [None, 1, 5])
+def test_an_id_that_stands_twice_is_asked_once(as_lines: Write, samples: int | None) -> None:
+    data = load(as_lines("q.jsonl", [row(0), row(0, question="Else?")]), "jsonl", samples=samples)
+    assert [q.question for q in data.questions] == ["What is 0?"]
+    assert data.left_out == {"the id stands twice": 1}
+
+
+def test_a_file_of_another_format_is_told_by_what_it_is(as_list: Write) -> None:
+    path = as_list("h.json", [{"question": "What?", "answer": "it", "type": "bridge"}])
+    with pytest.raises(UserError, match=r"h\.json: expected MuSiQue: .*; found a file of the format 'hotpotqa'"):
+        load(path, "musique")
+
+
+def test_a_file_of_no_format_is_told_by_its_keys(as_list: Write) -> None:
+    with pytest.raises(UserError, match=r"expected MuSiQue: .*; found records with the keys a, b"):
+        load(as_list("x.json", [{"a": 1, "b": 2}]), "musique")
+
+
+def test_a_long_file_of_another_format_is_not_read_to_its_end(as_lines: Write) -> None:
+    path = as_lines("x.jsonl", [{"a": 1}] * 50)
+    path.write_text(path.read_text(encoding="utf-8") + "\n\xff", encoding="latin-1")
+    with pytest.raises(UserError, match="expected MuSiQue"):
+        load(path, "musique")
+
+
+@pytest.mark.parametrize("text", ["", "plain text", "[1, 2", "{", "[]", "[null]"])
+def test_a_file_that_holds_nothing_is_an_error_for_people(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"x\.json"):
+        load(tmp_path / "x.json", "hotpotqa")
+
+
+def test_a_file_that_is_cut_off_is_named_with_the_line(as_list: Write) -> None:
+    path = as_list("h.json", [{"question": f"What {n}?", "answer": "it"} for n in range(3)])
+    path.write_text(path.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    with pytest.raises(UserError, match=r"h\.json:1\d: not valid JSON"):
+        load(path, "hotpotqa")
+
+
+def test_a_question_that_no_file_can_hold_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "\\ud800?", "answer": "it"}\n{"question": "b?", "answer": "it"}\n', encoding="utf-8"
+    )
+    assert load(tmp_path / "q.jsonl", "jsonl", broken=0.5).broken == 1
+
+
+def test_an_unknown_setting_is_an_error_for_people(as_list: Write) -> None:
+    with pytest.raises(UserError, match="format 'hotpotqa': unknown setting 'aliases'"):
+        load(as_list("h.json", []), "hotpotqa", settings={"aliases": "x"})

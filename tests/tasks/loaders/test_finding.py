@@ -1,0 +1,99 @@
+"""A format is found by its name, and told from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.tasks.loaders import format_of, formats, load, named
+from tests.tasks.loaders import test_multihop as multihop
+from tests.tasks.loaders import test_single_files as single
+from tests.tasks.loaders import test_soay as soay
+from tests.tasks.loaders.conftest import Write
+
+RECORDS: dict[str, Any] = {
+    "2wikimultihopqa": multihop.TWO_WIKI,
+    "copen-cic": single.CIC,
+    "copen-cpj": single.CPJ,
+    "copen-csj": single.CSJ,
+    "hotpotqa": multihop.HOTPOT,
+    "jsonl": {"question": "Where?", "answers": ["here"]},
+    "kqapro": single.KQA,
+    "musique": multihop.MUSIQUE,
+    "profiling": single.PROFILE,
+    "soay": soay.RECORD,
+}
+
+
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_file_is_told_by_its_first_records_as_list_and_as_lines(as_list: Write, as_lines: Write, name: str) -> None:
+    records = [RECORDS[name]] * 2
+    assert format_of(as_list("one", records)) == format_of(as_lines("two", records)) == name
+
+
+def test_kola_is_told_by_its_object(tmp_path: Path) -> None:
+    assert format_of(single.kola(tmp_path / "k.json", "Where is Ostholm?")) == "kola"
+
+
+def test_a_table_is_told_by_its_suffix(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,answer\na?,b\n", encoding="utf-8")
+    assert format_of(tmp_path / "q.csv") == "csv"
+
+
+def test_triples_are_told_by_their_first_line(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("Q1\tP31\tQ2\n", encoding="utf-8")
+    assert format_of(tmp_path / "t.txt") == "wikidata5m"
+
+
+def test_a_folder_of_numbered_files_is_soay(as_lines: Write) -> None:
+    assert format_of(as_lines("soay/1.jsonl", [soay.RECORD]).parent) == "soay"
+
+
+@pytest.mark.parametrize("text", ["", "text", "[1]", '{"a": {}}', '[{"a": 1}]'])
+def test_a_file_of_no_format_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x").write_text(text, encoding="utf-8")
+    assert format_of(tmp_path / "x") is None
+
+
+def test_a_file_is_loaded_without_naming_its_format(as_list: Write) -> None:
+    assert load(as_list("x.json", [multihop.HOTPOT])).format == "hotpotqa"
+
+
+def test_a_file_of_no_format_asks_for_a_name(as_list: Write) -> None:
+    with pytest.raises(UserError, match="is of no format that is known: it is records with the keys a; name one"):
+        load(as_list("x.json", [{"a": 1}]))
+
+
+def test_an_unknown_name_gets_a_hint() -> None:
+    with pytest.raises(UserError, match=r"unknown format 'hotpot'\. Did you mean hotpotqa"):
+        named("hotpot")
+
+
+def test_a_format_of_ones_own_is_named_by_its_file(tmp_path: Path, as_lines: Write) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from r_eval.tasks.loaders import RecordFormat\n\n\n"
+        "class Mine(RecordFormat):\n"
+        "    name = 'mine'\n"
+        "    expects = 'mine'\n\n"
+        "    def records(self, source):\n"
+        "        return super().records(source)\n\n"
+        "    def convert(self, record):\n"
+        "        return self.make(record.data['n'], record.data['q'], [record.data['a']])\n\n"
+        "    def question(self, raw):\n"
+        "        raise NotImplementedError\n",
+        encoding="utf-8",
+    )
+    path = as_lines("x.jsonl", [{"n": "1", "q": "Where?", "a": "here"}])
+    assert load(path, f"{tmp_path / 'mine.py'}:Mine").questions[0].answers == ["here"]
+
+
+def test_every_format_says_what_it_expects() -> None:
+    assert len(formats()) >= 14
+    assert all(one.expects and one.name == name for name, one in formats().items())
+
+
+def test_a_broken_record_among_the_first_does_not_hide_the_format(as_list: Write) -> None:
+    assert format_of(as_list("h.json", [{"question": "What?"}, multihop.HOTPOT])) == "hotpotqa"

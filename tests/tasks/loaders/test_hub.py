@@ -1,0 +1,101 @@
+"""Datasets that the Hub's library reads: a local folder, and the Hub itself where it can be reached."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.tasks.loaders import load
+from r_eval.tasks.loaders.hub import Place, hub_source, local
+from tests.tasks.loaders.test_multihop import HOTPOT
+
+ROWS = [{"query": f"What is {n}?", "truth": {"text": [str(n), "it"]}} for n in range(5)]
+COLUMNS = {"question": "query", "answers": "truth.text"}
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept outside the test's folder."""
+    pytest.importorskip("datasets", reason="the library datasets is not installed")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "set"
+    found.mkdir()
+    return found
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_a_folder_of_json_lines_is_read_by_its_columns(folder: Path) -> None:
+    write_lines(folder / "train.jsonl", ROWS)
+    data = load(f"hf:{folder}", settings={"columns": COLUMNS})
+    assert [q.question for q in data.questions] == [row["query"] for row in ROWS]
+    assert data.questions[3].answers == ["3", "it"]
+
+
+def test_a_folder_of_parquet_is_read_by_its_columns(folder: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    parquet.write_table(pyarrow.Table.from_pylist(ROWS), folder / "train.parquet")
+    assert load(f"hf:{folder}", settings={"columns": COLUMNS}).records == 5
+
+
+def test_a_split_is_chosen_by_its_name(folder: Path) -> None:
+    write_lines(folder / "train.jsonl", ROWS)
+    write_lines(folder / "validation.jsonl", ROWS[:2])
+    source = hub_source(str(folder), None, "validation")
+    assert load(source, settings={"columns": COLUMNS}).records == 2
+
+
+def test_one_of_several_splits_must_be_named(folder: Path) -> None:
+    write_lines(folder / "train.jsonl", ROWS)
+    write_lines(folder / "validation.jsonl", ROWS)
+    with pytest.raises(UserError, match=r"name one of its splits with split: train, validation"):
+        load(f"hf:{folder}", settings={"columns": COLUMNS})
+
+
+def test_a_dataset_in_a_published_format_needs_no_columns(folder: Path) -> None:
+    write_lines(folder / "train.jsonl", [HOTPOT])
+    assert load(f"hf:{folder}", "hotpotqa").questions[0].answers == ["Ostholm"]
+
+
+def test_a_column_that_is_not_there_is_an_error_for_people(folder: Path) -> None:
+    write_lines(folder / "train.jsonl", ROWS)
+    with pytest.raises(UserError, match="record 1 of train: question: is empty"):
+        load(f"hf:{folder}")
+
+
+def test_a_folder_without_data_is_an_error_for_people(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"^hf:"):
+        load(f"hf:{folder}")
+
+
+def test_a_source_says_where_its_parts_are() -> None:
+    assert Place.of(hub_source("org/name", "plain", "test")) == Place("org/name", "plain", "test")
+    assert Place.of("hf:org/name") == Place("org/name", None, None)
+
+
+def test_a_folder_beside_the_grid_is_taken_before_the_hub(folder: Path) -> None:
+    assert local("set", folder.parent) == str(folder)
+    assert local("org/name", folder.parent) == "org/name"
+
+
+def test_a_dataset_of_the_hub_is_sampled() -> None:
+    try:
+        socket.getaddrinfo("huggingface.co", 443)
+    except OSError:
+        pytest.skip("the Hugging Face Hub cannot be reached")
+    source = hub_source("rajpurkar/squad", "plain_text", "validation")
+    data = load(source, settings={"columns": {"answers": "answers.text"}}, samples=3)
+    assert (len(data.questions), data.records) == (3, 10570)

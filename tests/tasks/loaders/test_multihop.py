@@ -1,0 +1,144 @@
+"""HotpotQA, 2WikiMultihopQA and MuSiQue in the forms in which they are published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.records import Document, Question
+from r_eval.tasks.loaders import Data, load
+from tests.tasks.loaders.conftest import Write
+
+HOTPOT: dict[str, Any] = {
+    "_id": "5a7a06935542990198eaf050",
+    "question": "Which of the two lighthouses is taller, Bakkaroy (Norway) or Ostholm?",
+    "answer": "Ostholm",
+    "type": "comparison",
+    "level": "medium",
+    "supporting_facts": [["Bakkaroy (Norway)", 0], ["Ostholm", 1]],
+    "context": [
+        ["Bakkaroy (Norway)", ["It is 12 m tall.", "It is red."]],
+        ["Ostholm", ["It is old.", " It is 30 m tall."]],
+    ],
+}
+TWO_WIKI: dict[str, Any] = {
+    **{key: value for key, value in HOTPOT.items() if key != "level"},
+    "evidences": [["Bakkaroy", "height", "12 m"], ["Ostholm", "height", "30 m"]],
+    "entity_ids": "Q1_Q2",
+    "answer_id": "Q2",
+}
+MUSIQUE: dict[str, Any] = {
+    "id": "2hop__482757_12019",
+    "paragraphs": [
+        {"idx": 0, "title": "Ostholm", "paragraph_text": "It stands on Varn.", "is_supporting": True},
+        {"idx": 1, "title": "Lund", "paragraph_text": "A town.", "is_supporting": False},
+    ],
+    "question": "Of which country is the island of Ostholm a part?",
+    "question_decomposition": [{"id": 1, "question": "?", "answer": "Varn", "paragraph_support_idx": None}],
+    "answer": "Kingdom of Sund",
+    "answer_aliases": ["Sund"],
+    "answerable": True,
+}
+
+
+def only(data: Data) -> Question:
+    (question,) = data.questions
+    return question
+
+
+def test_hotpotqa_keeps_id_question_and_answer(as_list: Write) -> None:
+    question = only(load(as_list("h.json", [HOTPOT]), "hotpotqa"))
+    assert (question.id, question.question, question.answers) == (HOTPOT["_id"], HOTPOT["question"], ["Ostholm"])
+
+
+def test_the_level_of_a_multihop_question_is_knowledge_application(as_list: Write) -> None:
+    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).level == "KA"
+
+
+def test_passages_become_documents_with_a_space_between_sentences(as_list: Write) -> None:
+    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).context == [
+        Document(title="Bakkaroy (Norway)", text="It is 12 m tall. It is red."),
+        Document(title="Ostholm", text="It is old. It is 30 m tall."),
+    ]
+
+
+def test_type_difficulty_and_supporting_facts_are_kept(as_list: Write) -> None:
+    meta = only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).meta
+    assert (meta["type"], meta["difficulty"]) == ("comparison", "medium")
+    assert [list(fact) for fact in meta["supporting_facts"]] == HOTPOT["supporting_facts"]
+
+
+def test_a_phrase_as_answer_names_no_evidence(as_list: Write) -> None:
+    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).evidence == []
+
+
+@pytest.mark.parametrize("answer", ["yes", "No", "7"])
+def test_an_answer_that_is_in_any_text_rests_on_the_pages_names(as_list: Write, answer: str) -> None:
+    question = only(load(as_list("h.json", [{**HOTPOT, "answer": answer}]), "hotpotqa"))
+    assert question.evidence == ["Bakkaroy", "Ostholm"]
+
+
+def test_the_simplified_file_gets_ids_from_what_is_asked(as_list: Write) -> None:
+    simple = [{"question": f"What is {n}?", "answer": "it", "type": "bridge"} for n in range(3)]
+    ids = [q.id for q in load(as_list("h.json", simple), "hotpotqa").questions]
+    later = [q.id for q in load(as_list("h.json", [HOTPOT, *simple[1:]]), "hotpotqa").questions]
+    assert len(set(ids)) == 3
+    assert ids[1:] == later[1:]
+
+
+def test_the_hub_s_form_of_passages_is_read(as_list: Write) -> None:
+    hub = {
+        **HOTPOT,
+        "supporting_facts": {"title": ["Ostholm"], "sent_id": [1]},
+        "context": {"title": ["Ostholm"], "sentences": [["It is old."]]},
+    }
+    assert only(load(as_list("h.json", [hub]), "hotpotqa")).context == [Document(title="Ostholm", text="It is old.")]
+
+
+def test_a_record_without_its_answer_is_broken(as_list: Write) -> None:
+    test_set = [{key: value for key, value in HOTPOT.items() if key != "answer"}]
+    with pytest.raises(UserError, match=r"expected HotpotQA.*record 1: answer is missing"):
+        load(as_list("test.json", test_set), "hotpotqa")
+
+
+def test_2wiki_keeps_its_triples(as_list: Write) -> None:
+    assert only(load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa")).meta["triples"] == TWO_WIKI["evidences"]
+
+
+def test_2wiki_in_its_first_release_is_read(as_list: Write) -> None:
+    first = {key: value for key, value in TWO_WIKI.items() if key not in ("entity_ids", "answer_id")}
+    assert only(load(as_list("w.json", [first]), "2wikimultihopqa")).answers == ["Ostholm"]
+
+
+def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(as_list: Write, as_lines: Write) -> None:
+    aliases = as_lines("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
+    data = load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)})
+    assert only(data).answers == ["Ostholm", "Ostholm Light"]
+
+
+def test_a_file_of_aliases_that_is_none_is_refused_with_its_line(as_list: Write, as_lines: Write) -> None:
+    path = as_lines("aliases.json", [{"id": "Q2"}])
+    with pytest.raises(UserError, match=r"aliases\.json:1: expected an alias record"):
+        load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(path)})
+
+
+def test_musique_answers_are_the_answer_and_its_aliases(as_lines: Write) -> None:
+    assert only(load(as_lines("m.jsonl", [MUSIQUE]), "musique")).answers == ["Kingdom of Sund", "Sund"]
+
+
+def test_musique_hops_are_read_from_the_id(as_lines: Write) -> None:
+    assert only(load(as_lines("m.jsonl", [MUSIQUE]), "musique")).meta["hops"] == 2
+
+
+def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) -> None:
+    twin = {**MUSIQUE, "answerable": False}
+    data = load(as_lines("m.jsonl", [twin, MUSIQUE, {**twin, "id": "3hop1__1_2_3"}]), "musique")
+    assert only(data).id == MUSIQUE["id"]
+    assert (data.records, data.left_out) == (3, {"unanswerable": 2})
+
+
+def test_musique_without_an_answer_is_broken(as_lines: Write) -> None:
+    with pytest.raises(UserError, match="has no answer"):
+        load(as_lines("m.jsonl", [{**MUSIQUE, "answer": "", "answer_aliases": []}]), "musique")

@@ -1,0 +1,83 @@
+"""Tables of questions, with columns that a person names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.records import Document, Question
+from r_eval.tasks.loaders import Data, load
+from r_eval.tasks.questions import write_questions
+from tests.tasks.loaders.conftest import Write
+
+FULL = Question(
+    id="a", question="Where?", answers=["here", "there"], level="KS", context=[Document(title="T", text="x")]
+)
+
+
+def only(data: Data) -> Question:
+    (question,) = data.questions
+    return question
+
+
+def test_our_own_question_format_is_read_whole(tmp_path: Path) -> None:
+    write_questions(tmp_path / "q.jsonl", [FULL])
+    assert only(load(tmp_path / "q.jsonl", "jsonl")) == FULL
+
+
+def test_usual_column_names_need_no_map(as_lines: Write) -> None:
+    question = only(load(as_lines("q.jsonl", [{"question": "Where?", "answer": "here", "other": 1}]), "jsonl"))
+    assert (question.question, question.answers) == ("Where?", ["here"])
+
+
+def test_columns_are_found_under_the_names_that_are_given(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [{"Q": "Where?", "A": ["here", "there"], "I": 7, "L": "KU"}])
+    columns = {"question": "Q", "answers": "A", "id": "I", "level": "L"}
+    question = only(load(path, "jsonl", settings={"columns": columns}))
+    assert question == Question(id="7", question="Where?", answers=["here", "there"], level="KU")
+
+
+def test_a_dot_leads_into_a_column(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [{"question": "Where?", "answers": {"text": ["here"], "answer_start": [3]}}])
+    assert only(load(path, "jsonl", settings={"columns": {"answers": "answers.text"}})).answers == ["here"]
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [{"Q": "Where?", "answer": "here"}])
+    with pytest.raises(UserError, match=r"q\.jsonl:1: has no column P; it has Q, answer"):
+        load(path, "jsonl", settings={"columns": {"question": "P"}})
+
+
+def test_a_field_that_questions_do_not_have_is_refused(as_lines: Write) -> None:
+    with pytest.raises(UserError, match="no field of a question is called hint"):
+        load(as_lines("q.jsonl", [{}]), "jsonl", settings={"columns": {"hint": "H"}})
+
+
+def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(as_lines: Write) -> None:
+    path = as_lines("q.jsonl", [{"id": "1", "question": "Where?", "answers": ["here"], "level": "hard"}])
+    assert only(load(path, "jsonl", level="KS")).level == "KS"
+    with pytest.raises(UserError, match="level: is none of KS, KU, KA"):
+        load(path, "jsonl", settings={"columns": {"level": "level"}})
+
+
+@pytest.mark.parametrize(
+    ("cell", "answers"), [("here", ["here"]), ('["here", "there"]', ["here", "there"]), ("[x", ["[x"])]
+)
+def test_a_cell_of_csv_holds_one_answer_or_a_json_list(tmp_path: Path, cell: str, answers: list[str]) -> None:
+    quoted = '"' + cell.replace('"', '""') + '"'
+    (tmp_path / "q.csv").write_text(f"question,answer\nWhere?,{quoted}\n", encoding="utf-8")
+    assert only(load(tmp_path / "q.csv", "csv")).answers == answers
+
+
+@pytest.mark.parametrize(("value", "text"), [(True, "yes"), (False, "no"), (7, "7")])
+def test_an_answer_that_is_a_number_or_a_truth_value_becomes_text(as_lines: Write, value: Any, text: str) -> None:
+    assert only(load(as_lines("q.jsonl", [{"question": "Is it?", "answer": value}]), "jsonl")).answers == [text]
+
+
+@pytest.mark.parametrize("row", [{"question": " ", "answer": "x"}, {"question": "x", "answer": []}, [1], {"x": 1}])
+def test_a_row_without_question_or_answer_is_broken(as_lines: Write, row: Any) -> None:
+    data = load(as_lines("q.jsonl", [{"question": "Where?", "answer": "here"}, row]), "jsonl", broken=0.5)
+    assert (data.broken, len(data.questions)) == (1, 1)

@@ -1,0 +1,52 @@
+"""Real files of published datasets load with the number of records that they are said to hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r_eval.tasks.loaders import Fault, load
+from r_eval.tasks.loaders.reading import json_members, lines
+
+KOLA = {
+    "1-1_2_high_freq_ent": "KS",
+    "2-1_COPEN++csj": "KU",
+    "2-2_COPEN++cpj": "KU",
+    "2-3_COPEN++cic": "KU",
+    "3-1_hotpotqa": "KA",
+    "3-4_kqapro": "KA",
+}
+
+
+def path_of(data_folder: Path, name: str) -> Path:
+    path = data_folder / name
+    if not path.exists():
+        pytest.skip(f"R_EVAL_DATA holds no {name}")
+    return path
+
+
+@pytest.mark.parametrize("name", sorted(KOLA))
+def test_a_sample_of_kola_holds_five_questions(data_folder: Path, name: str) -> None:
+    data = load(path_of(data_folder, f"kola/{name}_sample.json"))
+    assert (data.format, data.records, len(data.questions)) == ("kola", 5, 5)
+    assert {q.level for q in data.questions} == {KOLA[name]}
+    assert not any("\nA:" in q.question or q.question.startswith("Q:") for q in data.questions)
+
+
+def test_simplified_hotpotqa_holds_7405_questions(data_folder: Path) -> None:
+    data = load(path_of(data_folder, "hotpotqa/hotpot_dev_v1_simplified.json"))
+    assert (data.format, data.records, len(data.questions), data.broken) == ("hotpotqa", 7405, 7405, 0)
+
+
+def test_crud_s_generated_questions_are_800_members(data_folder: Path) -> None:
+    path = path_of(data_folder, "crud/QuestAnswer1Doc_quest_gt_save.json")
+    members = [record.data[1] for record in json_members(path)]
+    assert len(members) == 800
+    assert sum(len(m["question"]) == len(m["answers"]) for m in members) == 760
+
+
+def test_crud_s_documents_are_1710_lines_of_which_71_stand_twice(data_folder: Path) -> None:
+    texts = [text for _, text in lines(path_of(data_folder, "crud/documents_hallu.txt_part_1"))]
+    assert not any(isinstance(text, Fault) for text in texts)
+    assert (len(texts), len(texts) - len(set(texts))) == (1710, 71)

@@ -1,0 +1,133 @@
+"""KQA Pro, COPEN, KoLA and profiling in the forms in which they are published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.records import Question
+from r_eval.tasks.loaders import load
+from tests.tasks.loaders.conftest import Write
+
+KQA: dict[str, Any] = {
+    "question": "How many lighthouses of Sund are taller than 20 metres?",
+    "choices": ["3", "4", "5"],
+    "program": [{"function": "FindAll", "dependencies": [], "inputs": []}],
+    "sparql": "SELECT ?x",
+    "answer": "4",
+}
+CSJ: dict[str, Any] = {
+    "query": {"id": "Q1", "name": "Ada Byron"},
+    "candidates": [{"id": "Q2", "name": "Ostholm"}, {"id": "Q3", "name": "Alan Turing"}],
+    "label": "Q3",
+}
+CPJ: dict[str, Any] = {"text": "lighthouses have lamps.", "concept": {"name": "lighthouse", "pos": [0, 1]}, "label": 1}
+CIC: dict[str, Any] = {
+    "sentence": "Ada Byron wrote notes on the engine.",
+    "entity": {"name": "Ada Byron", "pos": [0, 9]},
+    "concept_chains": [["dbo_Agent", "dbo_Person"], ["dbo_Agent", "dbo_Writer"]],
+    "label": "12_Writer",
+}
+PROFILE: dict[str, Any] = {
+    "title_text": "Ada Byron - Staff - Sund University",
+    "org": "Sund University",
+    "name": "Ada Byron",
+    "title": "Professor(Emeritus)",
+}
+
+
+def one(path: Path, format: str) -> Question:
+    (question,) = load(path, format).questions
+    return question
+
+
+def test_kqapro_keeps_choices_and_programs_beside_the_question(as_list: Write) -> None:
+    question = one(as_list("k.json", [KQA]), "kqapro")
+    assert question.answers == ["4"]
+    assert question.program is None
+    assert question.meta == {"choices": KQA["choices"], "kopl": KQA["program"], "sparql": KQA["sparql"]}
+
+
+def test_csj_lists_the_candidates_and_the_gold_is_the_name_of_the_label(as_list: Write) -> None:
+    question = one(as_list("c.json", [CSJ]), "copen-csj")
+    assert question.answers == ["Alan Turing"]
+    assert question.level == "KU"
+    assert all(name in question.question for name in ("Ada Byron", "Ostholm", "Alan Turing"))
+
+
+def test_csj_whose_label_is_no_candidate_is_broken(as_list: Write) -> None:
+    with pytest.raises(UserError, match="label: is the id of no candidate"):
+        load(as_list("c.json", [{**CSJ, "label": "Q9"}]), "copen-csj")
+
+
+@pytest.mark.parametrize(("label", "gold"), [(0, "false"), (1, "true")])
+def test_cpj_asks_whether_a_statement_is_true(as_list: Write, label: int, gold: str) -> None:
+    question = one(as_list("c.json", [{**CPJ, "label": label}]), "copen-cpj")
+    assert question.answers == [gold]
+    assert "lighthouses have lamps?" in question.question
+
+
+def test_cic_takes_the_concept_behind_the_last_underscore(as_list: Write) -> None:
+    question = one(as_list("c.json", [CIC]), "copen-cic")
+    assert question.answers == ["Writer"]
+    assert "Agent, Person, Writer" in question.question
+
+
+def test_cic_with_a_plain_list_of_candidates_is_read(as_list: Write) -> None:
+    plain = {**{k: v for k, v in CIC.items() if k != "concept_chains"}, "candidates": ["Agent", "Writer"]}
+    assert one(as_list("c.json", [plain]), "copen-cic").answers == ["Writer"]
+
+
+def test_profiling_gold_is_the_label_in_front_of_the_bracket(as_list: Write) -> None:
+    question = one(as_list("p.json", [PROFILE]), "profiling")
+    assert question.answers == ["Professor"]
+    assert question.level == "KU"
+    assert PROFILE["title_text"] in question.question
+
+
+def kola(path: Path, *texts: str, answer: str = "Sund;Varn", id: str = "id1295") -> Path:
+    states = [
+        {
+            "instance": {
+                "input": {"text": text},
+                "references": [{"output": {"text": answer}, "tags": ["correct"]}],
+                "split": "test",
+                "id": id,
+            },
+            "request": {},
+        }
+        for text in texts
+    ]
+    path.write_text(
+        json.dumps({"adapter_spec": {"max_tokens": 64}, "request_states": states}, indent=4), encoding="utf-8"
+    )
+    return path
+
+
+def test_kola_ids_that_repeat_become_unique(tmp_path: Path) -> None:
+    data = load(kola(tmp_path / "k.json", "Where is Ostholm?", "Where is Lund?"), "kola")
+    assert len({q.id for q in data.questions}) == 2
+    assert all(q.id.startswith("id1295-") for q in data.questions)
+
+
+def test_kola_demonstrations_in_front_of_the_question_are_cut_off(tmp_path: Path) -> None:
+    text = "Q: Where is Lund?\nA: It is here. So the answer is: here.\nQ: Where is Ostholm? \nA: "
+    assert one(kola(tmp_path / "k.json", text), "kola").question == "Where is Ostholm?"
+
+
+def test_kola_golds_of_several_values_stay_joined(tmp_path: Path) -> None:
+    assert one(kola(tmp_path / "k.json", "Where is Ostholm?"), "kola").answers == ["Sund;Varn"]
+
+
+@pytest.mark.parametrize(("name", "level"), [("1-1_a.json", "KS"), ("2-3_a.json", "KU"), ("3-4_a.json", "KA")])
+def test_kola_level_is_that_of_the_files_name(tmp_path: Path, name: str, level: str) -> None:
+    assert one(kola(tmp_path / name, "Where is Ostholm?"), "kola").level == level
+
+
+def test_a_level_that_is_given_stands_in_for_the_formats(tmp_path: Path) -> None:
+    (question,) = load(kola(tmp_path / "3-1_a.json", "Where is Ostholm?"), "kola", level="KS").questions
+    assert question.level == "KS"

@@ -1,0 +1,106 @@
+"""SoAyBench: templates, hops, languages, and answers that are no text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.errors import UserError
+from r_eval.tasks.loaders import load
+from r_eval.tasks.loaders.soay import answer_of, hops
+from tests.tasks.loaders.conftest import Write
+
+RECORD: dict[str, Any] = {
+    "Query": "Ada Byron 在哪里?",
+    "Query_en": "Where does Ada Byron of Sund work?",
+    "Answer": "Sund University",
+    "Base_Question_zh": "XX 在哪里?",
+    "Base_Question_en": "Where does XX work?",
+    "Inputs": "name, organization",
+    "Outputs": "organization",
+    "Entity_Information": {"name": "Ada Byron"},
+}
+
+
+@pytest.fixture
+def folder(as_lines: Write) -> Path:
+    """A folder of three templates: 1 and 8 take one call, 9 takes two."""
+    for number in (1, 8, 9):
+        as_lines(f"soay/{number}.jsonl", [{**RECORD, "Query_en": f"Question {number}-{n}?"} for n in range(2)])
+    return as_lines("soay/readme.txt", []).parent
+
+
+def test_all_templates_of_a_folder_are_read_in_their_order(folder: Path) -> None:
+    assert [q.meta["template"] for q in load(folder, "soay").questions] == [1, 1, 8, 8, 9, 9]
+
+
+def test_easy_are_the_templates_of_one_call_and_the_eighth_is_one_of_them(folder: Path) -> None:
+    data = load(folder, "soay", settings={"difficulty": "easy"})
+    assert {q.meta["template"] for q in data.questions} == {1, 8}
+    assert data.left_out == {"not easy": 2}
+
+
+def test_hard_are_the_others(folder: Path) -> None:
+    assert {q.meta["hops"] for q in load(folder, "soay", settings={"difficulty": "hard"}).questions} == {2}
+
+
+def test_every_template_has_its_calls() -> None:
+    assert sorted(hops()) == list(range(1, 45))
+    assert [number for number in hops() if hops()[number] == 1] == list(range(1, 9))
+
+
+def test_one_file_knows_its_template(folder: Path) -> None:
+    assert {q.meta["template"] for q in load(folder / "9.jsonl", "soay").questions} == {9}
+
+
+def test_difficulty_needs_a_template(as_lines: Write) -> None:
+    with pytest.raises(UserError, match="its template is not known"):
+        load(as_lines("all.jsonl", [RECORD]), "soay", settings={"difficulty": "easy"})
+
+
+def test_a_folder_without_templates_is_an_error_for_people(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"holds none of the files 1\.jsonl"):
+        load(tmp_path, "soay")
+
+
+@pytest.mark.parametrize(("language", "key"), [("en", "Query_en"), ("zh", "Query")])
+def test_questions_come_in_either_language(as_lines: Write, language: str, key: str) -> None:
+    (question,) = load(as_lines("1.jsonl", [RECORD]), "soay", settings={"language": language}).questions
+    assert question.question == RECORD[key]
+
+
+def test_another_language_is_an_error_for_people(as_lines: Write) -> None:
+    with pytest.raises(UserError, match="format 'soay': language: "):
+        load(as_lines("1.jsonl", [RECORD]), "soay", settings={"language": "fr"})
+
+
+def test_an_empty_answer_is_a_broken_record(as_lines: Write) -> None:
+    data = load(as_lines("1.jsonl", [RECORD, {**RECORD, "Answer": ""}]), "soay", broken=0.5)
+    assert (len(data.questions), data.reasons) == (1, {"Answer: is empty": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("male", "male"),
+        (12, "12"),
+        (12.0, "12"),
+        (["logic", "poetry"], "logic;poetry"),
+        ({"info": {"name": "KDD"}, "issue": "", "volume": ""}, "KDD"),
+        ({"raw": "KDD"}, "KDD"),
+        ([{"name": "Ada Byron", "interest": ["logic"]}, {"name": "Alan Turing"}], "Ada Byron;Alan Turing"),
+        ({"issue": "3", "volume": 7}, "3;7"),
+        (["", None, {}], ""),
+    ],
+)
+def test_an_answer_that_is_no_text_becomes_one(value: Any, text: str) -> None:
+    assert answer_of(value) == text
+
+
+@given(st.recursive(st.none() | st.floats() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_any_answer_becomes_text(value: Any) -> None:
+    assert isinstance(answer_of(value), str)

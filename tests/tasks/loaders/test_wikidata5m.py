@@ -1,0 +1,128 @@
+"""Wikidata5M: questions about single facts, by how often their subject occurs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.tasks.loaders import Data, load
+from r_eval.tasks.loaders.wikidata5m import Flags, phrases
+
+NAMES = {1: "Sund\tKingdom of Sund", 2: "Ostholm\tHolm", 3: "Varn", 4: "Lund", 5: "Ada Byron", 6: "poet", 7: "writer"}
+TRIPLES: list[tuple[str, ...]] = [
+    ("Q1", "P36", "Q4"),  # Sund: in six triples
+    ("Q1", "P150", "Q3"),
+    ("Q1", "P150", "Q2"),
+    ("Q2", "P17", "Q1"),
+    ("Q3", "P17", "Q1"),
+    ("Q4", "P17", "Q1"),
+    ("Q5", "P106", "Q6"),  # Ada Byron: in two
+    ("Q5", "P106", "Q7"),
+]
+
+
+class Archive:
+    """The files of the published archive."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.aliases = folder / "wikidata5m_entity.txt"
+        self.triples = folder / "wikidata5m_all_triplet.txt"
+        self.aliases.write_text("".join(f"Q{n}\t{names}\n" for n, names in NAMES.items()), encoding="utf-8")
+        self.write(TRIPLES)
+
+    def write(self, triples: list[tuple[str, ...]]) -> None:
+        self.triples.write_text("".join("\t".join(row) + "\n" for row in triples), encoding="utf-8")
+
+    def load(self, samples: int | None = None, **settings: str) -> Data:
+        return load(self.triples, "wikidata5m", settings={"aliases": str(self.aliases), **settings}, samples=samples)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Archive:
+    return Archive(tmp_path)
+
+
+def test_a_fact_is_asked_about_with_the_phrase_of_its_relation(archive: Archive) -> None:
+    question = next(q for q in archive.load().questions if q.id == "Q1-P36")
+    assert (question.question, question.answers, question.level) == ("What is the capital of Sund?", ["Lund"], "KS")
+
+
+def test_the_other_names_of_an_object_are_right_too(archive: Archive) -> None:
+    question = next(q for q in archive.load().questions if q.id == "Q2-P17")
+    assert question.question == "In which country is Ostholm?"
+    assert question.answers == ["Sund", "Kingdom of Sund"]
+
+
+def test_several_objects_are_one_gold_joined_by_semicolons(archive: Archive) -> None:
+    question = next(q for q in archive.load().questions if q.id == "Q5-P106")
+    assert question.answers == ["poet;writer"]
+    assert question.evidence == ["poet", "writer"]
+
+
+def test_high_frequency_are_the_entities_that_occur_most(archive: Archive) -> None:
+    assert {q.meta["subject"] for q in archive.load(frequency="high").questions} == {"Q1"}
+
+
+def test_low_frequency_are_the_entities_that_occur_least(archive: Archive) -> None:
+    assert {q.meta["subject"] for q in archive.load(frequency="low").questions} == {"Q2", "Q3", "Q4", "Q5"}
+
+
+def test_a_pair_with_more_objects_than_anybody_would_list_is_left_out(archive: Archive) -> None:
+    more = {n: f"Isle {n}" for n in range(100, 121)}
+    with archive.aliases.open("a", encoding="utf-8") as file:
+        file.writelines(f"Q{n}\t{name}\n" for n, name in more.items())
+    archive.write([("Q1", "P36", "Q4"), *(("Q1", "P150", f"Q{n}") for n in more)])
+    data = archive.load()
+    assert [q.id for q in data.questions] == ["Q1-P36"]
+    assert data.left_out == {"more than 20 answers": 1}
+
+
+def test_relations_without_a_phrase_are_passed_over_and_counted(archive: Archive) -> None:
+    archive.write([*TRIPLES, ("Q1", "P99999", "Q2")])
+    assert archive.load().left_out == {"no phrase for the relation": 1}
+
+
+def test_entities_without_a_name_are_passed_over_and_counted(archive: Archive) -> None:
+    archive.write([*TRIPLES, ("Q1", "P37", "Q88")])
+    assert archive.load().left_out == {"an entity has no name": 1}
+
+
+@pytest.mark.parametrize("row", [("Q1", "P36"), ("Q1", "Q2", "Q3"), ("Q1", "P36", "Q" + "9" * 30), ("Q²", "P1", "Q1")])
+def test_a_line_that_is_no_triple_is_broken(archive: Archive, row: tuple[str, ...]) -> None:
+    archive.write([*TRIPLES * 20, row])
+    data = archive.load()
+    assert (data.broken, len(data.questions)) == (1, 6)
+
+
+def test_a_sample_is_the_same_when_facts_are_added_in_front(archive: Archive) -> None:
+    before = {q.id for q in archive.load(samples=2).questions}
+    archive.write([("Q6", "P279", "Q7"), *TRIPLES])
+    after = {q.id for q in archive.load(samples=2).questions}
+    assert after <= before | {"Q6-P279"}
+
+
+def test_the_version_is_of_the_files_and_not_of_the_sample(archive: Archive) -> None:
+    version = archive.load(samples=1).version
+    assert archive.load(samples=3).version == version
+    archive.write(TRIPLES[:-1])
+    assert archive.load(samples=1).version != version
+
+
+def test_the_names_are_needed(archive: Archive) -> None:
+    with pytest.raises(UserError, match="format 'wikidata5m': aliases is missing"):
+        load(archive.triples, "wikidata5m")
+
+
+def test_there_are_phrases_for_the_commonest_relations() -> None:
+    assert len(phrases()) >= 60
+    assert all(text.endswith("?") and text.count("{}") == 1 for text in phrases().values())
+
+
+def test_a_count_stays_at_255() -> None:
+    flags = Flags()
+    for _ in range(300):
+        flags.add(5)
+    assert (flags[5], flags[4], flags[10**9]) == (255, 0, 0)

@@ -1,0 +1,92 @@
+"""The twelve tasks of the paper are there as a whole, and each asks what such a task is about."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import re
+import statistics
+
+import pytest
+
+from r_eval.environments.wiki import Wiki
+from r_eval.records import Question
+from r_eval.tasks.base import installed, task_files
+from r_eval.tasks.templates import TemplateFile, read_templates
+
+IDS = ["1-1", "1-2", "1-3", "2-1", "2-2", "2-3", "2-4", "3-1", "3-2", "3-3", "3-4", "3-5"]
+TEMPLATES = {"wiki": 30, "aminer": 40}
+
+
+def everything(name: str) -> list[Question]:
+    return [*installed(name).questions, *installed(name).demonstrations]
+
+
+def templates(name: str) -> TemplateFile:
+    path = task_files()[name]
+    return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
+
+
+def test_every_id_of_the_paper_has_one_task() -> None:
+    assert sorted(installed(name).id for name in task_files()) == IDS
+
+
+@pytest.mark.parametrize("domain", sorted(TEMPLATES))
+def test_a_domain_has_the_promised_number_of_templates(domain: str) -> None:
+    assert sum(len(templates(name).templates) for name in task_files() if name.startswith(domain)) >= TEMPLATES[domain]
+
+
+def test_low_frequency_entities_are_named_less_often_than_high_frequency_ones() -> None:
+    wiki = Wiki()
+    kinds = ("country", "element", "scientist", "writer", "book", "film", "river", "language")
+    popularity = {record["title"]: record["popularity"] for kind in kinds for record in wiki.records(kind)}
+
+    def middle(name: str) -> float:
+        asked = [re.search(r"Search\(entity=(['\"])(.+)\1\)", q.program or "") for q in everything(name)]
+        return statistics.median(popularity[found[2]] for found in asked if found and found[2] in popularity)
+
+    assert middle("wiki/high-freq") > 1.3 * middle("wiki/low-freq")
+
+
+def test_a_question_of_similarity_offers_twenty_entities() -> None:
+    for question in everything("wiki/copen-csj"):
+        listed = (question.program or "").split("candidates = [")[1].split("]")[0]
+        candidates = [name for name in names_in(listed) if name in question.question]
+        assert len(candidates) == 20
+        assert question.answers[0] in candidates
+
+
+def names_in(listed: str) -> list[str]:
+    """The texts of a list as Python writes it."""
+    names: list[str] = ast.literal_eval(f"[{listed}]")
+    return names
+
+
+def test_properties_hold_and_fail_about_equally_often() -> None:
+    count = collections.Counter(q.answers[0] for q in everything("wiki/copen-cpj"))
+    assert set(count) == {"yes", "no"}
+    assert abs(count["yes"] - count["no"]) <= 0.1 * count.total()
+
+
+def test_the_concept_that_fits_is_one_of_those_listed() -> None:
+    concepts = {record["title"] for record in Wiki().records("concept")}
+    questions = everything("wiki/copen-cic")
+    assert [q.id for q in questions if q.answers[0] not in concepts or q.answers[0] not in q.question] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "hops"), [("wiki/hotpotqa", 2), ("wiki/2wikimultihopqa", 1), ("wiki/musique", 2), ("wiki/kqapro", 1)]
+)
+def test_every_question_of_application_opens_so_many_pages_at_least(name: str, hops: int) -> None:
+    assert [q.id for q in everything(name) if (q.program or "").count("Search(") < hops] == []
+
+
+def test_chains_have_two_to_four_hops_and_all_lengths_occur() -> None:
+    lengths = collections.Counter(len(q.evidence) for q in everything("wiki/musique"))
+    assert sorted(lengths) == [2, 3, 4]
+
+
+def test_answers_that_an_observation_cannot_show_have_named_evidence() -> None:
+    for name in sorted(task_files()):
+        judged = [q for q in everything(name) if q.answers[0] in ("yes", "no") or q.answers[0].isdigit()]
+        assert [(name, q.id) for q in judged if q.level != "KS" and not q.evidence] == []

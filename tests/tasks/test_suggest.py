@@ -1,0 +1,200 @@
+"""Drafts of an LLM are kept where they are templates, new, and their questions hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.environments.sandbox import Sandbox
+from r_eval.scaffold import new_domain
+from r_eval.tasks.graphs.speaking import Speaker
+from r_eval.tasks.questions import read_questions
+from r_eval.tasks.suggest import Suggested, drafts, marks, suggest
+from r_eval.tasks.templates import Template, read_templates
+from tests import documents
+from tests.towns import BASE, Town
+
+CITY = """
+- id: city
+  level: KS
+  from: person
+  question: Where does {person[name]}, aged {person[age]}, live?
+  program: |
+    answer = [p["city"] for p in find(name=person["name"]) if p["age"] == person["age"]]
+"""
+
+
+@pytest.fixture
+def recipes(tmp_path: Path) -> Path:
+    """The folder of a new domain."""
+    return new_domain("recipes", tmp_path / "recipes")
+
+
+def suggested(sandbox: Sandbox, folder: Path, reply: str, count: int = 3) -> Suggested:
+    (folder / "writer.py").write_text(f"def write(request):\n    return {reply!r}\n", encoding="utf-8")
+
+    async def every() -> Suggested:
+        async with Speaker(f"scripted/{folder / 'writer.py'}:write") as speaker:
+            return await suggest(Town(), [Template.model_validate(BASE)], speaker, sandbox, count)
+
+    return asyncio.run(every())
+
+
+@pytest.mark.parametrize("wrapped", ["```yaml\n{}\n```", "{}", "Here you are:\n```\n{}```\nEnjoy."])
+def test_a_draft_that_holds_is_kept(sandbox: Sandbox, tmp_path: Path, wrapped: str) -> None:
+    found = suggested(sandbox, tmp_path, wrapped.format(CITY))
+    assert [t.id for t in found.templates] == ["city"]
+
+
+def test_a_draft_may_be_json(sandbox: Sandbox, tmp_path: Path) -> None:
+    found = suggested(sandbox, tmp_path, "Sure: " + json.dumps(yaml.safe_load(CITY)))
+    assert [t.id for t in found.templates] == ["city"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"question": ...}, "not a template"),
+        ({"extra": 1}, "not a template"),
+        ({"program": "answer = ("}, "not a template"),
+        ({"level": "hard"}, "not a template"),
+        ({"from": "dragon"}, "does not fit the records"),
+        ({"question": "Where is {person[nom]}?"}, "does not fit the records"),
+        ({"program": 'answer = person["city"]'}, "calls no API"),
+        ({"program": "answer = find(nom='x')"}, "program: bad_arguments"),
+        ({"program": "answer = living_in(city='Nowhere')"}, "empty answer"),
+        ({"program": "while find(name='Ada'):\n    pass"}, "program: calls"),
+        ({"question": "Where does {person[name]} of {person[city]} live?"}, "answer in the question"),
+        ({"where": 'person["age"] > 80'}, "too few records"),
+        ({"program": "answer = len(find(name='Ada'))"}, "always the same answer"),
+        ({"question": "How old is {person[name]}  of {person[city]} ?"}, "not new"),
+        (
+            {
+                "program": "them = [q for q in find(name=person['name']) if q['city'] == person['city']]\n"
+                "answer = them[0]['age']"
+            },
+            "not new",
+        ),
+    ],
+    ids=str,
+)
+def test_a_draft_that_does_not_hold_is_counted(
+    sandbox: Sandbox, tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    draft = {k: v for k, v in {**yaml.safe_load(CITY)[0], **change}.items() if v is not ...}
+    found = suggested(sandbox, tmp_path, yaml.safe_dump([draft]))
+    assert (found.templates, set(found.dropped)) == ([], {reason})
+
+
+def test_a_draft_with_a_known_id_gets_one_of_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
+    found = suggested(sandbox, tmp_path, CITY.replace("id: city", "id: age"))
+    assert [t.id for t in found.templates] == ["draft-1"]
+
+
+def test_a_draft_that_comes_again_is_not_new(sandbox: Sandbox, tmp_path: Path) -> None:
+    found = suggested(sandbox, tmp_path, CITY)
+    assert (len(found.templates), found.dropped) == (1, {"not new": 3})
+
+
+def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:
+    other = CITY.replace("id: city", "id: likes").replace("Where", "How happily").replace('p["city"]', 'p["likes"]')
+    assert len(suggested(sandbox, tmp_path, CITY + other, count=1).templates) == 1
+
+
+def test_an_alias_of_yaml_is_no_draft() -> None:
+    assert list(drafts("a: &a [x]\nb: [*a, *a]")) == ["not YAML"]
+
+
+@given(st.text(max_size=200))
+def test_any_reply_gives_drafts_or_says_why_not(text: str) -> None:
+    assert all(isinstance(draft, dict) or draft in ("not YAML", "not a template") for draft in drafts(text))
+
+
+def test_a_template_is_known_by_its_program_whatever_its_names_are() -> None:
+    first = Template.model_validate(BASE)
+    second = Template.model_validate({**BASE, "question": "Other?", "program": BASE["program"].replace("found", "x")})
+    assert marks(first) & marks(second)
+
+
+# The command
+
+DISH = """
+- id: cuisine
+  level: KS
+  from: dish
+  question: Of which cuisine is {dish[name]}?
+  program: answer = find_dish(name=dish["name"])[0]["cuisine"]
+"""
+
+WRITER = '''
+REPLY = """
+{drafts}
+"""
+
+
+def write(request):
+    assert "searchPerson" in request.messages[-1].content
+    return REPLY
+'''
+AMINER = """
+- id: venue
+  level: KS
+  from: publication
+  question: At which venue was "{publication[title]}" published?
+  program: |
+    found = searchPublication(publication_info=publication["title"])
+    answer = [p["venue"] for p in [getPublication(publication_id=f["pub_id"]) for f in found[:1]]]
+- id: broken
+  level: KS
+  from: publication
+  question: What is it, {publication[title]}?
+  program: answer = searchPublication(title="x")
+- nonsense
+"""
+
+
+def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
+    (tmp_path / "writer.py").write_text(WRITER.replace("{drafts}", AMINER), encoding="utf-8")
+    llm = f"scripted/{tmp_path / 'writer.py'}:write"
+    done = documents.typed(f"r-eval suggest-templates aminer --llm {llm} --out new.yaml --count 2", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("new.yaml: 1 templates; dropped: ")
+    assert "program: bad_arguments" in done.stdout
+    assert "not a template" in done.stdout
+    assert [t.id for t in read_templates(tmp_path / "new.yaml").templates] == ["venue"]
+    made = documents.typed("r-eval generate new.yaml --count 3 --out q.jsonl", tmp_path)
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_command_finds_an_environment_of_a_file_from_where_it_writes(recipes: Path) -> None:
+    (recipes / "writer.py").write_text(f"def write(request):\n    return {DISH!r}\n", encoding="utf-8")
+    line = "--llm scripted/writer.py:write --from templates.yaml --count 1 --out drafts/new.yaml"
+    done = documents.typed(f"r-eval suggest-templates recipes.py:Recipes {line}", recipes)
+    assert done.returncode == 0, done.stderr
+    assert read_templates(recipes / "drafts" / "new.yaml").environment == "../recipes.py:Recipes"
+    made = documents.typed("r-eval generate drafts/new.yaml --count 3 --out q.jsonl", recipes)
+    assert made.returncode == 0, made.stderr
+
+
+def test_without_written_templates_a_file_is_asked_for(recipes: Path) -> None:
+    (recipes / "writer.py").write_text("def write(request):\n    return ''\n", encoding="utf-8")
+    line = "r-eval suggest-templates recipes.py:Recipes --llm scripted/writer.py:write --out new.yaml"
+    done = documents.typed(line, recipes)
+    assert (done.returncode, "name a file of a few with --from" in done.stderr) == (2, True)
+
+
+def test_generate_rewords_on_request(recipes: Path) -> None:
+    question = "request.messages[-1].content.split('Question: ')[1].split('\\n')[0]"
+    (recipes / "writer.py").write_text(f"def write(request):\n    return 'Please: ' + {question}\n", encoding="utf-8")
+    line = "r-eval generate templates.yaml --count 5 --out q.jsonl --paraphrase scripted/writer.py:write"
+    done = documents.typed(line, recipes)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("kept in their first words: none\n")
+    assert all(q.question.startswith("Please: ") for q in read_questions(recipes / "q.jsonl"))

@@ -1,0 +1,71 @@
+"""docs/questions.md is true: its commands run, in order, and print what the page says; its files are read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from r_eval import Grid
+from r_eval.tasks.graphs.file import GraphPart
+from r_eval.tasks.loaders.finding import formats
+from r_eval.tasks.questions import read_questions
+from tests import documents
+
+PAGE = Path(__file__).parents[1] / "docs" / "questions.md"
+EXAMPLE = PAGE.parents[1] / "examples" / "wiki-graph.yaml"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the page says to write."""
+    folder = tmp_path_factory.mktemp("questions")
+    (folder / "templates.yaml").write_text(documents.block(PAGE, "yaml", "born-first"), encoding="utf-8")
+    shutil.copy(EXAMPLE, folder)
+    return folder
+
+
+def answered(folder: Path) -> None:
+    """Results from outside: the page's, with the first private question's id and answer."""
+    first = read_questions(folder / "private.jsonl")[0]
+    text = documents.block(PAGE, "json", "PUBLIC_ID")
+    text = text.replace("PUBLIC_ID", first.id).replace("PUBLIC_ANSWER", first.answers[0])
+    (folder / "results.json").write_text(text, encoding="utf-8")
+
+
+def test_every_command_runs_and_prints_what_the_page_says(desk: Path) -> None:
+    for command in documents.commands(PAGE):
+        if "--answers" in command.line:
+            answered(desk)
+        done = documents.typed(command.line, desk)
+        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
+        assert documents.matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
+
+
+def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(documents.block(PAGE, "json", "capital-1"), encoding="utf-8")
+    assert read_questions(tmp_path / "one.jsonl")[0].answers == ["Lima"]
+
+
+def test_the_tasks_of_the_page_are_entries_of_a_grid() -> None:
+    entries = yaml.safe_load(documents.block(PAGE, "yaml", "hotpot_dev"))
+    grid = Grid(llms=["openai/m"], workflows=["direct"], **entries)
+    assert [t.data is not None for t in grid.tasks] == [True] * 4
+
+
+def test_every_format_of_a_published_file_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert [name for name in sorted(formats()) if f"`{name}`" not in text] == []
+
+
+def test_the_llms_of_the_page_are_keys_of_a_graph_file() -> None:
+    shown = yaml.safe_load(documents.block(PAGE, "yaml", "closed_book"))["graph"]
+    assert GraphPart.model_validate(shown).llms == ["openai/gpt-4o-mini"]
+
+
+def test_the_public_file_of_the_page_holds_no_answer(desk: Path) -> None:
+    public = [json.loads(line) for line in (desk / "public.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {key for question in public for key in question} == {"id", "question"}
