@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.published import load
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+FITTING = 6
+"""Tasks that stand side by side in a table."""
+
+
 def tables(run: RunFolder) -> list[Table]:
     """The score table and the response types of a run, under each of its conditions."""
     aggregates = load(run)
     shown = aggregates.conditions if aggregates.rows else [None]
-    return [make(aggregates, name) for name in shown for make in (score_table, response_table)]
+    return [table for name in shown for table in (*score_tables(aggregates, name), response_table(aggregates, name))]
 
 
 def text_summary(run: RunFolder) -> str:
@@ -33,31 +38,49 @@ def text_summary(run: RunFolder) -> str:
     return out.getvalue()
 
 
-def score_table(aggregates: Aggregates, condition: str | None = None) -> Table:
+def score_tables(aggregates: Aggregates, condition: str | None = None) -> list[Table]:
     """Percent by system and task, best first; bold is the best, dim are the bounds (direct, oracle).
+
+    Of more tasks than a line holds, the averages of domains and levels come first, then the tasks, some at a time.
 
     Args:
         condition: Which one; None takes the first of the run.
     """
-    rows = _ordered(aggregates, condition)
-    table = _table(_title("Scores, percent", aggregates, condition))
-    short = short_names([task.name for task in aggregates.tasks])
-    table.add_column("system", no_wrap=True, overflow="ellipsis")
-    for name in short:
-        table.add_column(name.replace("-", "-\n"), justify="right", no_wrap=True, min_width=5)
-    incomplete = any(row.overall.missing for row in rows)
-    table.add_column("average", justify="right", no_wrap=True)
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    if incomplete:
-        table.add_column("missing", justify="right", no_wrap=True)
     names = [task.name for task in aggregates.tasks]
-    best = {name: _best([_mean(row, name) for row in rows if not row.baseline]) for name in [*names, ALL]}
+    short = dict(zip(names, short_names(names), strict=True))
+    if len(names) <= FITTING:
+        return [_scores(aggregates, condition, "Scores, percent", short, whole=True)]
+    groups = {group: group.replace("_", " ") for group in aggregates.groups if "_" in group}
+    blocks = [names[start : start + FITTING] for start in range(0, len(names), FITTING)]
+    return [
+        _scores(aggregates, condition, "Average scores, percent", groups, whole=True),
+        *(_scores(aggregates, condition, "Scores, percent", {n: short[n] for n in block}) for block in blocks),
+    ]
+
+
+def _scores(
+    aggregates: Aggregates, condition: str | None, title: str, columns: Mapping[str, str], whole: bool = False
+) -> Table:
+    """A table of some tasks or groups, by their headings.
+
+    Args:
+        whole: With the average over all tasks, the rank and the number of episodes.
+    """
+    rows = _ordered(aggregates, condition)
+    table = _table(_title(title, aggregates, condition))
+    table.add_column("system", no_wrap=True, overflow="ellipsis")
+    for heading in columns.values():
+        table.add_column(heading.replace("-", "-\n").replace(" ", "\n"), justify="right", no_wrap=True, min_width=5)
+    incomplete = whole and any(row.overall.missing for row in rows)
+    for heading in [*(("average", "rank", "n") if whole else ()), *(["missing"] if incomplete else [])]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    keys = [*columns, *([ALL] if whole else [])]
+    best = {key: _best([_mean(row, key) for row in rows if not row.baseline]) for key in keys}
     for row in rows:
-        cells = [_score(_mean(row, name), best[name], row) for name in [*names, ALL]]
-        rank, n = row.ranks[ALL], row.overall.n
-        last = [str(row.overall.missing or "")] if incomplete else []
-        table.add_row(_system(row), *cells, str(rank or "-"), str(n or "-"), *last)
+        cells = [_score(_mean(row, key), best[key], row) for key in keys]
+        last = [str(row.ranks[ALL] or "-"), str(row.overall.n or "-")] if whole else []
+        missing = [str(row.overall.missing or "")] if incomplete else []
+        table.add_row(_system(row), *cells, *last, *missing)
     if incomplete:
         table.caption = "missing: stopped by the machinery, or still to run; r-eval run again tries them"
     return table
@@ -120,9 +143,9 @@ def _system(row: Row) -> str:
 
 
 def _mean(row: Row, name: str) -> float | None:
-    if name == ALL:
-        return row.overall.mean
-    return row.tasks[name].mean if name in row.tasks else None
+    """The score on a task or, by a group's name, the average over its tasks."""
+    found = row.overall if name == ALL else row.tasks.get(name) or row.averages.get(name)
+    return found.mean if found is not None else None
 
 
 def _best(means: list[float | None]) -> float | None:

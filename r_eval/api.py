@@ -32,8 +32,8 @@ class Run:
 
     @property
     def state(self) -> str:
-        """running, complete, incomplete or interrupted."""
-        return str(self.folder.manifest()["state"])
+        """running, complete, incomplete, interrupted, budget (one is reached) or crashed."""
+        return self.folder.state()
 
     def summary(self) -> str:
         """The score table and the response types as text."""
@@ -93,13 +93,15 @@ async def arun(
     *,
     limit: int | None = None,
     connections: int | None = None,
+    engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
     watcher: Watcher | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
     """Run a grid, or go on with it, inside an event loop; see `r_eval.runner.run.arun`."""
-    how: dict[str, Any] = {"limit": limit, "connections": connections, "fresh": fresh, "cache": cache}
+    how: dict[str, Any] = {"limit": limit, "connections": connections, "engine": engine}
+    how |= {"fresh": fresh, "cache": cache}
     folder = await _arun(grid, out, watcher=watcher, on_runner=on_runner, **how)
     return Run(folder.path)
 

@@ -12,3 +12,13 @@ class MissingExtra(UserError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {package}: type  pip install 'r-eval[{extra}]'")
+
+
+class Unwritable(UserError):
+    """A file of the run cannot be written (the disk is full, say): the run ends, and goes on when it is run again."""
+
+    def __init__(self, path: object, error: Exception) -> None:
+        why = getattr(error, "strerror", None) or str(error)
+        super().__init__(
+            f"{path} cannot be written: {why}. What was recorded is kept; make room, and the same command goes on"
+        )

@@ -8,7 +8,7 @@
       journal.sqlite                                    replies of episodes that are not recorded yet
 
 "/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
-one piece, flushed at once and synced to the disk at most a second later, so a crash can tear the last line only, and
+one piece, flushed at once and synced to the disk about a second later, so a crash can tear the last line only, and
 opening the file for writing cuts a torn line off. Where an episode was tried again after a failure of the
 machinery, its newest line counts. Once a cell is complete its file is put in the order of the questions, so that the
 bytes do not depend on who finished first.
@@ -16,10 +16,11 @@ bytes do not depend on who finished first.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-import time
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -29,7 +30,8 @@ from pydantic import ValidationError
 from r_eval.errors import UserError
 from r_eval.records import SCHEMA, Episode
 
-SYNC_SECONDS = 1.0
+EPISODE_ID = re.compile(rb'\{"schema":\d+,"episode_id":"([0-9a-f]+)"')
+"""How a line begins that R-Eval wrote itself."""
 LONGEST_NAME = 180
 """Bytes of a name in a path; with what is put around it, it stays below the 255 that file systems take."""
 
@@ -63,30 +65,65 @@ def file_name(name: str) -> str:
 
 
 class CellWriter:
-    """Appends lines to one cell's file, durably, from a single thread."""
+    """Appends lines to one cell's file, durably, from a single thread.
+
+    A line survives the death of the process at once, that of the machine after the next `sync`.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         repair(path)
-        self._file: IO[bytes] = path.open("ab")
-        self._synced = time.monotonic()
+        self._file: IO[bytes] = path.open("ab", buffering=0)
+        self._unsynced = False
 
     def append(self, line: str) -> None:
-        """Write one record; it survives the death of the process at once, that of the machine within a second."""
-        self._file.write(line.encode("utf-8") + b"\n")
-        self._file.flush()
-        if time.monotonic() - self._synced > SYNC_SECONDS:
-            self.sync()
+        """Write one record.
+
+        Raises:
+            OSError: It could not be written whole; nothing of it is left then.
+        """
+        data = line.encode("utf-8") + b"\n"
+        end = os.fstat(self._file.fileno()).st_size
+        try:
+            while data:
+                data = data[self._file.write(data) or 0 :]
+        except OSError:
+            self._file.truncate(end)
+            raise
+        self._unsynced = True
 
     def sync(self) -> None:
-        os.fsync(self._file.fileno())
-        self._synced = time.monotonic()
+        """See that all lines are on the disk."""
+        for descriptor in self.unsynced():
+            _synced(descriptor)
+
+    def unsynced(self) -> list[int]:
+        """A descriptor of the file, for `sync_all`, where it has lines that may not be on the disk yet."""
+        if not self._unsynced:
+            return []
+        self._unsynced = False
+        return [os.dup(self._file.fileno())]
 
     def close(self) -> None:
         if not self._file.closed:
-            self.sync()
-            self._file.close()
+            try:
+                self.sync()
+            finally:
+                self._file.close()
+
+
+def sync_all(descriptors: Iterable[int]) -> None:
+    """See that files are on the disk, and close the descriptors; may be called from another thread."""
+    for descriptor in descriptors:
+        _synced(descriptor)
+
+
+def _synced(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def repair(path: Path) -> None:
@@ -109,18 +146,30 @@ def repair(path: Path) -> None:
             file.truncate(end)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old text or the new one, never half of either."""
+def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
+    """Replace a file in one step: a reader sees the old text or the new one, never half of either.
+
+    Args:
+        text: Or its pieces as UTF-8, which are written as they come.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with draft.open("wb") as file:
+            file.writelines([text.encode("utf-8")] if isinstance(text, str) else text)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; a torn last line is left out."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith(b"\n"):
+                yield number, line
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -129,17 +178,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         UserError: A line is not a JSON object.
     """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
-            if not isinstance(record, dict):
-                raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
-            yield number, record
+    for number, line in whole_lines(path):
+        yield number, _read(line, path, number)
+
+
+def _read(line: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
+    return record
+
+
+def in_use(path: Path) -> bool:
+    """Whether a process holds the lock of a run's folder."""
+    try:
+        with (path / ".lock").open(encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 class RunFolder:
@@ -179,6 +241,11 @@ class RunFolder:
             raise UserError(f"{self.run_file}: damaged, not the record of a run (no cells)")
         return dict(manifest)
 
+    def state(self) -> str:
+        """How the run goes, or how it ended; "crashed" where it says that it goes on and no process is at it."""
+        state = str(self.manifest()["state"])
+        return "crashed" if state == "running" and not in_use(self.path) else state
+
     def cells(self) -> list[Cell]:
         """The cells of the run, in the grid's order."""
         keys = ("workflow", "llm", "condition", "task")
@@ -189,10 +256,10 @@ class RunFolder:
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        newest = {str(record.get("episode_id")): number for number, record in read_lines(path)}
-        for number, record in read_lines(path):
-            if newest[str(record.get("episode_id"))] == number:
-                yield validated(record, path, number)
+        newest = _tried_again(path)
+        for number, line in whole_lines(path):
+            if not newest or newest.get(_id(line, path, number), number) == number:
+                yield _episode(line, path, number)
 
     def episodes(self) -> Iterator[Episode]:
         """All episodes of the run, cell by cell, validated, without loading the run into memory."""
@@ -206,8 +273,39 @@ class RunFolder:
 
     def write_scores(self, cell: Cell, records: Iterable[dict[str, Any]]) -> None:
         """Replace the kept scores of one cell."""
-        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-        write_whole(cell.path(self.scores_root), "".join(lines))
+        lines = ((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8") for record in records)
+        write_whole(cell.path(self.scores_root), lines)
+
+
+def _id(line: bytes, path: Path, number: int) -> bytes:
+    """The id of the episode in a line; whether the rest of it can be read is not looked at."""
+    found = EPISODE_ID.match(line)
+    return found[1] if found else str(_read(line, path, number).get("episode_id")).encode("utf-8", "replace")
+
+
+def _tried_again(path: Path) -> dict[bytes, int]:
+    """The number of the newest line of each episode that has several."""
+    seen: set[int] = set()
+    several: dict[bytes, int] = {}
+    for number, line in whole_lines(path):
+        key = _id(line, path, number)
+        short = hash(key)
+        if short in seen:
+            several[key] = number
+        seen.add(short)
+    return several
+
+
+def _episode(line: bytes, path: Path, number: int) -> Episode:
+    """The episode of one line.
+
+    Raises:
+        UserError: It is not one.
+    """
+    try:
+        return Episode.model_validate_json(line)
+    except ValidationError:
+        return validated(_read(line, path, number), path, number)
 
 
 def validated(record: dict[str, Any], path: Path, number: int) -> Episode:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
+from r_eval.records import Level
 
 KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
 KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
@@ -34,6 +35,10 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
+OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
+"""Keys of a task that say how its data is read."""
+
+
 class Part(BaseModel):
     """Base of a grid's parts: unknown keys are errors."""
 
@@ -50,11 +55,26 @@ class Entry(BaseModel):
         return dict(self.model_extra or {})
 
 
+class BudgetEntry(Part):
+    """What may be spent before no new episode is begun; it is no part of any fingerprint."""
+
+    usd: float | None = Field(None, gt=0, strict=True)
+    tokens: int | None = Field(None, ge=1, strict=True)
+    hours: float | None = Field(None, gt=0, strict=True)
+
+    @model_validator(mode="after")
+    def _something(self) -> BudgetEntry:
+        if self.usd is None and self.tokens is None and self.hours is None:
+            raise ValueError("a budget gives at least one of usd, tokens and hours")
+        return self
+
+
 class LLMEntry(Entry):
     """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings."""
 
     llm: str
     name: str | None = None
+    budget: BudgetEntry | None = None
 
     @model_validator(mode="after")
     def _no_key(self) -> LLMEntry:
@@ -78,13 +98,31 @@ class EnvironmentEntry(Entry):
 
 
 class TaskEntry(Part):
-    """A task, or several by a glob; or one of the grid's own, by its question file.
+    """A task, or several by a glob; or one of the grid's own, by its question file or by a published dataset.
 
-    `environment` is what it is asked over: needed for a question file, and else in place of the task's own.
+    `environment` is what it is asked over: needed for a task of the grid's own, and else in place of the task's.
+
+    Attributes:
+        data: A dataset's file or folder, or `hf:ORGANISATION/NAME`, read by `r_eval.tasks.loaders`.
+        format: The form of the data; an installed task knows its own.
+        level: The level of the data's questions, in place of the format's own.
+        broken: The largest share of broken records that is put up with.
+        config, split: Which part of a dataset of the Hugging Face Hub.
+        columns, aliases, language, difficulty, frequency: Settings of some formats.
     """
 
     task: str
     data: str | None = None
+    format: str | None = None
+    level: Level | None = None
+    broken: float | None = Field(None, ge=0, le=1)
+    config: str | None = None
+    split: str | None = None
+    columns: dict[str, str] | None = None
+    aliases: str | None = None
+    language: str | None = None
+    difficulty: str | None = None
+    frequency: str | None = None
     questions: str | None = None
     demonstrations: str | None = None
     environment: EnvironmentEntry | None = None
@@ -95,6 +133,19 @@ class TaskEntry(Part):
     @classmethod
     def _environment(cls, value: Any) -> Any:
         return {"environment": value} if isinstance(value, str) else value
+
+    @property
+    def of_data(self) -> dict[str, Any]:
+        """Everything given that goes with `data:` only."""
+        return self.model_dump(include=set(OF_DATA), exclude_none=True)
+
+    @model_validator(mode="after")
+    def _with_data(self) -> TaskEntry:
+        if self.data is None and self.of_data:
+            raise ValueError(f"{next(iter(self.of_data))}: goes with data: FILE, which is missing")
+        if self.data is not None and self.questions is not None:
+            raise ValueError("give the questions as data: or as questions:, not as both")
+        return self
 
 
 class ConditionEntry(Entry):
@@ -151,6 +202,7 @@ class Grid(Part):
     shots: int = Field(1, ge=0, strict=True)
     limits: LimitsEntry = Field(default_factory=lambda: LimitsEntry.model_validate({}))
     exclude: list[Exclude] = []
+    budget: BudgetEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
 
     def __init__(self, **data: Any) -> None:
@@ -232,6 +284,7 @@ def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str
 def _known(loc: tuple[int | str, ...]) -> list[str]:
     parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
+    model = BudgetEntry if "budget" in loc[:-1] else model
     return [name for name in model.model_fields if name != "folder"]
 
 

@@ -20,6 +20,7 @@ import dataclasses
 import fnmatch
 import functools
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -98,7 +99,7 @@ def task_files() -> dict[str, Path]:
 
 
 def matching(pattern: str) -> list[str]:
-    """The names of the installed tasks that a name or glob selects, in their order.
+    """The names of the installed tasks that a name or glob selects, in the order of their ids.
 
     Raises:
         UserError: There is none.
@@ -107,7 +108,17 @@ def matching(pattern: str) -> list[str]:
     found = [name for name in files if fnmatch.fnmatchcase(name, pattern)]
     if not found:
         raise UserError(unknown("task", pattern, files))
-    return found
+    return sorted(found, key=lambda name: (_place(files[name]), name))
+
+
+@functools.cache
+def _place(path: Path) -> tuple[bool, list[int]]:
+    """The place of a task's file by its id, "1-2" before "1-10"; last where it has none or cannot be read."""
+    try:
+        numbers = re.findall(r"\d+", str(yaml.safe_load(path.read_text(encoding="utf-8"))["id"]))
+    except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
+        numbers = []
+    return not numbers, [int(number) for number in numbers]
 
 
 @functools.cache

@@ -21,15 +21,21 @@ EXAMPLE = PAGE.parents[1] / "examples" / "wiki-graph.yaml"
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the page says to write."""
+    """A folder with what the page says to write, after all its commands."""
     folder = tmp_path_factory.mktemp("questions")
     (folder / "templates.yaml").write_text(documents.block(PAGE, "yaml", "born-first"), encoding="utf-8")
     shutil.copy(EXAMPLE, folder)
+    for command in documents.commands(PAGE):
+        if "--answers" in command.line:
+            answer(folder)
+        done = documents.typed(command.line, folder)
+        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
+        assert documents.matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
     return folder
 
 
-def answered(folder: Path) -> None:
-    """Results from outside: the page's, with the first private question's id and answer."""
+def answer(folder: Path) -> None:
+    """Write results from outside: the page's, with the first private question's id and answer."""
     first = read_questions(folder / "private.jsonl")[0]
     text = documents.block(PAGE, "json", "PUBLIC_ID")
     text = text.replace("PUBLIC_ID", first.id).replace("PUBLIC_ANSWER", first.answers[0])
@@ -37,12 +43,13 @@ def answered(folder: Path) -> None:
 
 
 def test_every_command_runs_and_prints_what_the_page_says(desk: Path) -> None:
-    for command in documents.commands(PAGE):
-        if "--answers" in command.line:
-            answered(desk)
-        done = documents.typed(command.line, desk)
-        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
-        assert documents.matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
+    assert sorted(path.name for path in desk.glob("*.season.json")) == [
+        "graph.season.json",
+        "next.season.json",
+        "private.season.json",
+        "public.season.json",
+        "questions.season.json",
+    ]
 
 
 def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:

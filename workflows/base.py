@@ -9,6 +9,7 @@ a workflow lets pass. It counts its own steps, and raises the same exception (`L
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import inspect
 import json
@@ -197,6 +198,7 @@ def positive(name: str, value: int) -> int:
     return value
 
 
+@functools.cache
 def prompt_text(owner: type[Workflow], name: str) -> str:
     """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
     is made from.

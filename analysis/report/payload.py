@@ -47,7 +47,8 @@ def script(name: str, data: Any) -> str:
 
 def _run(manifest: dict[str, Any]) -> dict[str, Any]:
     keys = ("name", "created", "updated", "state", "seed", "versions", "published")
-    return {key: manifest.get(key) for key in keys}
+    reached = [budget["text"] for budget in manifest.get("budget", [])]
+    return {**{key: manifest.get(key) for key in keys}, "budget": reached}
 
 
 def _group(key: str, tasks: list[str]) -> dict[str, Any]:

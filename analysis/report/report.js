@@ -37,7 +37,10 @@ function drawNotices() {
       "Means are over the rest and marked *; point at one to see the bounds that the missing ones leave. Running the same grid again tries them again.",
       broken.length ? failureList(broken) : null));
   }
-  if (runs.some((run) => run.state === "running")) notices.push(element("div", { class: "notice" }, "This run was still going when the report was written."));
+  if (runs.some((run) => run.state === "running")) notices.push(element("div", { class: "notice" }, "This run was not over when the report was written."));
+  for (const text of runs.flatMap((run) => run.budget)) {
+    notices.push(element("div", { class: "notice" }, `Stopped: ${text}. Raise it and run again to go on.`));
+  }
   if (scoring.length > 1) notices.push(element("div", { class: "notice" }, "The runs were scored with different taxonomies or thresholds: their response types cannot be compared."));
   fill("notices", ...notices);
 }

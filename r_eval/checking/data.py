@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from pathlib import Path
 
 from r_eval.checking.finding import Finding, counted
 from r_eval.errors import UserError
-from r_eval.tasks.loaders import format_of, formats, load
+from r_eval.tasks.loaders import Fault, format_of, formats, load
+from r_eval.tasks.loaders.reading import lines
 
 SUFFIXES = (".json", ".csv", ".tsv")
 
@@ -54,6 +57,31 @@ def check_data(path: Path) -> list[Finding]:
     )
     left_out = [f"{number:,} left out: {why}" for why, number in data.left_out.items()]
     return [*findings, Finding(target, target, "note", "; ".join([text, *left_out]))]
+
+
+def is_text(path: Path) -> bool:
+    """Whether a target is a file of plain text, such as documents from which triples are extracted."""
+    return path.is_file() and bool(re.search(r"\.(txt|md)($|_|\.)", path.name))
+
+
+def check_text(path: Path) -> list[Finding]:
+    """What is found in a text file, of which each line may be a document.
+
+    Raises:
+        UserError: It cannot be read.
+    """
+    target, number, hashes = str(path), 0, set[bytes]()
+    findings = []
+    for _, text in lines(path):
+        if isinstance(text, Fault):
+            findings.append(Finding(target, text.place, "error", text.why, "mend the line, or leave it out"))
+            continue
+        number += 1
+        hashes.add(hashlib.blake2b(text.strip().encode(), digest_size=8).digest())
+    said = f"{counted(number, 'line')} of text"
+    if again := number - len(hashes):
+        said += f", {again:,} of them repeats of another"
+    return [*findings, Finding(target, target, "note", said)]
 
 
 def _needed(name: str) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from r_eval.analysis.metrics.literals import gold_values
 from r_eval.analysis.metrics.normalise import tokens
 from r_eval.analysis.responses import Observed, Response, classify
-from r_eval.records import Episode, Outcome, Question, Step
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.tasks.questions import folded
 
 PASSAGE = 60
@@ -51,6 +51,7 @@ def judged_by_containment(question: Question) -> bool:
 def response(steps: Sequence[Step], question: Question, score: float) -> Response:
     """The response type of an episode that took these steps and ended with a score."""
     episode = Episode(
+        schema=SCHEMA,
         episode_id="",
         question_id=question.id,
         task="",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from r_eval.checking.finding import Finding, counted
 from r_eval.grid import Grid
+from r_eval.runner import budget
 from r_eval.runner.plan import resolve
 
 
@@ -17,6 +18,7 @@ def check_grid(path: Path) -> list[Finding]:
     """
     target = str(path)
     plan = resolve(Grid.load(path))
+    budget.check(plan)
     findings = [
         Finding(
             target,

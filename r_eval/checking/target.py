@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from r_eval.checking.data import check_data, is_data
+from r_eval.checking.data import check_data, check_text, is_data, is_text
 from r_eval.checking.environments import check_environment
 from r_eval.checking.finding import Finding, of_user_error
 from r_eval.checking.graphs import check_graph
@@ -42,6 +42,8 @@ def _check(target: str, environment: str | None) -> list[Finding]:
     path = Path(target)
     if is_data(path):
         return check_data(path)
+    if is_text(path):
+        return check_text(path)
     if path.suffix == ".jsonl":
         return check_questions(path, environment)
     if path.suffix in (".yaml", ".yml"):

@@ -68,19 +68,31 @@ def run(
     out: Out = None,
     limit: Limit = None,
     connections: Annotated[int | None, typer.Option(min=1, help="Requests at once, for every LLM.")] = None,
-    engine: Annotated[str, typer.Option(help="local: this process.")] = "local",
+    engine: Annotated[str, typer.Option(help="local: this process; ray: the machines of a Ray cluster.")] = "local",
     fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside.")] = False,
     cache: Cache = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what is to be run and what it would take; run nothing.")
+    ] = False,
+    probe: Annotated[
+        int | None, typer.Option(min=1, help="With --dry-run: first run N questions of every task, and keep them.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Run a grid, or go on with one that was interrupted."""
     from r_eval.cli.running import run_command
+    from r_eval.engines.choosing import check_engine
     from r_eval.grid import Grid
 
-    if engine != "local":
-        raise UserError(f"unknown engine '{engine}'. Known: local")
-    how = {"limit": limit, "connections": connections, "fresh": fresh, "cache": cache}
+    check_engine(engine)
+    how = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
+    if dry_run:
+        from r_eval.cli.estimating import dry_run_command
+
+        raise typer.Exit(dry_run_command(Grid.load(grid), out, probe, quiet=quiet, as_json=json, **how))
+    if probe is not None:
+        raise UserError("--probe goes with --dry-run")
     raise typer.Exit(run_command(Grid.load(grid), out, quiet=quiet, as_json=json, **how))
 
 
@@ -92,11 +104,23 @@ def score(
     match_threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="From which score an answer matches.")
     ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option("--answers", metavar="RESULTS.json", help="Results from outside; RUN is a private question file."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", min=1, help="With --answers: how many found texts count.")] = 5,
     json: Json = False,
 ) -> None:
-    """Score a run's episodes again; asks no LLM."""
+    """Score a run's episodes again, or with --answers results from outside; asks no LLM."""
+    from r_eval.cli.answers import answers_command
     from r_eval.cli.reading import score_command
 
+    if answers is not None:
+        if taxonomy != "strict" or match_threshold is not None:
+            raise UserError("--taxonomy and --match-threshold are about episodes; results from outside have none")
+        raise typer.Exit(answers_command(run, answers, metric or [], k, json))
+    if run.is_file():
+        raise UserError(f"{run} is a file and no run; with a private question file, name --answers RESULTS.json")
     score_command(run, metric or [], taxonomy, match_threshold, json)
 
 
@@ -134,27 +158,100 @@ def call(
 
 @app.command()
 def generate(
-    templates: Annotated[Path, typer.Argument(metavar="TEMPLATES.yaml", help="The template file.")],
+    templates: Annotated[Path, typer.Argument(metavar="TEMPLATES.yaml", help="The template or graph file.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.")],
-    count: Annotated[int, typer.Option("--count", min=1, help="How many questions.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Decides which records are taken.")] = 0,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, help="How many questions; 20, or as many as in OLD.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Decides which records are taken; 0, or with OLD another one.")
+    ] = None,
     environment: Annotated[str | None, typer.Option("--environment", help="In place of the file's own.")] = None,
+    refresh: Annotated[
+        list[Path] | None,
+        typer.Option("--refresh", metavar="OLD.jsonl", help="Make the next season: ask nothing that this one asks."),
+    ] = None,
+    private: Annotated[
+        Path | None,
+        typer.Option("--private", metavar="FILE.jsonl", help="Keep the answers here, and only questions in --out."),
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", metavar="CODE", help="Such as en; in place of the file's own.")
+    ] = None,
+    paraphrase: Annotated[
+        str | None,
+        typer.Option("--paraphrase", metavar="LLM", help="Rewords the questions, where it keeps what they name."),
+    ] = None,
 ) -> None:
-    """Make questions with gold answers from templates."""
+    """Make questions with gold answers from templates or a graph."""
     from r_eval.cli.making import generate_command
 
-    raise typer.Exit(generate_command(templates, count, seed, out, environment))
+    how = refresh or [], private, language or [], paraphrase
+    raise typer.Exit(generate_command(templates, count, seed, out, environment, *how))
+
+
+@app.command("suggest-templates")
+def suggest_templates(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, module:Class or file.py:Class.")],
+    llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Drafts the templates.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.yaml", help="The template file to write.")],
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="TEMPLATES.yaml", help="Templates to begin with; else those of its tasks."),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many templates.")] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="Decides which templates and records are shown.")] = 0,
+) -> None:
+    """Have an LLM draft further templates, and keep those whose questions hold."""
+    from r_eval.cli.suggesting import suggest_command
+
+    raise typer.Exit(suggest_command(environment, llm, source, count, seed, out))
+
+
+@app.command("extract-triples")
+def extract_triples(
+    documents: Annotated[Path, typer.Argument(metavar="DOCUMENTS", help="A .txt or .jsonl file, or a folder.")],
+    llm: Annotated[str, typer.Option("--llm", metavar="LLM", help="Reads the documents.")],
+    out: Annotated[Path, typer.Option("--out", metavar="TRIPLES.tsv", help="The file to write.")],
+    known: Annotated[
+        Path | None, typer.Option("--known", metavar="TRIPLES.tsv", help="Facts that are no news are left out.")
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", metavar="NAMES.txt", help="How names are written: one a line, others after tabs."),
+    ] = None,
+) -> None:
+    """Read triples out of documents with an LLM, for graph questions."""
+    from r_eval.cli.extracting import extract_command
+
+    raise typer.Exit(extract_command(documents, llm, out, known, names))
+
+
+@app.command()
+def split(
+    questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="The question file.")],
+    public: Annotated[Path, typer.Option("--public", metavar="FILE.jsonl", help="For the questions alone.")],
+    private: Annotated[Path, typer.Option("--private", metavar="FILE.jsonl", help="For the answers by public id.")],
+    seed: Annotated[int, typer.Option("--seed", help="Another one gives other public ids.")] = 0,
+) -> None:
+    """Part a question file into a public and a private one."""
+    from r_eval.cli.seasons import split_command
+
+    raise typer.Exit(split_command(questions, public, private, seed))
 
 
 @app.command()
 def check(
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Environment, .yaml or .jsonl file.")],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Environment, task, .yaml or .jsonl file.")],
+    environment: Annotated[
+        str | None, typer.Option("--environment", help="Over which the programs of question files run.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Say what is amiss in an environment, a template file, a question file or a grid."""
+    """Say what is amiss in an environment, a template file, a question file, a task (wiki/*) or a grid."""
     from r_eval.cli.making import check_command
 
-    raise typer.Exit(check_command(targets, json))
+    raise typer.Exit(check_command(targets, environment, json))
 
 
 @app.command()

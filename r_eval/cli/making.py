@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from r_eval.errors import UserError
@@ -21,39 +23,71 @@ def new_command(name: str, folder: Path | None) -> int:
     return 0
 
 
-def generate_command(templates: Path, count: int, seed: int, out: Path, environment: str | None) -> int:
-    """Make questions from templates, write them, and say what was dropped and why."""
+def generate_command(
+    templates: Path,
+    count: int | None,
+    seed: int | None,
+    out: Path,
+    environment: str | None,
+    refresh: Sequence[Path] = (),
+    private: Path | None = None,
+    languages: Sequence[str] = (),
+    paraphraser: str | None = None,
+) -> int:
+    """Make questions from templates or a graph, write them, and say what was dropped and why.
+
+    Args:
+        languages: Those to make questions in, in place of the template file's own.
+        paraphraser: The LLM that rewords them.
+    """
+    from r_eval.cli.extracting import open_graph
+    from r_eval.cli.seasons import QuestionSet
+    from r_eval.cli.suggesting import reword
     from r_eval.environments.base import EnvironmentFailure
     from r_eval.environments.opening import located
     from r_eval.environments.sandbox import Sandbox
     from r_eval.tasks.base import open_environment
-    from r_eval.tasks.questions import write_questions
+    from r_eval.tasks.graphs.file import is_graph_file
     from r_eval.tasks.templates import generate, read_templates
 
-    file = read_templates(templates)
-    opened = open_environment(environment or located(file.environment, templates.parent))
+    if is_graph_file(templates):
+        if languages or paraphraser:
+            raise UserError(
+                f"{templates}: --language and --paraphrase go with templates; a graph file has its own keys"
+            )
+        name, opened, make = open_graph(templates, environment)
+    else:
+        file = read_templates(templates)
+        name = environment or located(file.environment, templates.parent)
+        opened = open_environment(name)
+        make = functools.partial(generate, file, opened, languages=languages)
+    made_set = QuestionSet(templates, out, refresh, private, count, seed)
     with Sandbox() as sandbox:
         try:
-            made = asyncio.run(generate(file, opened, sandbox, count, seed))
+            made = asyncio.run(make(sandbox, made_set.wanted, made_set.seed))
+            made_set.choose(made.questions)
+            kept = reword(made_set, made.shown, paraphraser, templates.stem) if paraphraser else ""
+            season = asyncio.run(made_set.season(name, opened, sandbox))
         except UserError as error:
             raise UserError(f"{templates}: {error}") from None
         except EnvironmentFailure as failure:
             raise UserError(f"{templates}: the environment failed: {failure}") from None
     dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
-    if not made.questions:
+    number = len(made_set.questions)
+    if not number:
         raise UserError(f"{templates}: no question came of it; dropped: {dropped}. r-eval check {templates} says more")
-    write_questions(out, made.questions)
-    sys.stdout.write(f"{out}: {len(made.questions)} questions; dropped: {dropped}\n")
-    if len(made.questions) < count:
-        sys.stderr.write(f"r-eval: the records give no more than {len(made.questions)} of the {count} questions\n")
+    made_set.write(season)
+    sys.stdout.write(f"{out}: {number} questions; dropped: {dropped}{kept}\n")
+    if number < made_set.count:
+        sys.stderr.write(f"r-eval: the records give no more than {number} of the {made_set.count} questions\n")
     return 0
 
 
-def check_command(targets: list[str], as_json: bool) -> int:
-    """Check environments, template files, question files and grids; 2 where something is wrong."""
+def check_command(targets: list[str], environment: str | None, as_json: bool) -> int:
+    """Check environments, template files, question files, tasks and grids; 2 where something is wrong."""
     from r_eval.checking import check
 
-    findings = [finding for target in targets for finding in check(target)]
+    findings = [finding for target in targets for finding in check(target, environment)]
     if as_json:
         sys.stdout.write(json.dumps([f.as_dict() for f in findings], ensure_ascii=False, indent=1) + "\n")
     else:

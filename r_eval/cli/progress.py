@@ -1,4 +1,4 @@
-"""How a run goes, on standard error: a live table in a terminal, plain lines elsewhere."""
+"""How a run goes, LLM by LLM, on standard error: a live table in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import contextlib
 import dataclasses
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.scoring import score_episode
 from r_eval.folder import Cell
-from r_eval.records import Episode
-from r_eval.runner.plan import Plan
+from r_eval.llms.answers import Spent
+from r_eval.records import Episode, Tokens
+from r_eval.runner.plan import NO_LLM, Plan
 from r_eval.runner.watching import Silent, Watcher
 
 if TYPE_CHECKING:
@@ -25,7 +26,13 @@ PLAIN_SECONDS = 10.0
 
 @dataclasses.dataclass
 class Progress:
-    """Of one system."""
+    """Of all that one LLM answers.
+
+    Attributes:
+        wanted: Episodes in all.
+        kept: Those that were recorded before.
+        priced: Whether it is known what the LLM costs.
+    """
 
     wanted: int = 0
     kept: int = 0
@@ -34,6 +41,7 @@ class Progress:
     total: float = 0.0
     tokens: int = 0
     failed: int = 0
+    priced: bool = False
     first: float | None = None
     last: float = 0.0
 
@@ -42,10 +50,19 @@ class Progress:
         return f"{100 * self.total / self.scored:.1f}" if self.scored else "-"
 
     @property
+    def busy(self) -> float:
+        """Seconds from the first episode's beginning to the last one's end, in this session."""
+        return self.last - self.first if self.first is not None else 0.0
+
+    @property
+    def rate(self) -> str:
+        """Episodes a minute."""
+        return figure(60 * self.done / self.busy) if self.busy > 0.2 else "-"
+
+    @property
     def speed(self) -> str:
-        """Tokens a second, read and written, while the system was at work."""
-        busy = self.last - self.first if self.first is not None else 0.0
-        return f"{self.tokens / busy:,.0f}" if busy > 0.2 and self.tokens else "-"
+        """Tokens a second, read and written."""
+        return f"{self.tokens / self.busy:,.0f}" if self.busy > 0.2 and self.tokens else "-"
 
     @property
     def left(self) -> str:
@@ -53,23 +70,25 @@ class Progress:
         rest = self.wanted - self.kept - self.done
         if rest <= 0:
             return "done"
-        busy = self.last - self.first if self.first is not None else 0.0
-        return clock(rest * busy / self.done) if self.done else "-"
+        return clock(rest * self.busy / self.done) if self.done else "-"
 
 
 class Board(Silent):
-    """Counts what happens, per system."""
+    """Counts what happens, per LLM."""
 
     def __init__(self) -> None:
-        self.systems: dict[str, Progress] = {}
+        self.lanes: dict[str, Progress] = {}
         self.metrics: dict[str, str] = {}
         self.note = ""
-        self._begun: dict[str, float] = {}
+        self._spent: Mapping[str, Spent] = {}
 
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
         self.metrics = {p.task.name: p.task.metric for p in plan.tasks}
+        self._spent = spent
         for cell in plan.cells:
-            progress = self.systems.setdefault(cell.cell.system, Progress())
+            llm = cell.cell.llm
+            progress = self.lanes.setdefault(llm, Progress())
+            progress.priced = llm != NO_LLM and plan.llms[llm].cost(Tokens()) is not None
             progress.wanted += len(cell.planned.asked) * plan.grid.epochs
             progress.kept += done[cell.cell]
 
@@ -78,7 +97,7 @@ class Board(Silent):
 
     def finished(self, episode: Episode) -> None:
         self.note = ""
-        progress = self.systems[episode.system]
+        progress = self.lanes[episode.llm]
         moment = time.monotonic()
         if progress.first is None:
             progress.first = moment - episode.seconds.total
@@ -96,33 +115,46 @@ class Board(Silent):
         self.note = why
         sys.stderr.write(f"r-eval: {why}\n")
 
+    def held(self, why: str) -> None:
+        self.note = f"{why}; the episodes under way finish"
+        sys.stderr.write(f"r-eval: {self.note}\n")
+
+    def money(self, llm: str) -> str:
+        """What the run has spent on an LLM, earlier sessions included, in USD."""
+        spent = self._spent.get(llm)
+        cost = spent.cost if spent is not None else 0.0
+        return figure(cost) if self.lanes[llm].priced and cost is not None else "-"
+
 
 class Plain(Board):
-    """Lines: at most one every few seconds, and one for every system that is done."""
+    """Lines: at most one every few seconds, and one for every LLM that is done."""
 
     def __init__(self) -> None:
         super().__init__()
         self._said = time.monotonic()
 
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
-        super().started(plan, done)
-        kept = sum(done.values())
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+        super().started(plan, done, spent)
+        kept, systems = sum(done.values()), {cell.cell.system for cell in plan.cells}
         again = f", {kept} of them recorded before" if kept else ""
-        sys.stderr.write(f"{plan.episodes()} episodes of {len(self.systems)} systems{again}\n")
+        sys.stderr.write(f"{plan.episodes()} episodes of {len(systems)} systems{again}\n")
 
     def loading(self, llm: str) -> None:
         sys.stderr.write(f"loading {llm}\n")
 
     def finished(self, episode: Episode) -> None:
         super().finished(episode)
-        progress = self.systems[episode.system]
+        llm, progress = episode.llm, self.lanes[episode.llm]
         if progress.left != "done" and time.monotonic() - self._said < PLAIN_SECONDS:
             return
         self._said = time.monotonic()
-        sys.stderr.write(
-            f"{episode.system}: {progress.kept + progress.done} of {progress.wanted}, mean F1 {progress.mean}, "
-            f"{progress.speed} tokens/s, {'done' if progress.left == 'done' else progress.left + ' left'}\n"
-        )
+        facts = [f"{progress.kept + progress.done} of {progress.wanted}"]
+        facts += [f"{progress.failed} failed"] if progress.failed else []
+        facts += [f"mean F1 {progress.mean}", f"{progress.rate} episodes/min"]
+        facts += [f"{progress.speed} tokens/s"] if llm != NO_LLM else []
+        facts += [f"{self.money(llm)} USD"] if progress.priced else []
+        facts += ["done" if progress.left == "done" else f"{progress.left} left"]
+        sys.stderr.write(f"{named(llm)}: {', '.join(facts)}\n")
         sys.stderr.flush()
 
 
@@ -133,11 +165,11 @@ class LiveTable(Board):
         super().__init__()
         self._live: Live | None = None
 
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        super().started(plan, done)
+        super().started(plan, done, spent)
         self._live = Live(get_renderable=lambda: table(self), console=Console(stderr=True), refresh_per_second=4)
         self._live.start()
 
@@ -166,17 +198,29 @@ def table(board: Board) -> Table:
     from rich.table import Table
 
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, caption=escape(board.note) or None, caption_justify="left")
-    shown.add_column("system", no_wrap=True, overflow="ellipsis")
-    for name in ("done", "of", "mean F1", "tokens/s", "time left"):
+    shown.add_column("LLM", overflow="ellipsis")  # the one column that gives way where there is little room
+    for name in ("done", "failed", "mean F1", "per min", "tokens/s", "USD", "time left"):
         shown.add_column(name, justify="right", no_wrap=True)
     totals: collections.Counter[str] = collections.Counter()
-    for name, progress in board.systems.items():
+    for llm, progress in board.lanes.items():
         done = progress.kept + progress.done
-        totals.update(done=done, of=progress.wanted)
-        state = f"{progress.failed} failed" if progress.failed else progress.left
-        shown.add_row(escape(name), str(done), str(progress.wanted), progress.mean, progress.speed, state)
-    shown.add_row("all", str(totals["done"]), str(totals["of"]), "", "", "", style="bold")
+        totals.update(done=done, of=progress.wanted, failed=progress.failed)
+        counts = [f"{done}/{progress.wanted}", str(progress.failed or "")]
+        pace = [progress.mean, progress.rate, progress.speed, board.money(llm), progress.left]
+        shown.add_row(escape(named(llm)), *counts, *pace)
+    counts = [f"{totals['done']}/{totals['of']}", str(totals["failed"] or "")]
+    shown.add_row("all", *counts, *[""] * 5, style="bold")
     return shown
+
+
+def named(llm: str) -> str:
+    """An LLM's name as it is shown."""
+    return "(no LLM)" if llm == NO_LLM else llm
+
+
+def figure(number: float) -> str:
+    """A number with as many places as are worth reading."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}" if number >= 1 else f"{number:.2g}"
 
 
 def clock(seconds: float) -> str:

@@ -19,6 +19,8 @@ from r_eval.records import MACHINERY
 from r_eval.runner.run import Runner
 from r_eval.runner.watching import Watcher
 
+STOPPED = "r-eval: stopped; what was done is kept. The same command goes on with the rest\n"
+
 
 def demo_grid() -> Grid:
     """The embedded grid."""
@@ -30,10 +32,12 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
     """Run a grid, write its report, print its tables; returns the exit status.
 
     Args:
-        how: `limit`, `connections`, `fresh` and `cache` of `arun`.
+        how: `limit`, `connections`, `engine`, `fresh` and `cache` of `arun`.
     """
-    with make_watcher(quiet) as watcher:
-        result = asyncio.run(_run(grid, out, watcher, how))
+    result = carried_out(grid, out, quiet, how)
+    if result is None:
+        sys.stderr.write(STOPPED)
+        return 130
     from r_eval.analysis.scoring import score_run
 
     score_run(result.folder)
@@ -50,6 +54,15 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
         if page:
             sys.stdout.write(f"Report    {page}\n")
     return _status(result, state)
+
+
+def carried_out(grid: Grid, out: Path | None, quiet: bool, how: dict[str, Any]) -> Run | None:
+    """Run a grid and show how it goes; None where it was cancelled."""
+    try:
+        with make_watcher(quiet) as watcher:
+            return asyncio.run(_run(grid, out, watcher, how))
+    except KeyboardInterrupt:
+        return None
 
 
 def _from_cache(result: Run) -> str:
@@ -74,8 +87,12 @@ def _page(result: Run) -> Path | None:
 def _status(result: Run, state: str) -> int:
     """1 where episodes are missing, or where a cell failed mostly for the machinery's sake; 130 where interrupted."""
     if state == "interrupted":
-        sys.stderr.write("r-eval: stopped; what was done is kept. The same command goes on with the rest\n")
+        sys.stderr.write(STOPPED)
         return 130
+    if state == "budget":
+        for reached in result.folder.manifest()["budget"]:
+            sys.stderr.write(f"r-eval: stopped: {reached['text']}; raise it and run again to go on\n")
+        return 1
     if state == "complete":
         return 0
     failed: collections.Counter[str] = collections.Counter()
@@ -93,12 +110,16 @@ async def _run(grid: Grid, out: Path | None, watcher: Watcher, how: dict[str, An
     task = asyncio.current_task()
 
     def on_runner(runner: Runner) -> None:
+        for planned in runner.plan.tasks:
+            if planned.task.notes:
+                sys.stderr.write(f"r-eval: task '{planned.task.name}': {planned.task.notes}\n")
+
         def stop() -> None:
             if runner.stopping and task is not None:
                 task.cancel()
             else:
                 runner.stop()
-                sys.stderr.write("\nr-eval: letting the episodes under way finish; again to cancel them\n")
+                sys.stderr.write("\nr-eval: letting the episodes under way finish; once more cancels them\n")
 
         for name in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(name, stop)

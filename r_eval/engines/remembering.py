@@ -14,7 +14,7 @@ from r_eval.engines.messages import Kept, Message, Replied, ToCache, Wanted
 from r_eval.llms.answers import Answers, Memory, Spent
 from r_eval.llms.base import LLM, Reply
 from r_eval.llms.cache import EpisodeCache, likeness
-from r_eval.llms.replies import Journal, digest
+from r_eval.llms.replies import Digests, Journal, digest
 
 
 class Outbox:
@@ -99,6 +99,7 @@ class FarCache(EpisodeCache):
         self._outbox, self._epoch = outbox, epoch
         self._identity = llm.identity()
         self._asked = collections.Counter()
+        self.digests = Digests()
 
     async def find(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
         return await self._outbox.ask(digest(parts))

@@ -8,6 +8,7 @@ import time
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.llms.cache import EpisodeCache, ReplyCache
 from r_eval.llms.replies import Journal, ReplyStore
+from r_eval.records import Tokens
 
 
 @dataclasses.dataclass(slots=True)
@@ -18,11 +19,21 @@ class Spent:
         calls: Replies that the LLM made.
         cached: Replies that came from the cache, and cost nothing.
         cost: USD for `calls`; None where no price is known.
+        tokens: Read and written in `calls`.
+        seconds: Wall time during which episodes of the LLM were carried out.
     """
 
     calls: int = 0
     cached: int = 0
     cost: float | None = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+
+    def pay(self, tokens: Tokens, cost: float | None) -> None:
+        """Count a reply that the LLM made."""
+        self.calls += 1
+        self.tokens += tokens.prompt + tokens.completion
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,6 +68,8 @@ class Answers:
     def __init__(self, llm: LLM, journal: Journal | None, cache: EpisodeCache | None, spent: Spent) -> None:
         self._llm, self._journal, self._cache, self._spent = llm, journal, cache, spent
         self.kept_seconds = 0.0
+        if journal is not None and cache is not None:
+            cache.digests = journal.digests
 
     async def answer(self, request: Request) -> tuple[Reply, float]:
         """The reply to the episode's next request, and the seconds that it takes.
@@ -68,7 +81,7 @@ class Answers:
         parts = self._cache.parts(request) if self._cache else {}
         kept = self._journal.get(key) if self._journal else None
         if kept is None and self._cache:
-            kept = self._cache.get(parts)
+            kept = await self._cache.find(parts)
             self._spent.cached += kept is not None
         if kept is not None:
             self.kept_seconds += kept[1]
@@ -76,17 +89,12 @@ class Answers:
         started = time.perf_counter()
         reply = await self._llm.generate(request)
         seconds = time.perf_counter() - started
-        self._pay(reply)
+        self._spent.pay(reply.tokens, self._llm.cost(reply.tokens))
         if self._journal:
             self._journal.put(key, reply, seconds)
         if self._cache and flaw(reply) is None:
             self._cache.put(parts, reply, seconds)
         return reply, seconds
-
-    def _pay(self, reply: Reply) -> None:
-        self._spent.calls += 1
-        cost = self._llm.cost(reply.tokens)
-        self._spent.cost = None if cost is None or self._spent.cost is None else self._spent.cost + cost
 
 
 def flaw(reply: Reply) -> str | None:

@@ -144,6 +144,7 @@ class LLM:
         connections: Requests that may be under way at once.
         native_tools: Whether `generate` understands `Request.tools`; else they are asked for in the prompt.
         price: USD for tokens, or None where it is not known.
+        num_gpus: GPUs that a copy of it takes on a machine of a cluster.
     """
 
     SETTINGS: ClassVar[Mapping[str, type | tuple[type, ...]]] = {}
@@ -154,12 +155,16 @@ class LLM:
     cached: ClassVar[bool] = True
     """Whether a greedy reply is worth keeping: it costs time or money, and the same request gives it again."""
 
+    copied: ClassVar[bool] = False
+    """Whether every process that opens it loads a model of its own, with connections of its own."""
+
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
         self.name = self.given = name
         self.model = model
         self.temperature = float(settings.get("temperature", 0.0))
         self.max_tokens = int(settings.get("max_tokens", 512))
         self.connections = int(settings.get("connections", 1))
+        self.num_gpus = float(settings.get("num_gpus", 0))
         price = settings.get("price")
         self.price = Price(**price) if price else None
 

@@ -18,9 +18,11 @@ from typing import Any
 from r_eval.errors import UserError
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.llms.pull import cache_folder
-from r_eval.llms.replies import ReplyStore, digest, plain
+from r_eval.llms.replies import Digests, ReplyStore, digest
 
 VARIABLE = "R_EVAL_REPLIES"
+GATHER_SECONDS = 0.25
+"""Replies are written together so often; until then the run's journal has them."""
 
 
 def cache_file() -> Path:
@@ -43,7 +45,7 @@ class ReplyCache:
         self.run, self.path = run, path or cache_file()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.store = ReplyStore(self.path)
+            self.store = ReplyStore(self.path, gather=GATHER_SECONDS)
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"the cache {self.path} cannot be used ({error}); delete it, or run --no-cache") from None
 
@@ -58,26 +60,28 @@ class EpisodeCache:
         self._cache, self._epoch = cache, epoch
         self._identity = llm.identity()
         self._asked: collections.Counter[str] = collections.Counter()
+        self.digests = Digests()
 
     def parts(self, request: Request) -> dict[str, Any]:
         """Everything that decides the reply to the episode's next request, texts as their hashes."""
-        data = plain(request)
-        asked = digest(data)
-        self._asked[asked] += 1
-        return {
-            **self._identity,
-            "messages": [digest(message)[:16] for message in data["messages"]],
-            "tools": digest(data["tools"])[:16],
-            "tool_choice": data["tool_choice"],
-            "stop": list(data["stop"]),
-            "reply_tokens": data["max_tokens"],
-            "epoch": self._epoch,
-            "repetition": self._asked[asked],
+        asked = {
+            "messages": [self.digests.message(message)[:16] for message in request.messages],
+            "tools": self.digests.tools(request.tools)[:16],
+            "tool_choice": request.tool_choice,
+            "stop": list(request.stop),
+            "reply_tokens": request.max_tokens,
         }
+        same = repr(asked)
+        self._asked[same] += 1
+        return {**self._identity, **asked, "epoch": self._epoch, "repetition": self._asked[same]}
 
     def get(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
         """A kept reply, and the seconds that it took when it was made."""
         return self._cache.store.get(digest(parts))
+
+    async def find(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
+        """The same, for one that waits: the cache may be on another machine."""
+        return self.get(parts)
 
     def put(self, parts: dict[str, Any], reply: Reply, seconds: float) -> None:
         """Keep a reply; the caller sees to it that it is a good one."""

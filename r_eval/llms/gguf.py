@@ -44,6 +44,7 @@ class GGUF(LLM):
         gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
     """
 
+    copied = True
     SETTINGS = {"context": int, "slots": int, "threads": int, "gpu_layers": int, "prefix_cache": bool}
 
     def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ error for good (`LLMError`). A key that a server repeats is struck out of everyt
 from __future__ import annotations
 
 import email.utils
+import functools
 import json
 import re
 import time
@@ -53,6 +54,7 @@ class Refused(Exception):
         self.parameter = parameter
 
 
+@functools.cache
 def address(base_url: str, path: str) -> str:
     """An address below a server's base; a query that the base has (a gateway's version, say) stays at the end."""
     parts = urlsplit(base_url)

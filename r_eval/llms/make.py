@@ -14,6 +14,7 @@ COMMON: Mapping[str, type | tuple[type, ...]] = {
     "max_tokens": int,
     "connections": int,
     "price": dict,
+    "num_gpus": (int, float),
 }
 POSITIVE = (
     "connections",
@@ -49,8 +50,9 @@ def make(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
     for key in POSITIVE:
         if settings.get(key, 1) < 1:
             raise UserError(f"LLM '{name}': {key} must be at least 1")
-    if settings.get("temperature", 0) < 0:
-        raise UserError(f"LLM '{name}': temperature must be at least 0")
+    for key in ("temperature", "num_gpus"):
+        if settings.get(key, 0) < 0:
+            raise UserError(f"LLM '{name}': {key} must be at least 0")
     try:
         return backend(name, model, settings)
     except TypeError as error:

@@ -185,13 +185,21 @@ class OpenAI(LLM):
                 vars(cancelled).update(dataclasses.asdict(effort))  # read by whoever set the deadline
                 raise
             tokens = counting.estimate(request, reply) if reply.estimated else reply.tokens
-            return dataclasses.replace(reply, tokens=tokens, **dataclasses.asdict(effort))
+            taken = {"retries": effort.retries, "queue": effort.queue, "retry": effort.retry}
+            return dataclasses.replace(reply, tokens=tokens, **taken)
 
     async def _tried(self, request: Request, attempts: int, effort: _Effort) -> Reply:
+        body = wire.encoded(_without(wire.body(self, request), self._without))
+        try:
+            return await self._attempt(body, effort)
+        except Passing as first:
+            return await self._again(body, first, attempts, effort)
+
+    async def _again(self, body: bytes, first: Passing, attempts: int, effort: _Effort) -> Reply:
+        """The further attempts after a first one that failed; most calls need none, and no policy for them."""
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay
 
-        body = wire.encoded(_without(wire.body(self, request), self._without))
-        before = effort.retries
+        before, failed = effort.retries, [first]
         try:
             async for attempt in AsyncRetrying(
                 stop=stop_after_attempt(attempts) | stop_after_delay(ALL_SECONDS),
@@ -202,6 +210,8 @@ class OpenAI(LLM):
             ):
                 with attempt:
                     effort.retries = before + attempt.retry_state.attempt_number - 1
+                    if failed:
+                        raise failed.pop()
                     return await self._attempt(body, effort)
         except Passing as last:
             tries = f" ({effort.retries + 1} attempts)" if effort.retries else ""

@@ -12,17 +12,19 @@ Only whole replies are kept; an error never is.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import sqlite3
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
-from r_eval.llms.base import Reply, Request
+from r_eval.errors import Unwritable
+from r_eval.llms.base import Message, Reply, Request, ToolSpec
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS kept (
@@ -30,35 +32,69 @@ CREATE TABLE IF NOT EXISTS kept (
     likeness TEXT NOT NULL, parts TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_owner ON kept (owner);
-CREATE INDEX IF NOT EXISTS by_likeness ON kept (likeness, made);
 """
+LIKENESS = "CREATE INDEX IF NOT EXISTS by_likeness ON kept (likeness, made);"
+PUT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
 WAIT_FOR_OTHERS = 30.0
 
+_sorted = json.JSONEncoder(sort_keys=True, default=str)
 _reply: TypeAdapter[Reply] = TypeAdapter(Reply)
-_request: TypeAdapter[Request] = TypeAdapter(Request)
+_message: TypeAdapter[Message] = TypeAdapter(Message)
+_tools: TypeAdapter[tuple[ToolSpec, ...]] = TypeAdapter(tuple[ToolSpec, ...])
 
 
 class ReplyStore:
-    """The file of kept replies; for one thread, safe beside other processes.
+    """The file of kept replies, for one thread.
 
     A reply survives the death of the process at once, that of the machine as soon as the system writes it out.
+
+    Args:
+        alone: Whether no other process may use the file as long as it is open; quicker.
+        gather: Seconds for which replies may be held back, while an event loop runs, to be written together. Those that
+            are held back die with the process.
 
     Raises:
         sqlite3.Error: The file is damaged, or cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, alone: bool = False, gather: float = 0.0) -> None:
+        self.path, self._gather = path, gather
+        self._held: dict[str, tuple[Any, ...]] = {}
+        self._failure: Unwritable | None = None
         self._connection = sqlite3.connect(path, timeout=WAIT_FOR_OTHERS, isolation_level=None)
+        if alone:
+            self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.executescript(SCHEMA)
+        self._connection.executescript(SCHEMA if alone else SCHEMA + LIKENESS)
 
     def close(self) -> None:
-        self._connection.close()
+        try:
+            self.write()
+        finally:
+            self._connection.close()
+
+    def write(self) -> None:
+        """Write what is held back.
+
+        Raises:
+            Unwritable: It could not be written.
+        """
+        held, self._held = self._held, {}
+        if not held:
+            return
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(PUT, held.values())
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise Unwritable(self.path, error) from error
 
     def remove(self) -> None:
         """Close the file and delete it."""
+        self._held.clear()
         self.close()
         for ending in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
@@ -66,7 +102,12 @@ class ReplyStore:
 
     def get(self, key: str) -> tuple[Reply, float] | None:
         """A kept reply and the seconds that it took when it was made."""
-        row = self._connection.execute("SELECT reply, seconds FROM kept WHERE key = ?", (key,)).fetchone()
+        row: Any = None
+        if key in self._held:
+            *_, seconds, reply, _, _ = self._held[key]
+            row = (reply, seconds)
+        else:
+            row = self._connection.execute("SELECT reply, seconds FROM kept WHERE key = ?", (key,)).fetchone()
         return (_reply.validate_python(json.loads(row[0])), float(row[1])) if row else None
 
     def put(
@@ -84,33 +125,101 @@ class ReplyStore:
             likeness: Shared by entries that are worth comparing.
             parts: What the key was made of, for telling entries apart.
         """
-        text = json.dumps(_reply.dump_python(reply, mode="json"), ensure_ascii=True)
-        row = (key, owner, time.time(), seconds, text, likeness, json.dumps(parts or {}, ensure_ascii=True))
-        self._connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        row = (key, owner, time.time(), seconds, _text(reply), likeness, json.dumps(parts) if parts else "{}")
+        if self._gather and self._later():
+            self._held[key] = row
+        else:
+            self._change(PUT, row)
+
+    def _later(self) -> bool:
+        """See that what is held back is written soon; False where there is no event loop to do it.
+
+        Raises:
+            Unwritable: The last time it could not be written.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if not self._held:
+            try:
+                asyncio.get_running_loop().call_later(self._gather, self._write_held)
+            except RuntimeError:
+                return False
+        return True
+
+    def _write_held(self) -> None:
+        try:
+            self.write()
+        except Unwritable as failure:
+            self._failure = failure
+
+    def of(self, owner: str) -> dict[str, tuple[Reply, float]]:
+        """Everything that belongs to an owner, by key."""
+        rows = self._connection.execute("SELECT key, reply, seconds FROM kept WHERE owner = ?", (owner,))
+        return {row[0]: (_reply.validate_python(json.loads(row[1])), float(row[2])) for row in rows}
 
     def forget(self, owner: str) -> None:
         """Let go of everything that belongs to an owner."""
-        self._connection.execute("DELETE FROM kept WHERE owner = ?", (owner,))
+        self._change("DELETE FROM kept WHERE owner = ?", (owner,))
+
+    def _change(self, sql: str, values: tuple[Any, ...]) -> None:
+        """Change the file.
+
+        Raises:
+            Unwritable: It could not be written.
+        """
+        try:
+            self._connection.execute(sql, values)
+        except sqlite3.Error as error:
+            raise Unwritable(self.path, error) from error
 
     def count(self) -> int:
         """How many replies are kept."""
+        self.write()
         return int(self._connection.execute("SELECT count(*) FROM kept").fetchone()[0])
 
     def rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Any]:
         """The rows of a query."""
+        self.write()
         return self._connection.execute(sql, values).fetchall()
+
+
+def _text(reply: Reply) -> str:
+    """A reply as JSON in ASCII, since some texts (half a surrogate pair) cannot be written otherwise."""
+    return json.dumps(_reply.dump_python(reply, mode="python"))
 
 
 def digest(value: Any) -> str:
     """Hash of plain data, the same on every machine."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=True, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_sorted.encode(value).encode(), digest_size=16).hexdigest()
 
 
-def plain(request: Request) -> dict[str, Any]:
-    """A request as plain data."""
-    data: dict[str, Any] = _request.dump_python(request, mode="python")
-    return data
+class Digests:
+    """Hashes of what the requests of one episode are made of; each part is hashed once, however often it is sent."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, str]] = {}
+
+    def message(self, message: Message) -> str:
+        return self._of(message, _message)
+
+    def tools(self, tools: tuple[ToolSpec, ...]) -> str:
+        return self._of(tools, _tools)
+
+    def _of(self, part: Any, plain: TypeAdapter[Any]) -> str:
+        known = self._known.get(id(part))
+        if known is not None and known[0] is part:
+            return known[1]
+        made = digest(plain.dump_python(part, mode="python"))
+        self._known[id(part)] = (part, made)
+        return made
+
+
+class Keeper(Protocol):
+    """Where a journal's replies are: a `ReplyStore`, or what stands for it on another machine."""
+
+    def get(self, key: str) -> tuple[Reply, float] | None: ...
+
+    def put(self, key: str, owner: str, reply: Reply, seconds: float) -> None: ...
 
 
 class Journal:
@@ -120,14 +229,17 @@ class Journal:
         scope: What decides the replies besides the requests: the episode and its cell's fingerprint.
     """
 
-    def __init__(self, store: ReplyStore, episode: str, scope: str) -> None:
+    def __init__(self, store: Keeper, episode: str, scope: str) -> None:
         self._store, self._episode, self._scope = store, episode, scope
         self._calls = 0
+        self.digests = Digests()
 
     def key(self, request: Request) -> str:
         """The key of the episode's next call; the same request made twice has two keys."""
         self._calls += 1
-        return digest([self._episode, self._scope, self._calls, plain(request)])
+        messages = [self.digests.message(message) for message in request.messages]
+        rest = [self.digests.tools(request.tools), request.tool_choice, request.stop, request.max_tokens]
+        return digest([self._episode, self._scope, self._calls, messages, rest])
 
     def get(self, key: str) -> tuple[Reply, float] | None:
         """The reply to a call that was answered before a crash, and its seconds."""

@@ -10,6 +10,7 @@ import time
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
+from r_eval.errors import Unwritable
 from r_eval.llms import reasoning, tools
 from r_eval.llms.answers import Answers, Memory, Spent, flaw
 from r_eval.llms.base import LLM, LLMError, Reply, Request
@@ -18,6 +19,33 @@ from r_eval.runner.plan import PlannedCell
 from r_eval.runner.shortening import Shortener
 from r_eval.workflows.base import Asked, Demonstration, Ending, LimitReached, Limits, Workflow, ended
 from r_eval.workflows.last_chance import last_chance
+
+
+@dataclasses.dataclass(slots=True)
+class Used:
+    """What an episode has used of its LLM, as it is counted: `Usage`, and the LLM's part of `Seconds`."""
+
+    cost: float | None = None
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    retries: int = 0
+    estimated: bool = False
+    seconds: float = 0.0
+    queue: float = 0.0
+    retry: float = 0.0
+
+    def usage(self) -> Usage:
+        return Usage.model_construct(
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cached_tokens=self.cached_tokens,
+            retries=self.retries,
+            estimated=self.estimated,
+            cost=self.cost,
+        )
 
 
 class EpisodeLLM:
@@ -45,8 +73,7 @@ class EpisodeLLM:
         self._shortener = Shortener(steps)
         self._latest = 0
         self.keeps_room = keeps_room
-        self.usage = Usage(cost=llm.cost(Tokens()) if llm is not None else None)
-        self.seconds = Seconds()
+        self.used = Used(cost=llm.cost(Tokens()) if llm is not None else None)
 
     @property
     def kept_seconds(self) -> float:
@@ -60,11 +87,11 @@ class EpisodeLLM:
             LLMError: There is no reply.
             LimitReached: The episode has used its tokens or its calls up.
         """
-        llm, usage = self._llm, self.usage
+        llm = self._llm
         if llm is None or self._answers is None:
             raise LLMError("request", "this workflow was declared to need no LLM")
         self._check(request)
-        usage.calls += 1
+        self.used.calls += 1
         reply, seconds = await self._fitting(self._answers, request, llm.native_tools)
         self._count(reply)
         reply = reasoning.split(reply)
@@ -83,8 +110,8 @@ class EpisodeLLM:
 
     def _check(self, request: Request) -> None:
         """See that the limits allow another call."""
-        limits, calls = self._limits, self.usage.calls
-        used = self.usage.prompt_tokens + self.usage.completion_tokens
+        limits, calls = self._limits, self.used.calls
+        used = self.used.prompt_tokens + self.used.completion_tokens
         room = self.keeps_room and calls > 0
         if limits.tokens is not None and used + room * self._latest >= limits.tokens:
             raise LimitReached("tokens", f"{used:,} of {limits.tokens:,} tokens are used", request.messages)
@@ -110,18 +137,18 @@ class EpisodeLLM:
         try:
             reply, seconds = await answers.answer(request)
         except BaseException as error:
-            self.seconds.llm += time.perf_counter() - started
+            self.used.seconds += time.perf_counter() - started
             self._count_waits(error)
             raise
-        self.seconds.llm += seconds
+        self.used.seconds += seconds
         self._count_waits(reply)
         return reply, seconds
 
     def _count_waits(self, made: Reply | BaseException) -> None:
         """Add the retries and the waits of a reply; an error, or the cancellation at a deadline, may have some too."""
-        self.usage.retries += getattr(made, "retries", 0)
-        self.seconds.queue += getattr(made, "queue", 0.0)
-        self.seconds.retry += getattr(made, "retry", 0.0)
+        self.used.retries += getattr(made, "retries", 0)
+        self.used.queue += getattr(made, "queue", 0.0)
+        self.used.retry += getattr(made, "retry", 0.0)
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own."""
@@ -134,7 +161,7 @@ class EpisodeLLM:
             latest.error = error
 
     def _count(self, reply: Reply) -> None:
-        usage = self.usage
+        usage = self.used
         self._latest = reply.tokens.prompt + reply.tokens.completion
         usage.prompt_tokens += reply.tokens.prompt
         usage.completion_tokens += reply.tokens.completion
@@ -155,6 +182,14 @@ def episode_id(cell: PlannedCell, question: Question, epoch: int) -> str:
     return hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
 
 
+class Cancelled(asyncio.CancelledError):
+    """An episode was cancelled; its record says how far it had come."""
+
+    def __init__(self, episode: Episode) -> None:
+        super().__init__()
+        self.episode = episode
+
+
 async def run_episode(
     cell: PlannedCell,
     question: Question,
@@ -166,12 +201,16 @@ async def run_episode(
     unavailable: LLMError | None = None,
     memory: Memory | None = None,
 ) -> Episode:
-    """Carry out one episode; nothing but a cancellation gets out.
+    """Carry out one episode; whatever goes wrong in it stands in its record.
 
     Args:
         llm: None for a workflow that needs none.
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
         memory: Where replies are kept, and where they may come from.
+
+    Raises:
+        Unwritable: The journal or the cache could not be written.
+        Cancelled: Whoever waits for the episode was cancelled.
     """
     steps: list[Step] = []
     session = Session(cell.planned.environment, sandbox, steps.append, limits.observation)
@@ -187,14 +226,18 @@ async def run_episode(
         context=tuple(question.context),
         solution=question if cell.workflow.uses_gold else None,
     )
-    started = time.perf_counter()
+    started, cancelled = time.perf_counter(), False
     try:
         if unavailable is not None:
             raise unavailable
         async with asyncio.timeout(limits.seconds):
             ending = await _led(workflow, asked, session, speaker, limits)
+    except Unwritable:
+        raise
     except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         ending = _failed(error, limits)
+    except asyncio.CancelledError:
+        ending, cancelled = ended("cancelled", "stopped", "the run was stopped while this was under way"), True
     finally:
         session.close()
     total = time.perf_counter() - started + speaker.kept_seconds
@@ -202,8 +245,14 @@ async def run_episode(
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
-    seconds = speaker.seconds.model_copy(update={"total": total, "environment": session.seconds})
-    return _record(cell, question, epoch, ending, steps, speaker, seconds)
+    used = speaker.used
+    seconds = Seconds.model_construct(
+        total=total, llm=used.seconds, environment=session.seconds, queue=used.queue, retry=used.retry
+    )
+    episode = _record(cell, question, epoch, key, ending, steps, used.usage(), seconds)
+    if cancelled:
+        raise Cancelled(episode)
+    return episode
 
 
 async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeLLM, limits: Limits) -> Ending:
@@ -249,15 +298,16 @@ def _record(
     cell: PlannedCell,
     question: Question,
     epoch: int,
+    key: str,
     ending: Ending,
     steps: list[Step],
-    llm: EpisodeLLM,
+    usage: Usage,
     seconds: Seconds,
 ) -> Episode:
     task = cell.planned.task
     return Episode.model_construct(
         schema_=SCHEMA,
-        episode_id=episode_id(cell, question, epoch),
+        episode_id=key,
         question_id=question.id,
         task=task.name,
         domain=task.domain,
@@ -272,7 +322,7 @@ def _record(
         answer=ending.answer,
         outcome=ending.outcome,
         steps=steps,
-        usage=llm.usage,
+        usage=usage,
         seconds=seconds,
         fingerprint=cell.fingerprint,
     )

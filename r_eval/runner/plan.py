@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from r_eval.grid import Grid, LLMEntry, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.llms.make import make as make_llm
 from r_eval.records import SCHEMA, Question
+from r_eval.runner.data import data_task
 from r_eval.tasks.base import Task, custom, installed, matching, open_environment
 from r_eval.tasks.questions import choose, read_questions
 from r_eval.workflows.base import Limits, Workflow
@@ -55,7 +57,7 @@ class PlannedCell:
     planned: PlannedTask
     parts: dict[str, str]
 
-    @property
+    @functools.cached_property
     def fingerprint(self) -> str:
         return short_hash(self.parts)
 
@@ -97,7 +99,7 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
     environments: dict[str, Environment] = {}
-    tasks = tuple(_plan_task(task, grid, limit, environments) for task in _tasks(grid))
+    tasks = tuple(_plan_task(task, grid, limit, environments) for task in _tasks(grid, limit))
     _check_conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, limits))
@@ -174,23 +176,24 @@ def _located(name: str, folder: Path) -> str:
     return name
 
 
-def _tasks(grid: Grid) -> Iterator[Task]:
+def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
     seen: set[str] = set()
     for entry in grid.tasks:
-        for task in _named_tasks(entry, grid):
+        for task in _named_tasks(entry, grid, limit):
             if task.name in seen:
                 raise UserError(f"the task '{task.name}' stands twice in the grid")
             seen.add(task.name)
             yield task
 
 
-def _named_tasks(entry: TaskEntry, grid: Grid) -> Iterator[Task]:
+def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Task]:
     changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
     if entry.environment is not None:
         changes["environment"] = located(entry.environment.environment, grid.folder)
         changes["settings"] = _located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
-        raise UserError(f"task '{entry.task}': data: is not read yet; give the questions as questions: FILE.jsonl")
+        yield data_task(entry, grid, limit, changes)
+        return
     if entry.questions is None:
         if entry.demonstrations is not None:
             raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")

@@ -6,6 +6,7 @@ fingerprint is refused, naming what changed. A second process on the same folder
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import datetime
 import fcntl
@@ -13,18 +14,19 @@ import json
 import os
 import platform
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 from pydantic_core import PydanticSerializationError
 
 from r_eval import __version__
-from r_eval.errors import UserError
-from r_eval.folder import Cell, CellWriter, RunFolder, read_lines, repair, write_whole
+from r_eval.errors import Unwritable, UserError
+from r_eval.folder import Cell, CellWriter, RunFolder, sync_all, write_whole
 from r_eval.llms.answers import Spent
 from r_eval.llms.replies import ReplyStore
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question
-from r_eval.runner.episode import episode_id
+from r_eval.runner.budget import Clock, Reached
+from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
 
 JOURNAL = "journal.sqlite"
@@ -36,6 +38,7 @@ class Store:
     Attributes:
         replies: The run's journal: replies of episodes that are not recorded yet.
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
+        clock: How long this folder's run has gone on, earlier sessions included.
         crashed: Whether the last run in this folder ended without a word.
 
     Raises:
@@ -45,10 +48,12 @@ class Store:
     def __init__(self, folder: RunFolder, plan: Plan, fresh: bool = False) -> None:
         self.folder, self.plan = folder, plan
         self._writers: dict[Cell, CellWriter] = {}
-        self._done: dict[Cell, set[str]] = {}
+        self._ledgers: dict[Cell, Ledger] = {}
+        self._places: dict[str, dict[str, int]] = {}
         self._created = now()
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, Spent] = {}
+        self.clock = Clock()
         self.crashed = False
         self._refuse_strangers()
         self._lock: IO[str] = self._locked()
@@ -68,13 +73,17 @@ class Store:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for writer in self._writers.values():
-            writer.close()
-        if self.replies.count():
-            self.replies.close()
-        else:
-            self.replies.remove()
-        self._lock.close()
+        try:
+            for writer in self._writers.values():
+                writer.close()
+        except OSError as error:
+            raise Unwritable(self.folder.path, error) from error
+        finally:
+            if self.replies.count():
+                self.replies.close()
+            else:
+                self.replies.remove()
+            self._lock.close()
 
     def _refuse_strangers(self) -> None:
         """See that the folder is a run, empty, or not there yet."""
@@ -87,7 +96,7 @@ class Store:
     def _journal(self) -> ReplyStore:
         path = self.folder.path / JOURNAL
         try:
-            return ReplyStore(path)
+            return ReplyStore(path, alone=True)
         except sqlite3.DatabaseError as error:
             raise UserError(f"{path} is damaged ({error}); delete it, and its replies are asked for again") from None
 
@@ -96,22 +105,9 @@ class Store:
         manifest = self.folder.manifest()
         self._created = manifest["created"]
         self.spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
+        self.clock = Clock(manifest.get("seconds", 0.0))
         self.crashed = manifest["state"] == "running"
-        for entry in [*manifest["cells"], *manifest.get("left_out", [])]:
-            cell = Cell(*(entry[key] for key in ("workflow", "llm", "condition", "task")))
-            self._before[cell] = entry
-        for planned in self.plan.cells:
-            before = self._before.get(planned.cell)
-            if before is None or before["fingerprint"] == planned.fingerprint:
-                continue
-            if not planned.cell.path(self.folder.episodes_root).exists():
-                continue
-            changed = ", ".join(k for k, v in planned.parts.items() if before["parts"].get(k) != v)
-            raise UserError(
-                f"{self.folder.path}: the run there differs from this grid in: {changed} "
-                f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
-                "Use another --out, or --fresh to move the old run aside"
-            )
+        self._before = refuse_changes(self.folder, manifest, self.plan)
 
     def _locked(self) -> IO[str]:
         try:
@@ -136,81 +132,87 @@ class Store:
         """Under which name replies of this run are kept in the cache."""
         return name_in_cache(self.folder, self._created)
 
-    def done(self, cell: PlannedCell) -> set[str]:
-        """The ids of the episodes that are recorded and need not be tried again."""
-        if cell.cell not in self._done:
-            path = cell.cell.path(self.folder.episodes_root)
-            latest: dict[str, str] = {}
-            if path.exists():
-                for number, record in read_lines(path):
-                    try:
-                        latest[record["episode_id"]] = record["outcome"]["kind"]
-                    except (KeyError, TypeError):
-                        raise UserError(f"{path}:{number}: not an episode: it has no id or no outcome") from None
-            self._done[cell.cell] = {i for i, kind in latest.items() if kind not in MACHINERY}
-        return self._done[cell.cell]
+    def ledger(self, cell: PlannedCell) -> Ledger:
+        """Which episodes of a cell are recorded."""
+        if cell.cell not in self._ledgers:
+            asked, path = cell.planned.asked, cell.cell.path(self.folder.episodes_root)
+            task = cell.cell.task
+            if task not in self._places:
+                self._places[task] = {question.id: place for place, question in enumerate(asked)}
+            self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[task], path)
+        return self._ledgers[cell.cell]
 
-    def wanted(self, cell: PlannedCell) -> Iterator[tuple[str, Question, int]]:
-        """Every episode of a cell, in the order in which a complete cell lists them."""
-        for epoch in range(self.plan.grid.epochs):
-            for question in cell.planned.asked:
-                yield episode_id(cell, question, epoch), question, epoch
+    def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
+        """The episodes of a cell that are still to be run, found as they are taken."""
+        return self.ledger(cell).missing()
 
-    def missing(self, cell: PlannedCell) -> list[tuple[Question, int]]:
-        """The episodes of a cell that are still to be run."""
-        done = self.done(cell)
-        return [(question, epoch) for key, question, epoch in self.wanted(cell) if key not in done]
+    def left(self, cell: PlannedCell) -> int:
+        """How many of them there are."""
+        return self.ledger(cell).left()
 
     def count(self, cell: PlannedCell) -> int:
         """How many of a cell's wanted episodes are recorded."""
-        done = self.done(cell)
-        return sum(key in done for key, _, _ in self.wanted(cell))
+        return self.ledger(cell).count()
 
     def is_complete(self) -> bool:
         """Whether every episode is recorded, and none failed for the machinery's sake."""
-        return not any(self.missing(cell) for cell in self.plan.cells)
+        return not any(self.left(cell) for cell in self.plan.cells)
 
     def append(self, cell: PlannedCell, episode: Episode) -> None:
-        """Record an episode, durably."""
-        writer = self._writers.get(cell.cell)
-        if writer is None:
-            writer = self._writers[cell.cell] = CellWriter(cell.cell.path(self.folder.episodes_root))
-        writer.append(_line(episode))
+        """Record an episode; it is on the disk after the next `sync`.
+
+        Raises:
+            Unwritable: It could not be written.
+        """
+        ledger = self.ledger(cell)
+        try:
+            writer = self._writers.get(cell.cell)
+            if writer is None:
+                writer = self._writers[cell.cell] = CellWriter(cell.cell.path(self.folder.episodes_root))
+            writer.append(_line(episode))
+        except OSError as error:
+            raise Unwritable(cell.cell.path(self.folder.episodes_root), error) from error
+        ledger.add(episode)
         if episode.outcome.kind not in MACHINERY:
-            self.done(cell).add(episode.episode_id)
             self.replies.forget(episode.episode_id)
 
-    def complete(self, cell: PlannedCell) -> None:
-        """Close a cell's file; once nothing is missing, put it in the order of the questions.
+    async def sync(self) -> None:
+        """See that all that is recorded is on the disk, without holding the event loop up.
 
-        Lines of episodes that were tried again go, oldest first, to a file `.superseded` beside it.
+        Raises:
+            Unwritable: The disk refuses it.
         """
-        writer = self._writers.pop(cell.cell, None)
-        if writer is not None:
-            writer.close()
-        if self.missing(cell):
-            return
-        path = cell.cell.path(self.folder.episodes_root)
-        repair(path)
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        newest: dict[str, str] = {}
-        old: list[str] = []
-        for line in lines:
-            key = json.loads(line)["episode_id"]
-            if key in newest:
-                old.append(newest[key])
-            newest[key] = line
-        ordered = [newest.pop(key) for key, _, _ in self.wanted(cell) if key in newest]
-        if old:
-            kept = path.with_suffix(".superseded")
-            before = kept.read_text(encoding="utf-8") if kept.exists() else ""
-            write_whole(kept, before + "".join(f"{line}\n" for line in old))
-        whole = "".join(f"{line}\n" for line in [*ordered, *newest.values()])
-        if whole != "".join(f"{line}\n" for line in lines):
-            write_whole(path, whole)
+        descriptors = [descriptor for writer in self._writers.values() for descriptor in writer.unsynced()]
+        try:
+            if descriptors:
+                await asyncio.to_thread(sync_all, descriptors)
+        except OSError as error:
+            raise Unwritable(self.folder.path, error) from error
 
-    def write_manifest(self, state: str) -> None:
-        """Write run.json."""
+    def complete(self, cell: PlannedCell) -> None:
+        """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`).
+
+        Raises:
+            Unwritable: There is no room for it; the file is as it was.
+        """
+        try:
+            writer = self._writers.pop(cell.cell, None)
+            if writer is not None:
+                writer.close()
+            if not self.left(cell):
+                self.ledger(cell).tidy()
+        except OSError as error:
+            raise Unwritable(self.folder.path, error) from error
+
+    def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
+        """Write run.json.
+
+        Args:
+            reached: The budgets that hold episodes back.
+
+        Raises:
+            Unwritable: There is no room for it; the file is as it was.
+        """
         plan, grid = self.plan, self.plan.grid
         planned = {c.cell for c in plan.cells}
         systems = {c.cell.system: c for c in plan.cells}
@@ -220,6 +222,7 @@ class Store:
             "created": self._created,
             "updated": now(),
             "state": state,
+            **({"budget": [one.record() for one in reached]} if reached else {}),
             "versions": {"r-eval": __version__, "python": platform.python_version()},
             "seed": grid.seed,
             "grid": grid.model_dump(mode="json", exclude_none=True),
@@ -238,6 +241,7 @@ class Store:
                     "metric": p.task.metric,
                     "questions": len(p.asked),
                     "demonstrations": [q.id for q in p.shown],
+                    **({"data": dict(p.task.data)} if p.task.data else {}),
                 }
                 for p in plan.tasks
             ],
@@ -252,9 +256,13 @@ class Store:
                 for c in plan.cells
             ],
             "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
+            "seconds": self.clock.seconds,
             "left_out": [entry for cell, entry in self._before.items() if cell not in planned],
         }
-        write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        try:
+            write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise Unwritable(self.folder.run_file, error) from error
 
 
 def name_in_cache(folder: RunFolder, created: str) -> str:
@@ -265,6 +273,30 @@ def name_in_cache(folder: RunFolder, created: str) -> str:
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def refuse_changes(folder: RunFolder, manifest: dict[str, Any], plan: Plan) -> dict[Cell, dict[str, Any]]:
+    """See that a folder's recorded cells are the plan's; returns what the folder says of each.
+
+    Raises:
+        UserError: One differs; names what changed.
+    """
+    before: dict[Cell, dict[str, Any]] = {}
+    for entry in [*manifest["cells"], *manifest.get("left_out", [])]:
+        before[Cell(*(entry[key] for key in ("workflow", "llm", "condition", "task")))] = entry
+    for planned in plan.cells:
+        old = before.get(planned.cell)
+        if old is None or old["fingerprint"] == planned.fingerprint:
+            continue
+        if not planned.cell.path(folder.episodes_root).exists():
+            continue
+        changed = ", ".join(k for k, v in planned.parts.items() if old["parts"].get(k) != v)
+        raise UserError(
+            f"{folder.path}: the run there differs from this grid in: {changed} "
+            f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
+            "Use another --out, or --fresh to move the old run aside"
+        )
+    return before
 
 
 def _own(name: str) -> bool:

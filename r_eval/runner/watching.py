@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from r_eval.folder import Cell
+from r_eval.llms.answers import Spent
 from r_eval.records import Episode
 from r_eval.runner.plan import Plan
 
@@ -12,8 +14,13 @@ from r_eval.runner.plan import Plan
 class Watcher(Protocol):
     """Is told what happens, to show it."""
 
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None:
-        """The run begins; `done` says how many episodes of each cell are kept from before."""
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+        """The run begins.
+
+        Args:
+            done: How many episodes of each cell are kept from before.
+            spent: What each LLM was really asked; goes on counting.
+        """
 
     def loading(self, llm: str) -> None:
         """An LLM is being made ready."""
@@ -24,14 +31,19 @@ class Watcher(Protocol):
     def failed(self, llm: str, why: str) -> None:
         """An LLM could not be opened; its episodes are recorded as llm_failure."""
 
+    def held(self, why: str) -> None:
+        """A budget is reached: no more episodes are begun."""
+
 
 class Silent:
     """Shows nothing."""
 
-    def started(self, plan: Plan, done: dict[Cell, int]) -> None: ...
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None: ...
 
     def loading(self, llm: str) -> None: ...
 
     def finished(self, episode: Episode) -> None: ...
 
     def failed(self, llm: str, why: str) -> None: ...
+
+    def held(self, why: str) -> None: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from r_eval.analysis.aggregate import aggregate
-from r_eval.analysis.summary import response_table, score_table, short_names
+from r_eval.analysis.summary import response_table, score_tables, short_names
 from r_eval.analysis.tables import write_tables
 from r_eval.folder import RunFolder
 
@@ -67,7 +67,7 @@ def test_failures_say_whether_they_count_as_answered(run: RunFolder, tmp_path: P
 def test_the_terminal_tables_fit_100_columns(run: RunFolder) -> None:
     console = Console(width=100, record=True, file=None, quiet=False, force_terminal=False)
     with console.capture() as captured:
-        console.print(score_table(aggregate(run)), response_table(aggregate(run)))
+        console.print(*score_tables(aggregate(run)), response_table(aggregate(run)))
     text = captured.get()
     assert "…" not in text
     assert "dfsdt+openai/gpt-4o-mini" in text

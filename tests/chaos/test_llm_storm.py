@@ -83,7 +83,7 @@ async def episodes(server: Server, out: Path) -> list[Episode]:
     grid = Grid(
         workflows=["direct"],
         llms=[{"llm": "openai/stub", "base_url": url, "connections": 32}],
-        tasks=["wiki/*", "aminer/*"],
+        tasks=["wiki/high-freq", "wiki/hotpotqa", "aminer/soay-*"],
         epochs=EPOCHS,
     )
     try:

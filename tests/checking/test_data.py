@@ -56,3 +56,15 @@ def test_a_folder_of_templates_is_checked_as_one_dataset(tmp_path: Path) -> None
         record = {"Query": "?", "Query_en": f"Who is {number}?", "Answer": "Ada"}
         (tmp_path / f"{number}.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     assert "2 records of the format 'soay': 2 questions (1 KA, 1 KS)" in lines(tmp_path)[0]
+
+
+def test_lines_of_a_text_are_counted_and_those_that_stand_twice(tmp_path: Path) -> None:
+    path = tmp_path / "news.txt_part_1"
+    path.write_text("One.\nTwo.\n\nOne.\n", encoding="utf-8")
+    assert [f.what for f in check(str(path))] == ["3 lines of text, 1 of them repeats of another"]
+
+
+def test_a_line_that_is_no_text_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "news.txt"
+    path.write_bytes(b"One.\n\xff\n")
+    assert [(f.severity, f.place) for f in check(str(path))] == [("error", f"{path}:2"), ("note", str(path))]

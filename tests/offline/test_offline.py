@@ -105,7 +105,8 @@ def asked(desk: Path) -> list[str]:
 
 
 def write_grid(desk: Path, llm: str) -> None:
-    text = f"llms: [{llm}]\nworkflows: {WORKFLOWS}\ntasks: [aminer/*, wiki/*]\nsamples: 2\nlimits: {{steps: 4}}\n"
+    tasks = "aminer/soay-*, wiki/high-freq, wiki/hotpotqa"
+    text = f"llms: [{llm}]\nworkflows: {WORKFLOWS}\ntasks: [{tasks}]\nsamples: 2\nlimits: {{steps: 4}}\n"
     (desk / "grid.yaml").write_text(text, encoding="utf-8")
 
 

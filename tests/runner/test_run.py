@@ -631,7 +631,7 @@ def test_a_full_disk_stops_every_lane(desk: Desk, monkeypatch: pytest.MonkeyPatc
     grid = desk.grid(desk.llm(PLAIN), desk.llm(SLOW, "slow", seconds=0.2), samples=20)
 
     async def both() -> tuple[int, int]:
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(UserError, match="No space left"):
             await arun(grid, desk.out, connections=1)
         before = len(desk.asked("slow"))
         await asyncio.sleep(0.5)
@@ -709,7 +709,48 @@ def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
     _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert (desk.lines(), desk.state()) == ([], "interrupted")
+    assert "what was done is kept" in err
+    assert ([r["outcome"]["kind"] for r in desk.lines()], desk.state()) == (["cancelled"] * 3, "interrupted")
+
+
+def test_cancelled_episodes_run_again_and_ask_nothing_twice(desk: Desk) -> None:
+    code = """
+import asyncio, os
+
+async def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write("asked" + chr(10))
+    if len(request.messages) == 2 and "Observation" not in request.messages[-1].content:
+        return "Action 1: searchPerson(name='Jonas')"
+    await asyncio.sleep(60 if os.path.exists({slow!r}) else 0)
+    return "Action 2: Finish[Ada]"
+"""
+    slow = desk.path / "slow"
+    slow.touch()
+    desk.write(desk.llm(code, slow=str(slow)), workflows=["react"], samples=3, shots=0, tasks=TASKS[:1])
+    process = desk.start("--connections", "3")
+    wait_for(lambda: len(desk.asked()) == 6)
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+    process.communicate(timeout=10)
+    kinds = [(r["outcome"]["kind"], [s["kind"] for s in r["steps"]]) for r in desk.lines()]
+    assert kinds == [("cancelled", ["thought", "call", "answer"])] * 3
+    slow.unlink()
+    assert desk.type("--connections", "3").returncode == 0
+    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
+    assert len(desk.asked()) == 9
+
+
+def test_a_termination_lets_the_episodes_under_way_finish(desk: Desk) -> None:
+    desk.write(desk.llm(SLOW, seconds=0.5), samples=20)
+    process = desk.start("--connections", "3")
+    wait_for(lambda: len(desk.asked()) == 3)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, desk.state()) == (130, "interrupted")
+    assert "letting the episodes under way finish; once more cancels them" in err
+    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
 
 
 def test_a_run_that_is_interrupted_before_its_first_episode_says_so(desk: Desk) -> None:

@@ -64,8 +64,8 @@ def names_in(listed: str) -> list[str]:
 
 def test_properties_hold_and_fail_about_equally_often() -> None:
     count = collections.Counter(q.answers[0] for q in everything("wiki/copen-cpj"))
-    assert set(count) == {"yes", "no"}
-    assert abs(count["yes"] - count["no"]) <= 0.1 * count.total()
+    assert set(count) == {"true", "false"}
+    assert abs(count["true"] - count["false"]) <= 0.1 * count.total()
 
 
 def test_the_concept_that_fits_is_one_of_those_listed() -> None:

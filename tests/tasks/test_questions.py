@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from r_eval import UserError
 from r_eval.records import Question
-from r_eval.tasks.base import SHORT, custom, installed, matching, task_files
+from r_eval.tasks.base import SHORT, custom, installed, matching
 from r_eval.tasks.questions import choose, in_order, read_questions, write_questions
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -177,8 +177,10 @@ def test_the_version_changes_with_all_that_is_asked_or_shown() -> None:
     assert task().version == task(name="renamed").version == versions[0]
 
 
-def test_a_glob_selects_tasks_in_their_order() -> None:
-    assert matching("aminer/*") == [name for name in task_files() if name.startswith("aminer/")]
+def test_a_glob_selects_tasks_in_the_order_of_their_ids() -> None:
+    assert matching("aminer/*") == ["aminer/soay-easy", "aminer/profiling", "aminer/soay-hard"]
+    ids = [installed(name).id for name in matching("*")]
+    assert ids == sorted(ids)
     assert matching("aminer/soay-easy") == ["aminer/soay-easy"]
 
 

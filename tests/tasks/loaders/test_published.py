@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.tasks.loaders import Fault, load
-from r_eval.tasks.loaders.reading import json_members, lines
+from r_eval.tasks.loaders.reading import lines
 
 KOLA = {
     "1-1_2_high_freq_ent": "KS",
@@ -39,11 +39,14 @@ def test_simplified_hotpotqa_holds_7405_questions(data_folder: Path) -> None:
     assert (data.format, data.records, len(data.questions), data.broken) == ("hotpotqa", 7405, 7405, 0)
 
 
-def test_crud_s_generated_questions_are_800_members(data_folder: Path) -> None:
-    path = path_of(data_folder, "crud/QuestAnswer1Doc_quest_gt_save.json")
-    members = [record.data[1] for record in json_members(path)]
-    assert len(members) == 800
-    assert sum(len(m["question"]) == len(m["answers"]) for m in members) == 760
+def test_crud_s_generated_questions_are_800_records_of_which_760_are_whole_and_751_answerable(
+    data_folder: Path,
+) -> None:
+    data = load(path_of(data_folder, "crud/QuestAnswer1Doc_quest_gt_save.json"))
+    assert (data.format, data.records, data.broken) == ("crud-questions", 800, 0)
+    assert data.left_out["documents of which not every question has an answer"] == 800 - 760
+    assert len({q.meta["document"] for q in data.questions}) == 751
+    assert len(data.questions) == 2149
 
 
 def test_crud_s_documents_are_1710_lines_of_which_71_stand_twice(data_folder: Path) -> None:

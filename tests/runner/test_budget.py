@@ -1,0 +1,232 @@
+"""Budgets: new episodes stop, those under way finish, and the folder remembers what it has taken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from r_eval import Grid, UserError, run
+from r_eval.api import Run
+from r_eval.llms.answers import Spent
+from r_eval.runner.budget import Clock, Gate, amount, shown
+from r_eval.runner.plan import resolve
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+LLM = """
+from r_eval.llms.base import Reply
+from r_eval.records import Tokens
+
+async def reply(request):
+    return Reply("Ada", tokens=Tokens(prompt=900, completion=100))
+"""
+PRICE = {"prompt": 1000.0, "completion": 1000.0}
+"""One reply costs one dollar."""
+
+
+def llm(folder: Path, name: str = "one", **keys: Any) -> dict[str, Any]:
+    (folder / "llm.py").write_text(LLM, encoding="utf-8")
+    return {"llm": "scripted/./llm.py:reply", "name": name, "connections": 1, **keys}
+
+
+def keys(*llms: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"llms": list(llms), "workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 10, **more}
+
+
+def grid(folder: Path, *llms: dict[str, Any], **more: Any) -> Grid:
+    return Grid(**keys(*llms, **more), folder=folder)
+
+
+def count(result: Run, llm: str = "one") -> int:
+    return sum(episode.llm == llm for episode in result.episodes())
+
+
+def manifest(result: Run) -> dict[str, Any]:
+    return result.folder.manifest()
+
+
+def test_an_llms_money_ends_its_episodes_and_no_others(tmp_path: Path) -> None:
+    one, two = llm(tmp_path, price=PRICE, budget={"usd": 3}), llm(tmp_path, "two")
+    result = run(grid(tmp_path, one, two), tmp_path / "out")
+    assert (result.state, count(result), count(result, "two")) == ("budget", 3, 10)
+    text = "budget of 3 USD for one reached: 3.00 spent"
+    assert manifest(result)["budget"] == [{"llm": "one", "unit": "usd", "budget": 3.0, "spent": 3.0, "text": text}]
+
+
+def test_episodes_under_way_finish(tmp_path: Path) -> None:
+    one = llm(tmp_path, price=PRICE, budget={"usd": 3})
+    result = run(grid(tmp_path, one), tmp_path / "out", connections=4)
+    assert 3 <= count(result) <= 6
+    assert {episode.outcome.kind for episode in result.episodes()} == {"finished"}
+    assert manifest(result)["budget"][0]["spent"] == count(result)
+
+
+def test_a_runs_budget_counts_all_llms_together(tmp_path: Path) -> None:
+    result = run(grid(tmp_path, llm(tmp_path), llm(tmp_path, "two"), budget={"tokens": 4000}), tmp_path / "out")
+    assert result.state == "budget"
+    assert 4 <= count(result) + count(result, "two") <= 5
+
+
+def test_what_was_spent_before_counts(tmp_path: Path) -> None:
+    one = llm(tmp_path, price=PRICE, budget={"usd": 3})
+    first = run(grid(tmp_path, one), tmp_path / "out")
+    again = run(grid(tmp_path, one), tmp_path / "out")
+    assert (first.state, again.state, count(again)) == ("budget", "budget", 3)
+
+
+def test_a_higher_budget_goes_on_in_the_same_folder(tmp_path: Path) -> None:
+    run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 3})), tmp_path / "out")
+    more = run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 5})), tmp_path / "out")
+    assert (more.state, count(more)) == ("budget", 5)
+    rest = run(grid(tmp_path, llm(tmp_path, price=PRICE)), tmp_path / "out")
+    assert (rest.state, count(rest), "budget" in manifest(rest)) == ("complete", 10, False)
+
+
+def test_a_budget_that_is_just_enough_leaves_the_run_complete(tmp_path: Path) -> None:
+    result = run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 10})), tmp_path / "out")
+    assert (result.state, count(result), "budget" in manifest(result)) == ("complete", 10, False)
+
+
+def test_hours_are_counted_over_sessions(tmp_path: Path) -> None:
+    one = grid(tmp_path, llm(tmp_path), budget={"hours": 1})
+    clock = Clock(3599.9)
+    gate = Gate(resolve(one), {}, clock)
+    assert gate.open("one")
+    with clock.running():
+        asyncio.run(asyncio.sleep(0.15))
+        assert not gate.open("one")
+    assert [str(reached) for reached in gate.reached()] == ["budget of 1 hour for the run reached: 1.00 spent"]
+
+
+def test_an_llms_hours_are_those_of_its_lane(tmp_path: Path) -> None:
+    spent = {"one": Spent(seconds=3599.9)}
+    gate = Gate(resolve(grid(tmp_path, llm(tmp_path, budget={"hours": 1}))), spent, Clock())
+    with gate.lane("one"):
+        assert gate.open("one")
+        asyncio.run(asyncio.sleep(0.15))
+        assert not gate.open("one")
+    assert 3600 < spent["one"].seconds < 3610
+
+
+def test_workflows_without_an_llm_are_not_held_back_by_money(tmp_path: Path) -> None:
+    one = llm(tmp_path, price=PRICE)
+    workflows = ["direct", "oracle"]
+    result = run(grid(tmp_path, one, workflows=workflows, budget={"usd": 1}), tmp_path / "out")
+    assert (result.state, count(result), count(result, "none")) == ("budget", 1, 10)
+
+
+@pytest.mark.parametrize("where", ["llm", "run"])
+def test_a_budget_of_money_without_a_price_is_refused_before_the_run(tmp_path: Path, where: str) -> None:
+    budget = {"budget": {"usd": 1}}
+    one = llm(tmp_path, **(budget if where == "llm" else {}))
+    named = "one" if where == "llm" else "the run"
+    with pytest.raises(UserError, match=rf"budget of 1 USD for {named}: the price of 'one' is not known. Give it"):
+        run(grid(tmp_path, one, **(budget if where == "run" else {})), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_money_that_was_spent_without_a_price_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    run(grid(tmp_path, llm(tmp_path)), tmp_path / "out")
+    with pytest.raises(UserError, match="what the run has spent on 'one' is not known"):
+        run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 1}), samples=20), tmp_path / "out")
+
+
+def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> None:
+    from r_eval.runner.watching import Silent
+
+    class Noting(Silent):
+        def __init__(self) -> None:
+            self.said: list[str] = []
+
+        def loading(self, llm: str) -> None:
+            self.said.append(llm)
+
+        def held(self, why: str) -> None:
+            self.said.append(why)
+
+    one, watcher = llm(tmp_path, price=PRICE, budget={"usd": 3}), Noting()
+    for _ in range(2):
+        run(grid(tmp_path, one), tmp_path / "out", watcher=watcher)
+    text = "budget of 3 USD for one reached: 3.00 spent"
+    assert watcher.said == ["one", text, text]
+
+
+def test_the_command_says_what_stopped_it_and_ends_with_1(tmp_path: Path) -> None:
+    text = yaml.safe_dump(keys(llm(tmp_path, price=PRICE, budget={"usd": 3})))
+    (tmp_path / "grid.yaml").write_text(text, encoding="utf-8")
+    command = [str(R_EVAL), "run", "grid.yaml", "--quiet"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    said = "r-eval: stopped: budget of 3 USD for one reached: 3.00 spent; raise it and run again to go on\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    page = tmp_path / "runs" / "grid" / "report" / "index.html"
+    assert "budget of 3 USD for one reached" in page.read_text(encoding="utf-8") + data(page)
+
+
+def data(page: Path) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in page.parent.rglob("*.js"))
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ("{}", "at least one of usd, tokens and hours"),
+        ("{usd: 0}", "greater than 0"),
+        ("{dollars: 3}", r"unknown key '(llms\.0\.)?budget\.dollars'. Known: hours, tokens, usd"),
+        ("{tokens: 1.5}", "integer"),
+        ("{usd: .nan}", "greater than 0"),
+    ],
+)
+def test_a_wrong_budget_is_an_error_of_the_grid(tmp_path: Path, budget: str, said: str) -> None:
+    path = tmp_path / "grid.yaml"
+    rest = "workflows: [direct]\ntasks: [aminer/soay-easy]\n"
+    for text in (f"llms: [gguf/smollm2-135m]\nbudget: {budget}\n", f"llms: [{{llm: gguf/x, budget: {budget}}}]\n"):
+        path.write_text(text + rest, encoding="utf-8")
+        with pytest.raises(UserError, match=said):
+            Grid.load(path)
+
+
+def test_a_budget_is_no_part_of_a_fingerprint(tmp_path: Path) -> None:
+    plain, limited = (grid(tmp_path, llm(tmp_path, **more)) for more in ({}, {"budget": {"tokens": 5}}))
+    limited = limited.model_copy(update={"budget": limited.llms[0].budget})
+    one, other = ([cell.fingerprint for cell in resolve(g).cells] for g in (plain, limited))
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("unit", "number", "text"),
+    [("usd", 0.00123, "0.0012"), ("usd", 5.024, "5.02"), ("tokens", 12345.0, "12,345"), ("usd", 0.0, "0.00")],
+)
+def test_amounts_have_as_many_places_as_are_worth_reading(unit: str, number: float, text: str) -> None:
+    assert amount(unit, number) == text
+
+
+def test_a_given_amount_is_shown_as_it_was_given() -> None:
+    assert [shown("usd", 0.5), shown("tokens", 1e6), shown("hours", 2.0)] == ["0.5 USD", "1,000,000 tokens", "2 hours"]
+
+
+def test_what_is_spent_is_written_down_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("r_eval.runner.run.TELL_SECONDS", 0.05)
+    code = LLM.replace("    return", "    import asyncio\n    await asyncio.sleep(0.1)\n    return")
+    one = llm(tmp_path)
+    (tmp_path / "llm.py").write_text(code, encoding="utf-8")
+    seen: list[dict[str, Any]] = []
+
+    async def watch() -> None:
+        from r_eval import arun
+
+        going = asyncio.create_task(arun(grid(tmp_path, one), tmp_path / "out"))
+        while not going.done():
+            await asyncio.sleep(0.1)
+            if (tmp_path / "out" / "run.json").exists():
+                seen.append(json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8")))
+
+    asyncio.run(watch())
+    under_way = [found["spent"]["one"] for found in seen if found["state"] == "running" and found["spent"]]
+    assert 0 < under_way[-1]["calls"] <= 10
+    assert under_way[-1]["seconds"] > under_way[0]["seconds"]
