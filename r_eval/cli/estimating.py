@@ -78,8 +78,14 @@ def table(found: Estimate) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    shown = Table(box=SIMPLE_HEAD, pad_edge=False, title="What is left, and what it would take", title_justify="left")
-    shown.add_column("system", no_wrap=True, overflow="ellipsis")
+    shown = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+        title="What is left, and what it would take",
+        title_justify="left",
+    )
+    shown.add_column("system", overflow="fold")
     for name in ("cells", "episodes", "recorded", "calls", "tokens in", "out", "USD", "time"):
         shown.add_column(name, justify="right", no_wrap=True)
     for s in found.systems:
