@@ -205,7 +205,9 @@ def read_results(path: Path) -> dict[str, Result]:
         raise UserError(f"{path}: no such file of results") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(data, dict):
         raise UserError(f'{path}: expected {{"<id>": {{"found_ids": [...], "model_answer": "..."}}}}')

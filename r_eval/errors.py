@@ -19,6 +19,9 @@ class Unwritable(UserError):
 
     def __init__(self, path: object, error: Exception) -> None:
         why = getattr(error, "strerror", None) or str(error)
-        super().__init__(
-            f"{path} cannot be written: {why}. What was recorded is kept; make room, and the same command goes on"
-        )
+        if isinstance(error, FileNotFoundError):
+            said = f"{path} was deleted while the run went on; the same command runs again what is missing"
+        else:
+            kept = "What was recorded is kept; make room, and the same command goes on"
+            said = f"{path} cannot be written: {why}. {kept}"
+        super().__init__(said)

@@ -5,7 +5,7 @@
       episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
       scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
       report/
-      journal.sqlite                                    replies of episodes that are not recorded yet
+      journal.jsonl                                     replies of episodes that are not recorded yet
 
 "/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
 one piece, flushed at once and synced to the disk about a second later, so a crash can tear the last line only, and
@@ -16,6 +16,7 @@ bytes do not depend on who finished first.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -81,10 +82,10 @@ class CellWriter:
         """Write one record.
 
         Raises:
-            OSError: It could not be written whole; nothing of it is left then.
+            OSError: It could not be written whole, and nothing of it is left; or the file was deleted.
         """
         data = line.encode("utf-8") + b"\n"
-        end = os.fstat(self._file.fileno()).st_size
+        end = self._end()
         try:
             while data:
                 data = data[self._file.write(data) or 0 :]
@@ -105,9 +106,26 @@ class CellWriter:
         self._unsynced = False
         return [os.dup(self._file.fileno())]
 
+    def _end(self) -> int:
+        """The size of the file.
+
+        Raises:
+            FileNotFoundError: It was deleted, so what is written to it is lost.
+        """
+        found = os.fstat(self._file.fileno())
+        if not found.st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "it was deleted", str(self.path))
+        return found.st_size
+
     def close(self) -> None:
+        """Close the file, synced.
+
+        Raises:
+            OSError: The disk refuses it, or the file was deleted.
+        """
         if not self._file.closed:
             try:
+                self._end()
                 self.sync()
             finally:
                 self._file.close()
@@ -237,7 +255,7 @@ class RunFolder:
         schema = manifest.get("schema", SCHEMA) if isinstance(manifest, dict) else None
         if isinstance(schema, int) and schema > SCHEMA:
             raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
-        if not isinstance(schema, int) or not isinstance(manifest.get("cells"), list):
+        if not isinstance(schema, int) or not _names_cells(manifest):
             raise UserError(f"{self.run_file}: damaged, not the record of a run (no cells)")
         return dict(manifest)
 
@@ -275,6 +293,14 @@ class RunFolder:
         """Replace the kept scores of one cell."""
         lines = ((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8") for record in records)
         write_whole(cell.path(self.scores_root), lines)
+
+
+def _names_cells(manifest: dict[str, Any]) -> bool:
+    """Whether a run's record says which cells it has."""
+    cells = manifest.get("cells")
+    return isinstance(cells, list) and all(
+        isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in Cell._fields) for entry in cells
+    )
 
 
 def _id(line: bytes, path: Path, number: int) -> bytes:

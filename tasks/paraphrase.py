@@ -50,7 +50,7 @@ async def paraphrase(
     Raises:
         UserError: The LLM failed, after all its retries.
     """
-    texts = {folded(question.question) for question in questions}
+    texts = {unpunctuated(question.question) for question in questions}
     done = Paraphrased([], collections.Counter())
     for start in range(0, len(questions), AT_ONCE):
         block = questions[start : start + AT_ONCE]
@@ -58,13 +58,13 @@ async def paraphrase(
         for question, reply in zip(block, replies, strict=True):
             text = one_line(reply, LONGEST)
             reason = amiss(question, text, shown[question.id]) if text else "not one line of text"
-            if reason is None and text and folded(text) in texts:
+            if reason is None and text and unpunctuated(text) in texts:
                 reason = "the same as a question"
             if text is None or reason is not None:
                 done.kept[reason or ""] += 1
                 done.questions.append(question)
                 continue
-            texts.add(folded(text))
+            texts.add(unpunctuated(text))
             meta = {**question.meta, "original": question.question, "reworded": speaker.name}
             done.questions.append(question.model_copy(update={"question": text, "meta": meta}))
     return done
@@ -88,7 +88,7 @@ def amiss(question: Question, text: str, shown: Sequence[str]) -> str | None:
     return None
 
 
-def folded(text: str) -> str:
+def unpunctuated(text: str) -> str:
     """A text without regard to case, spaces and punctuation."""
     return " ".join(words(text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def _question(line: str, where: str) -> Question:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "line"
-        raise UserError(f"{where}: {key}: {first['msg']}") from None
+        hint = "; a public file has none, they are in the private one" if key == "answers" else ""
+        raise UserError(f"{where}: {key}: {first['msg']}{hint}") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where}: not valid JSON ({error})") from None
 
@@ -86,5 +88,5 @@ def choose(
 
 
 def folded(text: str) -> str:
-    """A question's text as it is compared: without regard to case and spaces."""
-    return " ".join(text.casefold().split())
+    """A text as it is compared: without regard to case, width and spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

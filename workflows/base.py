@@ -198,14 +198,26 @@ def positive(name: str, value: int) -> int:
     return value
 
 
-@functools.cache
 def prompt_text(owner: type[Workflow], name: str) -> str:
     """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
     is made from.
     """
+    key: Any = owner
+    path = _prompt_file(key, name)
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def _prompt_file(owner: type[Workflow], name: str) -> Path:
     folders = [Path(inspect.getfile(cls)).parent for cls in owner.__mro__ if issubclass(cls, Workflow)]
     files = [folder / "prompts" / f"{name}.md" for folder in folders]
-    return next((file for file in files if file.exists()), files[0]).read_text(encoding="utf-8").strip()
+    return next((file for file in files if file.exists()), files[0])
+
+
+@functools.lru_cache(maxsize=256)
+def _read(path: Path, written: int) -> str:
+    """A file that was written at some time; it is read once, and again after a change."""
+    return path.read_text(encoding="utf-8").strip()
 
 
 def prompt(owner: type[Workflow], name: str, **values: str) -> str:

@@ -19,8 +19,8 @@ def is_data(path: Path) -> bool:
     if path.is_dir() or (path.is_file() and path.suffix in (".jsonl", *SUFFIXES)):
         try:
             return format_of(path) not in (None, "jsonl") or path.suffix in SUFFIXES
-        except UserError:
-            return False
+        except UserError:  # which the check itself says
+            return True
     return False
 
 

@@ -8,14 +8,12 @@ from pathlib import Path
 from r_eval.analysis import metrics
 from r_eval.checking.finding import Finding, counted
 from r_eval.environments.base import EnvironmentFailure
-from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.plugins import unknown
-from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.file import GraphFile, read_graph_file
 from r_eval.tasks.graphs.generate import generate
-from r_eval.tasks.graphs.source import Source, TripleFile, open_source
+from r_eval.tasks.graphs.source import Source, source_of
 
 TRIED = 10
 """Questions that each type is asked to make."""
@@ -28,7 +26,7 @@ def check_graph(path: Path) -> list[Finding]:
         UserError: The file cannot be read, its environment cannot be opened or offers no triples.
     """
     file = read_graph_file(path)
-    source = _source(file, path)
+    _, source = source_of(file, path.parent)
     target, graph = str(path), source.graph
     strange = [relation for relation in file.graph.relations if relation not in graph.relation_of]
     findings = [
@@ -47,13 +45,6 @@ def check_graph(path: Path) -> list[Finding]:
         text = f"{counted(silent, 'relation')} of the graph's {len(graph.relations):,} have no words"
         findings.append(Finding(target, target, "note", text))
     return findings
-
-
-def _source(file: GraphFile, path: Path) -> Source:
-    if file.triples is not None:
-        return open_source(TripleFile(file.triples), file.triples.name, file.documents)
-    name = located(file.environment or "", path.parent)
-    return open_source(open_environment(name), name)
 
 
 def _made(file: GraphFile, type: str, source: Source, sandbox: Sandbox, target: str) -> Finding:

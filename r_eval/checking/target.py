@@ -55,7 +55,7 @@ def _check(target: str, environment: str | None) -> list[Finding]:
             f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "
             "template file or grid (.yaml)"
         )
-    return check_environment(target)
+    return check_data(path) if path.exists() else check_environment(target)
 
 
 def _holds_templates(path: Path) -> bool:

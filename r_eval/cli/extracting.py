@@ -24,7 +24,7 @@ Maker = Callable[["Sandbox", int, int], Coroutine[Any, Any, "Generated"]]
 
 
 def open_graph(path: Path, environment: str | None) -> tuple[str, Environment, Maker]:
-    """A graph file's environment with its name, and what makes its questions.
+    """A graph file's environment with its name ("" of a file of triples), and what makes its questions.
 
     Args:
         environment: In place of the file's own.
@@ -33,28 +33,20 @@ def open_graph(path: Path, environment: str | None) -> tuple[str, Environment, M
         UserError: The file is wrong, or its environment offers no triples.
     """
     from r_eval.analysis import metrics
-    from r_eval.environments.opening import located
-    from r_eval.tasks.base import open_environment
     from r_eval.tasks.graphs.file import read_graph_file
     from r_eval.tasks.graphs.generate import generate
-    from r_eval.tasks.graphs.source import TripleFile, open_source
+    from r_eval.tasks.graphs.source import source_of
 
     file = read_graph_file(path)
-    if file.triples is not None:
-        if environment is not None:
-            raise UserError(f"{path}: its questions come from a file of triples; --environment cannot replace that")
-        name = file.triples.name
-        opened: Environment = TripleFile(file.triples)
-    else:
-        name = environment or located(file.environment or "", path.parent)
-        opened = open_environment(name)
-    source = open_source(opened, name, file.documents)
+    if file.triples is not None and environment is not None:
+        raise UserError(f"{path}: its questions come from a file of triples; --environment cannot replace that")
+    name, source = source_of(file, path.parent, environment)
 
     async def made(sandbox: Sandbox, count: int, seed: int) -> Generated:
         with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as memory:
             return await generate(file, source, sandbox, count, seed, metrics.get("token_f1"), memory)
 
-    return name, opened, made
+    return name, source.environment, made
 
 
 def extract_command(documents: Path, llm: str, out: Path, known: Path | None, names: Path | None) -> int:

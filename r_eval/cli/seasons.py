@@ -66,18 +66,16 @@ class QuestionSet:
         self._left_out = len(made) - len(new)
         self.questions = new[: self.count]
 
-    async def season(self, name: str, environment: Environment | None, sandbox: Sandbox) -> Season:
+    async def season(self, name: str, environment: Environment, sandbox: Sandbox) -> Season:
         """Where the set comes from, and what is different from the season before.
 
         Args:
-            name: Of the environment.
-            environment: None where a graph file has a file of triples in its place.
+            name: Of the environment; "" where a graph file has a file of triples in its place.
         """
         from r_eval.tasks.seasons.making import next_season, season_of
 
         where = self.private or self.out
-        opened = (name, environment) if environment else None
-        season = season_of(self.source, where, opened, self.seed, len(self.questions))
+        season = season_of(self.source, where, name, environment, self.seed, len(self.questions))
         if self._refresher is None:
             return season
         return await next_season(self._refresher, season, where, environment, sandbox, self._left_out)

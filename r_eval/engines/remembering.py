@@ -83,6 +83,9 @@ class Notebook:
             del self._kept[key]
         return self._made.pop(episode)
 
+    def holds(self, owner: str) -> bool:
+        return bool(self._kept)
+
     def get(self, key: str) -> tuple[Reply, float] | None:
         return self._kept.get(key)
 

@@ -7,7 +7,8 @@ import time
 
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.llms.cache import EpisodeCache, ReplyCache
-from r_eval.llms.replies import Journal, ReplyStore
+from r_eval.llms.journal import ReplyLog
+from r_eval.llms.replies import Journal
 from r_eval.records import Tokens
 
 
@@ -45,7 +46,7 @@ class Memory:
         cache_all: Whether replies of LLMs that are not greedy are kept as well.
     """
 
-    journal: ReplyStore | None = None
+    journal: ReplyLog | None = None
     cache: ReplyCache | None = None
     cache_all: bool = False
     spent: dict[str, Spent] = dataclasses.field(default_factory=dict)

@@ -185,8 +185,9 @@ class OpenAI(LLM):
                 vars(cancelled).update(dataclasses.asdict(effort))  # read by whoever set the deadline
                 raise
             tokens = counting.estimate(request, reply) if reply.estimated else reply.tokens
-            taken = {"retries": effort.retries, "queue": effort.queue, "retry": effort.retry}
-            return dataclasses.replace(reply, tokens=tokens, **taken)
+            return dataclasses.replace(
+                reply, tokens=tokens, retries=effort.retries, queue=effort.queue, retry=effort.retry
+            )
 
     async def _tried(self, request: Request, attempts: int, effort: _Effort) -> Reply:
         body = wire.encoded(_without(wire.body(self, request), self._without))
@@ -246,7 +247,7 @@ class OpenAI(LLM):
         effort.retry += time.monotonic() - begun
         if failure.cause == "rate_limit":
             self._breaker.answered()
-            self._pace.slow_down(begun)
+            self._pace.slow_down(begun, failure.wait or 0.0)
         else:
             self._breaker.failed()
         return failure

@@ -1,7 +1,8 @@
 """How many requests an LLM gets at once, and how many a minute.
 
 The number of connections adapts as congestion control does: a 429 halves it (once for all that were under way when it
-came), every full round of good replies allows one more, up to what the grid allows. Limits a minute are kept by
+came). Good replies then allow more quickly, until it is near the number that was too many; from there on every full
+round of them allows one more, up to what the grid allows. Limits a minute are kept by
 spacing: a request waits until the last minute holds less than the limit.
 """
 
@@ -14,6 +15,10 @@ import time
 from collections.abc import AsyncIterator
 
 MINUTE = 60.0
+NEAR = 0.8
+"""From which share of the number that was too many on it is near."""
+QUICKER = 4
+LONGEST_PAUSE = 1.0
 
 
 class Pace:
@@ -34,6 +39,8 @@ class Pace:
         self._under_way = 0
         self._good = 0
         self._narrowed = 0.0
+        self._too_many = 0
+        self._closed_until = 0.0
         self._free = asyncio.Condition()
         self._starts: collections.deque[float] = collections.deque()
         self._used: collections.deque[tuple[float, int]] = collections.deque()
@@ -57,19 +64,26 @@ class Pace:
         if self.tokens is not None:
             self._used.append((time.monotonic(), tokens))
         self._good += 1
-        if self._good >= self.allowed < self.connections:
+        near = self.allowed >= NEAR * self._too_many
+        if self._good >= (self.allowed if near else self.allowed / QUICKER) and self.allowed < self.connections:
             self._good = 0
             self.allowed += 1
 
-    def slow_down(self, begun: float) -> None:
-        """A 429 came to an attempt that began at a moment; those that began before the last narrowing do not count."""
+    def slow_down(self, begun: float, wait: float = 0.0) -> None:
+        """A 429 came to an attempt that began at a moment; those that began before the last narrowing do not count.
+
+        Args:
+            wait: Seconds for which the server wants no more; nothing new is sent for so long, a second at most.
+        """
+        self._closed_until = max(self._closed_until, time.monotonic() + min(wait, LONGEST_PAUSE))
         if begun >= self._narrowed:
             self._narrowed = time.monotonic()
             self._good = 0
+            self._too_many = self.allowed
             self.allowed = max(1, self.allowed // 2)
 
     async def _minute(self) -> None:
-        """Wait until the limits a minute allow one more attempt, and count it."""
+        """Wait until the server and the limits a minute allow one more attempt, and count it."""
         while (wait := self._wait(time.monotonic())) > 0:
             await asyncio.sleep(wait)
         if self.requests is not None:
@@ -80,7 +94,7 @@ class Pace:
             self._starts.popleft()
         while self._used and self._used[0][0] <= now - MINUTE:
             self._used.popleft()
-        waits = [0.0]
+        waits = [0.0, self._closed_until - now]
         if self.requests is not None and len(self._starts) >= self.requests:
             waits.append(self._starts[0] + MINUTE - now)
         if self.tokens is not None and sum(count for _, count in self._used) >= self.tokens:

@@ -1,11 +1,10 @@
 """Replies kept on disk, so that no answered call is ever paid for twice.
 
-One SQLite file. A reply is found by a key, the hash of everything that decides it, and belongs to an owner whose
-replies can be forgotten together. Two things are made of it:
+A reply is found by a key, the hash of everything that decides it, and belongs to an owner. There are two places:
 
-- a run's **journal**, with the episode as owner: after a crash an unfinished episode is given the replies that it had
-  already, whatever the temperature, and goes on from there;
-- the **cache** (see `cache`), which outlives runs.
+- a run's **journal** (see `journal`), with the episode as owner: after a crash an unfinished episode is given the
+  replies that it had already, whatever the temperature, and goes on from there;
+- the **cache** (see `cache`), which outlives runs: one SQLite file, with the run that made a reply as owner.
 
 Only whole replies are kept; an error never is.
 """
@@ -13,18 +12,18 @@ Only whole replies are kept; an error never is.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
 from r_eval.errors import Unwritable
-from r_eval.llms.base import Message, Reply, Request, ToolSpec
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS kept (
@@ -32,24 +31,23 @@ CREATE TABLE IF NOT EXISTS kept (
     likeness TEXT NOT NULL, parts TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_owner ON kept (owner);
+CREATE INDEX IF NOT EXISTS by_likeness ON kept (likeness, made);
 """
-LIKENESS = "CREATE INDEX IF NOT EXISTS by_likeness ON kept (likeness, made);"
 PUT = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?, ?)"
 WAIT_FOR_OTHERS = 30.0
 
 _sorted = json.JSONEncoder(sort_keys=True, default=str)
 _reply: TypeAdapter[Reply] = TypeAdapter(Reply)
-_message: TypeAdapter[Message] = TypeAdapter(Message)
+_calls: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(tuple[ToolCall, ...])
 _tools: TypeAdapter[tuple[ToolSpec, ...]] = TypeAdapter(tuple[ToolSpec, ...])
 
 
 class ReplyStore:
-    """The file of kept replies, for one thread.
+    """The file of kept replies; for one thread, safe beside other processes.
 
     A reply survives the death of the process at once, that of the machine as soon as the system writes it out.
 
     Args:
-        alone: Whether no other process may use the file as long as it is open; quicker.
         gather: Seconds for which replies may be held back, while an event loop runs, to be written together. Those that
             are held back die with the process.
 
@@ -57,16 +55,14 @@ class ReplyStore:
         sqlite3.Error: The file is damaged, or cannot be written.
     """
 
-    def __init__(self, path: Path, alone: bool = False, gather: float = 0.0) -> None:
+    def __init__(self, path: Path, gather: float = 0.0) -> None:
         self.path, self._gather = path, gather
         self._held: dict[str, tuple[Any, ...]] = {}
         self._failure: Unwritable | None = None
         self._connection = sqlite3.connect(path, timeout=WAIT_FOR_OTHERS, isolation_level=None)
-        if alone:
-            self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.executescript(SCHEMA if alone else SCHEMA + LIKENESS)
+        self._connection.executescript(SCHEMA)
 
     def close(self) -> None:
         try:
@@ -92,14 +88,6 @@ class ReplyStore:
                 self._connection.execute("ROLLBACK")
             raise Unwritable(self.path, error) from error
 
-    def remove(self) -> None:
-        """Close the file and delete it."""
-        self._held.clear()
-        self.close()
-        for ending in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                self.path.with_name(self.path.name + ending).unlink()
-
     def get(self, key: str) -> tuple[Reply, float] | None:
         """A kept reply and the seconds that it took when it was made."""
         row: Any = None
@@ -108,7 +96,7 @@ class ReplyStore:
             row = (reply, seconds)
         else:
             row = self._connection.execute("SELECT reply, seconds FROM kept WHERE key = ?", (key,)).fetchone()
-        return (_reply.validate_python(json.loads(row[0])), float(row[1])) if row else None
+        return (read_reply(json.loads(row[0])), float(row[1])) if row else None
 
     def put(
         self,
@@ -125,11 +113,12 @@ class ReplyStore:
             likeness: Shared by entries that are worth comparing.
             parts: What the key was made of, for telling entries apart.
         """
-        row = (key, owner, time.time(), seconds, _text(reply), likeness, json.dumps(parts) if parts else "{}")
+        row = (key, owner, time.time(), seconds, reply_text(reply), likeness, json.dumps(parts) if parts else "{}")
         if self._gather and self._later():
             self._held[key] = row
         else:
-            self._change(PUT, row)
+            self._held[key] = row
+            self.write()
 
     def _later(self) -> bool:
         """See that what is held back is written soon; False where there is no event loop to do it.
@@ -152,26 +141,6 @@ class ReplyStore:
         except Unwritable as failure:
             self._failure = failure
 
-    def of(self, owner: str) -> dict[str, tuple[Reply, float]]:
-        """Everything that belongs to an owner, by key."""
-        rows = self._connection.execute("SELECT key, reply, seconds FROM kept WHERE owner = ?", (owner,))
-        return {row[0]: (_reply.validate_python(json.loads(row[1])), float(row[2])) for row in rows}
-
-    def forget(self, owner: str) -> None:
-        """Let go of everything that belongs to an owner."""
-        self._change("DELETE FROM kept WHERE owner = ?", (owner,))
-
-    def _change(self, sql: str, values: tuple[Any, ...]) -> None:
-        """Change the file.
-
-        Raises:
-            Unwritable: It could not be written.
-        """
-        try:
-            self._connection.execute(sql, values)
-        except sqlite3.Error as error:
-            raise Unwritable(self.path, error) from error
-
     def count(self) -> int:
         """How many replies are kept."""
         self.write()
@@ -183,7 +152,12 @@ class ReplyStore:
         return self._connection.execute(sql, values).fetchall()
 
 
-def _text(reply: Reply) -> str:
+def read_reply(data: Any) -> Reply:
+    """A reply from plain data."""
+    return _reply.validate_python(data)
+
+
+def reply_text(reply: Reply) -> str:
     """A reply as JSON in ASCII, since some texts (half a surrogate pair) cannot be written otherwise."""
     return json.dumps(_reply.dump_python(reply, mode="python"))
 
@@ -200,22 +174,35 @@ class Digests:
         self._known: dict[int, tuple[object, str]] = {}
 
     def message(self, message: Message) -> str:
-        return self._of(message, _message)
+        return self._of(message, _plain)
 
     def tools(self, tools: tuple[ToolSpec, ...]) -> str:
-        return self._of(tools, _tools)
+        return self._of(tools, _tools.dump_python)
 
-    def _of(self, part: Any, plain: TypeAdapter[Any]) -> str:
+    def _of(self, part: Any, plain: Callable[[Any], Any]) -> str:
         known = self._known.get(id(part))
         if known is not None and known[0] is part:
             return known[1]
-        made = digest(plain.dump_python(part, mode="python"))
+        made = digest(plain(part))
         self._known[id(part)] = (part, made)
         return made
 
 
+def _plain(message: Message) -> dict[str, Any]:
+    """A message as plain data."""
+    return {
+        "role": message.role,
+        "content": message.content,
+        "tool_calls": _calls.dump_python(message.tool_calls) if message.tool_calls else (),
+        "call_id": message.call_id,
+        "name": message.name,
+    }
+
+
 class Keeper(Protocol):
-    """Where a journal's replies are: a `ReplyStore`, or what stands for it on another machine."""
+    """Where a journal's replies are: a `ReplyLog`, or what stands for it on another machine."""
+
+    def holds(self, owner: str) -> bool: ...
 
     def get(self, key: str) -> tuple[Reply, float] | None: ...
 
@@ -231,6 +218,7 @@ class Journal:
 
     def __init__(self, store: Keeper, episode: str, scope: str) -> None:
         self._store, self._episode, self._scope = store, episode, scope
+        self._broken_off = store.holds(episode)
         self._calls = 0
         self.digests = Digests()
 
@@ -243,7 +231,7 @@ class Journal:
 
     def get(self, key: str) -> tuple[Reply, float] | None:
         """The reply to a call that was answered before a crash, and its seconds."""
-        return self._store.get(key)
+        return self._store.get(key) if self._broken_off else None
 
     def put(self, key: str, reply: Reply, seconds: float) -> None:
         """Keep the reply to a call."""

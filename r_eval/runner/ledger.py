@@ -133,11 +133,14 @@ def _head(line: bytes, path: Path, number: int) -> Head:
         return Head.model_validate_json(line)
     except ValidationError:
         pass
-    record = next((found for n, found in read_lines(path) if n == number), {})
+    remedy = "delete the line, and its episode runs again"
     try:
-        return Head.model_validate(record)
+        return Head.model_validate(next((found for n, found in read_lines(path) if n == number), {}))
     except ValidationError:
-        raise UserError(f"{path}:{number}: not an episode: it has no id, no question or no outcome") from None
+        said = "not an episode: it has no id, no question or no outcome"
+        raise UserError(f"{path}:{number}: {said}; {remedy}") from None
+    except UserError as error:
+        raise UserError(f"{error}; {remedy}") from None
 
 
 def _copied(file: IO[bytes], starts: Iterable[int]) -> Iterator[bytes]:

@@ -7,13 +7,13 @@ fingerprint is refused, naming what changed. A second process on the same folder
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 import fcntl
 import json
 import os
 import platform
-import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -23,13 +23,13 @@ from r_eval import __version__
 from r_eval.errors import Unwritable, UserError
 from r_eval.folder import Cell, CellWriter, RunFolder, sync_all, write_whole
 from r_eval.llms.answers import Spent
-from r_eval.llms.replies import ReplyStore
+from r_eval.llms.journal import ReplyLog
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question
 from r_eval.runner.budget import Clock, Reached
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
 
-JOURNAL = "journal.sqlite"
+JOURNAL = "journal.jsonl"
 
 
 class Store:
@@ -54,7 +54,7 @@ class Store:
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, Spent] = {}
         self.clock = Clock()
-        self.crashed = False
+        self.crashed = self._complete = False
         self._refuse_strangers()
         self._lock: IO[str] = self._locked()
         try:
@@ -64,7 +64,7 @@ class Store:
                 self._lock = self._locked()
             if folder.run_file.exists():
                 self._compare()
-            self.replies = self._journal()
+            self.replies = ReplyLog(folder.path / JOURNAL)
         except BaseException:
             self._lock.close()
             raise
@@ -74,16 +74,23 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         try:
-            for writer in self._writers.values():
-                writer.close()
+            self._close()
         except OSError as error:
             raise Unwritable(self.folder.path, error) from error
         finally:
-            if self.replies.count():
+            self._lock.close()
+
+    def _close(self) -> None:
+        try:
+            for writer in self._writers.values():
+                writer.close()
+        finally:
+            # A kill between an episode's line and the forgetting of its replies leaves these behind.
+            if self.replies.count() and not self._complete:
                 self.replies.close()
             else:
-                self.replies.remove()
-            self._lock.close()
+                with contextlib.suppress(FileNotFoundError):
+                    self.replies.remove()
 
     def _refuse_strangers(self) -> None:
         """See that the folder is a run, empty, or not there yet."""
@@ -93,21 +100,18 @@ class Store:
         if path.exists() and not self.folder.run_file.exists() and any(not _own(p.name) for p in path.iterdir()):
             raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
 
-    def _journal(self) -> ReplyStore:
-        path = self.folder.path / JOURNAL
-        try:
-            return ReplyStore(path, alone=True)
-        except sqlite3.DatabaseError as error:
-            raise UserError(f"{path} is damaged ({error}); delete it, and its replies are asked for again") from None
-
     def _compare(self) -> None:
         """Read what an earlier run of this folder says of itself, and compare."""
         manifest = self.folder.manifest()
-        self._created = manifest["created"]
-        self.spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
-        self.clock = Clock(manifest.get("seconds", 0.0))
-        self.crashed = manifest["state"] == "running"
-        self._before = refuse_changes(self.folder, manifest, self.plan)
+        try:
+            self._created = manifest["created"]
+            self.spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
+            self.clock = Clock(float(manifest.get("seconds", 0.0)))
+            self.crashed = manifest["state"] == "running"
+            self._before = refuse_changes(self.folder, manifest, self.plan)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            said = f"damaged ({type(error).__name__}: {error}); --fresh moves the old run aside"
+            raise UserError(f"{self.folder.run_file}: {said}") from None
 
     def _locked(self) -> IO[str]:
         try:
@@ -182,7 +186,8 @@ class Store:
         Raises:
             Unwritable: The disk refuses it.
         """
-        descriptors = [descriptor for writer in self._writers.values() for descriptor in writer.unsynced()]
+        files: list[ReplyLog | CellWriter] = [self.replies, *self._writers.values()]
+        descriptors = [descriptor for file in files for descriptor in file.unsynced()]
         try:
             if descriptors:
                 await asyncio.to_thread(sync_all, descriptors)
@@ -213,6 +218,7 @@ class Store:
         Raises:
             Unwritable: There is no room for it; the file is as it was.
         """
+        self._complete = state == "complete"
         plan, grid = self.plan, self.plan.grid
         planned = {c.cell for c in plan.cells}
         systems = {c.cell.system: c for c in plan.cells}

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from r_eval.tasks.graphs.sampling import Subgraph
 from r_eval.tasks.graphs.store import Graph, number
 
+MEMBERS = 50
+"""Answers that one question may have: nobody lists all that a hub is linked to."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hop:
@@ -28,13 +31,18 @@ class Path:
     start: str
     hops: tuple[Hop, ...]
 
-    def ends(self, graph: Graph) -> set[str]:
-        """Where it leads."""
-        at = {self.start}
+    def ends(self, graph: Graph, most: int) -> set[str]:
+        """Where it leads; at a hub, where it leads to more than `most`, only so many that one sees it."""
+        at = [graph.number_of[self.start]]
         for hop in self.hops:
-            follow = graph.objects if hop.forward else (lambda name, relation: graph.subjects(relation, name))
-            at = {end for name in at for end in follow(name, hop.relation)}
-        return at
+            edges, relation = graph.out if hop.forward else graph.into, graph.relation_of[hop.relation]
+            found: set[int] = set()
+            for node in at:
+                found.update(edges.of(node, relation))
+                if hop is self.hops[-1] and len(found) > most:
+                    break
+            at = sorted(found)
+        return {graph.names[node] for node in at[: most + 1]}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,19 +89,22 @@ def askings(subgraph: Subgraph) -> list[Asking]:
 def flaw(asking: Asking, graph: Graph) -> str | None:
     """Why the graph has no one answer to the question; None where it has.
 
-    The rules of sampling do not say that a named entity leads to one bridge only, nor that a number is the only one.
+    The rules of sampling see to most of it. They do not say that a named entity leads to one bridge only, nor that a
+    number is the only one.
     """
+    if len(asking.answers) > MEMBERS:
+        return f"more than {MEMBERS} answers"
     if asking.bridge and number(asking.bridge) is not None:
         return "bridge is a number"
     if any(";" in answer for answer in asking.answers):
         return "semicolon in answer"
     if asking.subgraph.type == "comparison":
-        ends = [path.ends(graph) for path in asking.paths]
         if len({number(o) for _, _, o in asking.subgraph.triples}) == 1:
             return "equal numbers"
-        return "ambiguous" if any(len(values) > 1 for values in ends) else None
-    found = set.intersection(*(path.ends(graph) for path in asking.paths))
-    return None if found == set(asking.answers) else "ambiguous"
+        return "ambiguous" if any(len(path.ends(graph, 1)) > 1 for path in asking.paths) else None
+    if asking.bridge and asking.paths[0].ends(graph, 1) != set(asking.answers):
+        return "ambiguous"
+    return None
 
 
 def _simple(subgraph: Subgraph) -> list[Asking]:

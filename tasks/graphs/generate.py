@@ -25,6 +25,7 @@ from r_eval.tasks.graphs.sampling import Subgraph, sample
 from r_eval.tasks.graphs.source import Source
 from r_eval.tasks.graphs.speaking import Speaker
 from r_eval.tasks.graphs.wording import worded
+from r_eval.tasks.questions import folded
 from r_eval.tasks.solving import Solved, same_values, solve
 from r_eval.tasks.templates import Generated
 
@@ -121,6 +122,9 @@ class _Maker:
 
     def _draft(self, subgraph: Subgraph) -> _Draft | None:
         """A way to ask, chosen by the seed among those that have one answer, words, and a program if any has."""
+        if not self.source.documented(subgraph):
+            self._dropped("document missing")
+            return None
         part = self.part
         reasons: list[str] = []
         drafts: list[_Draft] = []
@@ -178,12 +182,12 @@ class _Maker:
         """Whether it stands the filters that need no model."""
         text = draft.question.question
         reason = filters.flaw(draft.asking, text, None if self.part.llm is None else "")
-        if reason is None and filters.folded(text) in self.texts:
+        if reason is None and folded(text) in self.texts:
             reason = "duplicate"
         if reason is not None:
             self._dropped(reason)
             return False
-        self.texts.add(filters.folded(text))
+        self.texts.add(folded(text))
         return True
 
     async def _judged(self, drafts: list[_Draft]) -> list[_Draft]:

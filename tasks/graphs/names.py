@@ -11,8 +11,8 @@ from pathlib import Path
 from rapidfuzz import fuzz, process
 
 from r_eval.errors import UserError
-from r_eval.tasks.graphs.filters import folded
 from r_eval.tasks.graphs.store import number
+from r_eval.tasks.questions import folded
 
 CLOSE = 90.0
 """From which likeness (0 to 100) a name is taken for a listed one."""

@@ -8,9 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from r_eval.environments.base import Environment
+from r_eval.environments.opening import located
 from r_eval.errors import UserError
 from r_eval.records import Document
+from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.documents import read_documents
+from r_eval.tasks.graphs.file import GraphFile
 from r_eval.tasks.graphs.sampling import Subgraph
 from r_eval.tasks.graphs.store import Graph, Triple
 from r_eval.tasks.graphs.tables import read_triples
@@ -58,10 +61,32 @@ class Source:
     documents: Mapping[str, Document] = dataclasses.field(default_factory=dict)
     origins: Mapping[Triple, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
+    def documented(self, subgraph: Subgraph) -> bool:
+        """Whether documents say all of a subgraph's triples; where there are no documents, nothing needs to."""
+        return not self.documents or all(
+            any(key in self.documents for key in self.origins.get(triple, ())) for triple in subgraph.triples
+        )
+
     def context(self, subgraph: Subgraph) -> list[Document]:
         """The documents that say a subgraph's triples."""
         keys = dict.fromkeys(key for triple in subgraph.triples for key in self.origins.get(triple, ()))
         return [self.documents[key] for key in keys if key in self.documents]
+
+
+def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> tuple[str, Source]:
+    """What a graph file's questions come from, with the environment's name: "" of a file of triples.
+
+    Args:
+        folder: The graph file's own.
+        environment: In place of the one that the file names.
+
+    Raises:
+        UserError: The environment or a file cannot be read, or there are no triples.
+    """
+    if file.triples is not None:
+        return "", open_source(TripleFile(file.triples), file.triples.name, file.documents)
+    name = environment or located(file.environment or "", folder)
+    return name, open_source(open_environment(name), name)
 
 
 def open_source(environment: Environment, name: str, documents: Path | None = None) -> Source:

@@ -191,5 +191,5 @@ def _complaint(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{key} is missing"
     if first["type"] == "extra_forbidden":
         return unknown("setting", key, model.model_fields)
-    message = first["msg"].removeprefix("Value error, ")
+    message = "is no JSON object" if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
     return f"{key}: {message}" if key else message

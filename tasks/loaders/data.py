@@ -12,7 +12,7 @@ from typing import Any
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
 from r_eval.tasks.loaders.base import Format, LeftOut
-from r_eval.tasks.loaders.finding import described, format_of, named
+from r_eval.tasks.loaders.finding import TABLES, described, format_of, named
 from r_eval.tasks.loaders.hub import HUB
 from r_eval.tasks.loaders.reading import Fault, NotThisForm
 from r_eval.tasks.loaders.sampling import Sample
@@ -82,7 +82,7 @@ def load(
 
     Args:
         source: A file or folder, or `hf:ORGANISATION/NAME`.
-        format: Its name; found out where it is None.
+        format: Its name; found out where it is None. A file with `columns` among its settings is a table.
         level: The questions' level, in place of the format's own.
         settings: Of the format.
         samples: How many questions are wanted; the ones that come first in the seed's order of their ids.
@@ -94,7 +94,7 @@ def load(
     """
     source = str(source)
     if format is None:
-        format = "huggingface" if source.startswith(HUB) else _sniffed(Path(source))
+        format = _found_out(source, settings or {})
     reader = named(format)(level, **(settings or {}))
     counting = _Counting(reader, source, Sample(samples, seed), skip)
     try:
@@ -153,6 +153,8 @@ class _Counting:
             raise UserError(self._nothing_right())
 
     def _nothing_right(self) -> str:
+        if not self.source.startswith(HUB) and format_of(Path(self.source)) == self.reader.name:
+            return f"{self.source}: none of the {self.broken:,} records that were read is right: {self.faults[0]}"
         return f"{_mismatch(self.source, self.reader)} ({self.faults[0]})"
 
     def done(self, allowed: float) -> Data:
@@ -171,6 +173,8 @@ class _Counting:
             )
         if not self.asked:
             why = ", ".join(f"{number:,} {reason}" for reason, number in self.left_out.items())
+            if not why and not self.source.startswith(HUB):
+                why = f"it is {described(Path(self.source))}"
             raise UserError(f"{self.source}: holds no question{f' ({why})' if why else ''}")
         return Data(
             self.reader.name,
@@ -186,7 +190,12 @@ class _Counting:
         )
 
 
-def _sniffed(path: Path) -> str:
+def _found_out(source: str, settings: Mapping[str, Any]) -> str:
+    if source.startswith(HUB):
+        return "huggingface"
+    path = Path(source)
+    if settings.get("columns"):
+        return "csv" if path.suffix.lower() in TABLES else "jsonl"
     found = format_of(path)
     if found is None:
         raise UserError(f"{path}: is of no format that is known: it is {described(path)}; name one with format:")

@@ -25,6 +25,8 @@ from r_eval.tasks.loaders.reading import (
     json_records,
 )
 
+TABLES = (".csv", ".tsv")
+"""How the names of files in CSV end."""
 PEEKED = 3
 """Records that are looked at to tell a format."""
 
@@ -72,15 +74,27 @@ def described(path: Path) -> str:
     found = format_of(path)
     if found is not None:
         return f"a file of the format '{found}'"
+    if path.is_dir():
+        return "a folder that is no data set as a whole"
     first = _first(path)
     if first and isinstance(first[0], dict):
-        return f"records with the keys {', '.join(map(str, first[0]))[:200]}"
+        return f"records with the keys {', '.join(map(str, first[0]))[:200]}" if first[0] else "records without keys"
     if first:
         return f"records that are no mappings, such as {str(first[0])[:80]}"
     opening = first_character(path)
     if opening == "{" and (keys := _keys(path)):
         return f"one object with the keys {', '.join(keys)}"
-    return "an empty file" if not opening else f"text that is no JSON and begins with {opening!r}"
+    if opening == "[":
+        return _why_no_record(path)
+    return "an empty file" if not opening else f"text that begins with {opening!r}, neither JSON objects nor a list"
+
+
+def _why_no_record(path: Path) -> str:
+    """Why a JSON list gives no record."""
+    try:
+        return "a list whose first record is broken" if any(json_records(path)) else "an empty list"
+    except NotThisForm as error:
+        return f"a list that cannot be read ({error})"
 
 
 def _keys(path: Path) -> list[str]:
@@ -95,7 +109,7 @@ def _first(path: Path) -> list[Any]:
     """The first records of a file, as far as it holds any in a form that is known."""
     if path.is_dir():
         return []
-    if path.suffix.lower() in (".csv", ".tsv") and first_character(path) not in ("[", "{"):
+    if path.suffix.lower() in TABLES and first_character(path) not in ("[", "{"):
         return _taken(lambda: csv_records(path))
     if first_character(path) not in ("[", "{"):
         return []

@@ -14,6 +14,8 @@ from r_eval.errors import UserError
 from r_eval.tasks.loaders.streaming import JsonStream, NotJson
 
 BOM = b"\xef\xbb\xbf"
+PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How packed files begin."""
 LONGEST = 64 * 2**20
 """Bytes of the longest line that is read; a longer one is no record of any known dataset."""
 
@@ -157,14 +159,18 @@ def opened(path: Path) -> IO[bytes]:
     """A file opened for reading, behind its byte order mark.
 
     Raises:
-        UserError: It cannot be read.
+        UserError: It cannot be read, or is packed.
     """
     try:
         file = path.open("rb")
     except OSError as error:
         raise UserError(_unreadable(path, error)) from None
-    if file.read(3) != BOM:
-        file.seek(0)
+    opening = file.read(8)
+    for start, kind in PACKED.items():
+        if opening.startswith(start):
+            file.close()
+            raise UserError(f"{path}: is packed ({kind}); unpack it first")
+    file.seek(len(BOM) if opening.startswith(BOM) else 0)
     return file
 
 

@@ -17,36 +17,33 @@ from r_eval.tasks.seasons.season import (
     environment_seen_from,
     records_of,
     seen_from,
-    triples_of,
     write_season,
 )
 from r_eval.tasks.seasons.split import split, write_public
 
 
-def season_of(source: Path, out: Path, environment: tuple[str, Environment] | None, seed: int, count: int) -> Season:
+def season_of(source: Path, out: Path, name: str, environment: Environment, seed: int, count: int) -> Season:
     """The first season of a question file.
 
     Args:
         source: The template or graph file.
         out: The question file, from whose folder other files are named.
-        environment: Its name as it can be opened from the present folder, and itself; None where a graph file has a
-            file of triples in its place.
+        name: Of the environment, as it can be opened from the present folder; "" of a file of triples.
         count: How many questions were made.
     """
-    name, opened = environment or ("", None)
     return Season(
         environment=environment_seen_from(name, out.parent),
-        environment_version=opened.version if opened else content_hash(triples_of(source) or source),
+        environment_version=environment.version,
         seed=seed,
         count=count,
         templates=content_hash(source),
         file=seen_from(source, out.parent),
-        records=records_of(source, opened),
+        records=records_of(source, environment),
     )
 
 
 async def next_season(
-    refresher: Refresher, season: Season, out: Path, environment: Environment | None, sandbox: Sandbox, left_out: int
+    refresher: Refresher, season: Season, out: Path, environment: Environment, sandbox: Sandbox, left_out: int
 ) -> Season:
     """A season as the one after those that a refresher has read, with the note of what changed."""
     changes = await refresher.changes(season, environment, sandbox, left_out)

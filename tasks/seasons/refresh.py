@@ -123,9 +123,7 @@ class Refresher:
             version=str(self.latest.version), questions=content_hash(path), file=seen_from(path, out.parent)
         )
 
-    async def changes(
-        self, season: Season, environment: Environment | None, sandbox: Sandbox, left_out: int
-    ) -> list[str]:
+    async def changes(self, season: Season, environment: Environment, sandbox: Sandbox, left_out: int) -> list[str]:
         """What is different from the last season, a sentence each.
 
         Args:
@@ -153,8 +151,8 @@ class Refresher:
             if before_ != now_:
                 yield f"records of kind {kind}: {before_:,} -> {now_:,} ({now_ - before_:+,})"
 
-    async def _old_answers(self, environment: Environment | None, sandbox: Sandbox) -> Iterable[str]:
-        solved = await solve(self.latest.questions, environment, sandbox) if environment else []
+    async def _old_answers(self, environment: Environment, sandbox: Sandbox) -> Iterable[str]:
+        solved = await solve(self.latest.questions, environment, sandbox)
         failed = [s.question.id for s in solved if s.error]
         other = [
             s.question.id

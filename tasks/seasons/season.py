@@ -165,22 +165,12 @@ def environment_of(questions: Path, season: Season) -> str:
     return located(season.environment, questions.parent)
 
 
-def triples_of(source: Path) -> Path | None:
-    """The file of triples that a graph file has in place of an environment."""
-    data = yaml.safe_load(source.read_text(encoding="utf-8"))
-    return source.parent / data["triples"] if data.get("triples") else None
-
-
-def records_of(source: Path, environment: Environment | None) -> dict[str, int]:
+def records_of(source: Path, environment: Environment) -> dict[str, int]:
     """How many records of each kind that a template file names an environment has now; for a graph file, its triples.
 
     What the environment does not have is left out.
     """
     data = yaml.safe_load(source.read_text(encoding="utf-8"))
-    if environment is None:
-        triples = triples_of(source)
-        lines = triples.read_text(encoding="utf-8").splitlines() if triples else []
-        return {"triples": sum(bool(line.strip()) for line in lines)}
     if "graph" in data:
         return {"triples": sum(1 for _ in environment.triples())}
     found = {}

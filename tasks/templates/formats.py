@@ -59,12 +59,16 @@ def locale_of(language: str) -> Locale:
 def _number(value: Any, locale: Locale) -> str:
     from babel.numbers import format_decimal
 
+    found = value
     if isinstance(value, str):
-        value = float(value) if "." in value else int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+        try:
+            found = float(value) if "." in value else int(value)
+        except ValueError:
+            found = None
+    if isinstance(found, bool) or not isinstance(found, int | float):
         raise ValueError(f"{value!r} is no number")
     try:
-        return str(format_decimal(value, format=None, locale=locale, decimal_quantization=False))
+        return str(format_decimal(found, format=None, locale=locale, decimal_quantization=False))
     except ArithmeticError:
         raise ValueError("it has more digits than can be written out") from None
 

@@ -139,6 +139,11 @@ def test_a_file_that_is_no_results_is_an_error(tmp_path: Path, text: str) -> Non
         read(tmp_path, text)
 
 
+def test_a_folder_is_not_called_broken_json(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read_results(tmp_path)
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file of results"):
         read_results(tmp_path / "none.json")

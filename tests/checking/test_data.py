@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
+
+import pytest
 
 from r_eval.checking import check
 
@@ -43,6 +46,16 @@ def test_a_file_of_no_format_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1}]', encoding="utf-8")
     assert "is of no format that is known: it is records with the keys a" in lines(path)[0]
+
+
+@pytest.mark.parametrize("name", ["packed.json", "packed.json.gz"])
+def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"[]"))
+    assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]
+
+
+def test_a_folder_that_is_no_dataset_is_not_taken_for_an_environment(tmp_path: Path) -> None:
+    assert "a folder that is no data set as a whole" in lines(tmp_path)[0]
 
 
 def test_triples_say_what_they_need(tmp_path: Path) -> None:

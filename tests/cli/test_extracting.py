@@ -67,6 +67,13 @@ def test_the_example_makes_the_questions_that_are_asked_for(folder: Path) -> Non
     assert said.startswith("q.jsonl: 10 questions; dropped: ")
 
 
+def test_questions_over_a_file_of_triples_are_checked_without_an_environment(folder: Path) -> None:
+    words = "relations:\n    capital:\n      forward: What is the capital of {subject}?\n"
+    (folder / "graph.yaml").write_text(f"triples: known.tsv\ngraph:\n  {words}", encoding="utf-8")
+    typed(folder, "generate", "graph.yaml", "--out", "q.jsonl")
+    assert "q.jsonl: note: season 1.0.0 over triples" in typed(folder, "check", "q.jsonl")
+
+
 def test_a_file_of_triples_takes_no_environment(folder: Path) -> None:
     (folder / "graph.yaml").write_text("triples: known.tsv\ngraph: {llm: openai/x}\n", encoding="utf-8")
     said = typed(folder, "generate", "graph.yaml", "--environment", "wiki", "--out", "q.jsonl", status=2)

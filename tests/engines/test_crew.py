@@ -21,7 +21,7 @@ from r_eval.folder import Cell
 from r_eval.llms.answers import Memory
 from r_eval.llms.base import Reply
 from r_eval.llms.cache import ReplyCache
-from r_eval.llms.replies import ReplyStore
+from r_eval.llms.journal import ReplyLog
 from r_eval.records import Episode
 from r_eval.runner.plan import resolve
 from r_eval.runner.watching import Silent
@@ -133,7 +133,7 @@ class Shop:
 def shop(grid: Grid, folder: Path, cache: bool = False) -> Iterator[Shop]:
     plan = resolve(grid)
     with Sandbox() as sandbox, contextlib.ExitStack() as stack:
-        journal = stack.enter_context(contextlib.closing(ReplyStore(folder / "journal.sqlite")))
+        journal = stack.enter_context(contextlib.closing(ReplyLog(folder / "journal.jsonl")))
         kept = stack.enter_context(contextlib.closing(ReplyCache("run"))) if cache else None
         shown = {p.task.name: () for p in plan.tasks}
         local = Local(plan, sandbox, shown, Memory(journal, kept, cache), Silent())

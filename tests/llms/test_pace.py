@@ -51,12 +51,32 @@ def test_one_connection_is_always_left() -> None:
     assert gate.allowed == 1
 
 
-def test_connections_grow_again_by_one_a_round_of_good_replies() -> None:
+def test_connections_grow_quickly_until_they_are_near_the_number_that_was_too_many() -> None:
     gate = Pace(16)
     gate.slow_down(time.monotonic())
-    for _ in range(8):
+    for _ in range(14):
         gate.went_well(0)
-    assert gate.allowed == 9
+    assert gate.allowed == 13
+
+
+def test_near_that_number_they_grow_by_one_a_round_of_good_replies() -> None:
+    gate = Pace(16)
+    gate.slow_down(time.monotonic())
+    for _ in range(14 + 13 + 14):
+        gate.went_well(0)
+    assert gate.allowed == 15
+
+
+def test_nothing_new_is_sent_for_as_long_as_the_server_asks() -> None:
+    gate = Pace(4)
+    gate.slow_down(time.monotonic(), 0.2)
+
+    async def one() -> float:
+        asked = time.monotonic()
+        async with gate.turn() as begun:
+            return begun - asked
+
+    assert asyncio.run(one()) >= 0.19
 
 
 def test_connections_never_grow_beyond_what_the_grid_allows() -> None:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.llms.base import Message, Reply, Request, ToolCall
-from r_eval.llms.replies import Journal, ReplyStore
+from r_eval import UserError
+from r_eval.llms import journal
+from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.llms.journal import ReplyLog
+from r_eval.llms.replies import Journal
 from r_eval.records import Tokens
 
 SCRIPT = """
@@ -64,7 +67,7 @@ def test_after_a_kill_only_the_unanswered_call_is_made_again(killed: Path) -> No
 
 
 def test_the_calls_that_were_answered_are_in_the_journal_after_a_kill(killed: Path) -> None:
-    store = ReplyStore(killed / "runs" / "grid" / "journal.sqlite")
+    store = ReplyLog(killed / "runs" / "grid" / "journal.jsonl")
     assert store.count() == 2
     store.close()
 
@@ -80,25 +83,97 @@ REPLY = Reply(
 ASKED = Request((Message("user", "Where?"),))
 
 
-def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
-    store = ReplyStore(tmp_path / "replies.sqlite")
-    store.put("key", "owner", REPLY, 1.5)
-    assert store.get("key") == (REPLY, 1.5)
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.jsonl"
 
 
-def test_the_same_request_made_twice_in_an_episode_has_two_keys(tmp_path: Path) -> None:
-    journal = Journal(ReplyStore(tmp_path / "replies.sqlite"), "episode", "scope")
-    assert journal.key(ASKED) != journal.key(ASKED)
+def opened(path: Path) -> ReplyLog:
+    """The journal as another process finds it."""
+    return ReplyLog(path)
 
 
-def test_another_fingerprint_has_another_key(tmp_path: Path) -> None:
-    store = ReplyStore(tmp_path / "replies.sqlite")
-    assert Journal(store, "episode", "one").key(ASKED) != Journal(store, "episode", "two").key(ASKED)
+def test_a_reply_comes_back_as_it_was(path: Path) -> None:
+    log = opened(path)
+    log.put("key", "owner", REPLY, 1.5)
+    assert log.get("key") == opened(path).get("key") == (REPLY, 1.5)
 
 
-def test_an_owner_is_forgotten_as_a_whole(tmp_path: Path) -> None:
-    store = ReplyStore(tmp_path / "replies.sqlite")
-    store.put("a", "one", REPLY, 0.0)
-    store.put("b", "two", REPLY, 0.0)
-    store.forget("one")
-    assert (store.get("a"), store.count()) == (None, 1)
+def test_everything_of_an_episode_is_found_by_its_key(path: Path) -> None:
+    log = opened(path)
+    for key in ("a", "b"):
+        log.put(key, "one", REPLY, 0.0)
+    log.put("c", "two", REPLY, 0.0)
+    assert opened(path).of("one") == {"a": (REPLY, 0.0), "b": (REPLY, 0.0)}
+
+
+def test_an_episode_is_forgotten_as_a_whole_and_for_good(path: Path) -> None:
+    log = opened(path)
+    log.put("a", "one", REPLY, 0.0)
+    log.put("b", "two", REPLY, 0.0)
+    log.forget("one")
+    for found in (log, opened(path)):
+        assert (found.get("a"), found.holds("one"), found.holds("two"), found.count()) == (None, False, True, 1)
+
+
+def test_a_torn_last_line_is_no_reply(path: Path) -> None:
+    log = opened(path)
+    log.put("a", "one", REPLY, 0.0)
+    log.put("b", "one", REPLY, 0.0)
+    path.write_bytes(path.read_bytes()[:-5])
+    again = opened(path)
+    again.put("c", "one", REPLY, 0.0)
+    assert set(opened(path).of("one")) == set(again.of("one")) == {"a", "c"}
+
+
+def test_a_damaged_journal_is_named_with_what_to_do(path: Path) -> None:
+    path.write_bytes(b"no journal\n{}\n")
+    with pytest.raises(UserError, match=r"is damaged .* delete it"):
+        opened(path)
+
+
+def test_a_journal_does_not_grow_with_what_is_forgotten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "LARGEST", 4000)
+    log = opened(path)
+    log.put("kept", "under way", REPLY, 2.5)
+    for number in range(200):
+        log.put(f"key {number}", f"episode {number}", REPLY, 0.0)
+        log.forget(f"episode {number}")
+        assert path.stat().st_size < 5000
+    log.put("later", "under way", REPLY, 0.0)
+    for found in (log, opened(path)):
+        assert found.of("under way") == {"kept": (REPLY, 2.5), "later": (REPLY, 0.0)}
+
+
+def test_the_same_request_made_twice_in_an_episode_has_two_keys(path: Path) -> None:
+    calls = Journal(opened(path), "episode", "scope")
+    assert calls.key(ASKED) != calls.key(ASKED)
+
+
+def test_another_fingerprint_has_another_key(path: Path) -> None:
+    log = opened(path)
+    assert Journal(log, "episode", "one").key(ASKED) != Journal(log, "episode", "two").key(ASKED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Request((Message("user", "Where is it?"),)),
+        Request((Message("system", "Where?"),)),
+        Request((Message("user", "Where?"), Message("user", "Where?"))),
+        Request((Message("user", "Where?", (ToolCall("1", "Search", {"entity": "x"}),)),)),
+        Request((Message("user", "Where?"),), stop=("x",)),
+        Request((Message("user", "Where?"),), max_tokens=5),
+        Request((Message("user", "Where?"),), tools=(ToolSpec("Search", "Find.", {}),)),
+        Request((Message("user", "Where?"),), tool_choice="required"),
+    ],
+)
+def test_another_request_has_another_key(path: Path, other: Request) -> None:
+    log = opened(path)
+    assert Journal(log, "episode", "one").key(ASKED) != Journal(log, "episode", "one").key(other)
+
+
+def test_equal_requests_have_one_key_however_they_were_made(path: Path) -> None:
+    log = opened(path)
+    again = Request((Message("user", "Where?"),))
+    assert Journal(log, "episode", "one").key(ASKED) == Journal(log, "episode", "one").key(again)

@@ -423,7 +423,7 @@ def test_fresh_moves_the_old_run_aside_and_begins_again(desk: Desk) -> None:
 
 
 def test_a_second_process_on_the_same_folder_is_refused(desk: Desk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.2), samples=20)
+    desk.write(desk.llm(SLOW, seconds=1.0), samples=20)
     first = desk.start("--quiet", "--connections", "2")
     try:
         wait_for(lambda: len(desk.lines()) > 0)
@@ -640,6 +640,32 @@ def test_a_full_disk_stops_every_lane(desk: Desk, monkeypatch: pytest.MonkeyPatc
     before, after = asyncio.run(both())
     assert before == after
     assert desk.state() == "interrupted"
+
+
+SLOW_WORKFLOW = """
+import asyncio
+from r_eval.llms.base import Message, Request
+from r_eval.workflows.base import Workflow, finished
+
+class Mine(Workflow):
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    async def run(self, question, session, llm, limits):
+        await llm.generate(Request((Message("user", f"{self.seconds} {question.text}"),)))
+        await asyncio.sleep(self.seconds)
+        return finished("Ada", "text")
+"""
+
+
+def test_what_takes_longest_is_run_first_so_that_the_end_is_short(desk: Desk) -> None:
+    (desk.path / "mine.py").write_text(SLOW_WORKFLOW, encoding="utf-8")
+    seconds = (0.0, 0.6, 0.3)
+    workflows = [{"workflow": "./mine.py:Mine", "name": f"w{s}", "seconds": s} for s in seconds]
+    run(desk.grid(desk.llm(PLAIN), workflows=workflows, samples=2, tasks=TASKS[:1]), desk.out, connections=1)
+    order = [float(asked.split()[0]) for asked in desk.asked()]
+    assert order[:3] == list(seconds)
+    assert order[3:] == sorted(order[3:], reverse=True)
 
 
 # Stopping

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,16 @@ def test_episodes_beyond_the_wanted_ones_are_kept(tmp_path: Path) -> None:
         assert store.is_complete()
         store.complete(narrow.cells[0])
     assert len(recorded(store, wide.cells[0])) == 5
+
+
+def test_what_was_appended_is_synced_once(store: Store, cell: PlannedCell, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    store.append(cell, episode(cell, 0))
+    store.append(cell, episode(cell, 1))
+    for _ in range(2):
+        asyncio.run(store.sync())
+    assert len(synced) == 1
 
 
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "half \ud83d of a pair", "a\r\nb", '"\\'])

@@ -76,6 +76,7 @@ def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_p
         (b"\n \n", r"q\.jsonl: holds no question"),
         (b"\xff\xfe", r"q\.jsonl: cannot be read as UTF-8 text"),
         (b'\n{"id": "a"}\n', r"q\.jsonl:2: question: Field required"),
+        (b'{"id": "a", "question": "?"}\n', r"q\.jsonl:1: answers: Field required; a public file has none"),
         (b'{"id": 1, "question": "?", "answers": ["a"], "level": "KS"}', r"q\.jsonl:1: id: "),
         (b'{"id": "a", "question": "?", "answers": "a", "level": "KS"}', r"q\.jsonl:1: answers: "),
         (b'{"id": "a", "question": "?", "answers": [3], "level": "KS"}', r"q\.jsonl:1: answers\.0: "),

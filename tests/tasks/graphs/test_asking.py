@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from r_eval.tasks.graphs.asking import Asking, askings, flaw
+from r_eval.tasks.graphs.asking import Asking, Hop, Path, askings, flaw
 from r_eval.tasks.graphs.sampling import sample
 from r_eval.tasks.graphs.store import Graph, Triple
 
@@ -77,6 +77,18 @@ def test_an_entity_with_two_numbers_is_not_compared() -> None:
 def test_a_number_is_no_bridge() -> None:
     graph = [("Emma", "year", "1815"), ("Waterloo", "fought in", "1815")]
     assert flaw(asked(graph, "multi-hop"), Graph(graph)) == "bridge is a number"
+
+
+def test_a_hub_is_not_asked_for_all_that_it_is_linked_to() -> None:
+    graph = [("Oslo", "inhabitant", f"Kari {number}") for number in range(51)]
+    assert flaw(asked(graph, "set"), Graph(graph)) == "more than 50 answers"
+    assert flaw(asked(graph[1:], "set"), Graph(graph[1:])) is None
+
+
+def test_a_way_through_a_hub_ends_where_its_answer_is_known_to_be_ambiguous() -> None:
+    graph = Graph([(f"Kari {n}", r, o) for n in range(999) for r, o in (("is", "human"), ("desk", f"desk {n}"))])
+    way = Path("human", (Hop("is", False), Hop("desk", True)))
+    assert (len(way.ends(graph, 1)), len(way.ends(graph, 2000))) == (2, 999)
 
 
 def test_an_answer_that_holds_a_semicolon_is_left_out() -> None:

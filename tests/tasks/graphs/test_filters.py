@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.tasks.graphs.asking import Asking, askings
-from r_eval.tasks.graphs.filters import flaw, folded, holds, likeness, names
+from r_eval.tasks.graphs.filters import flaw, holds, likeness, names
 from r_eval.tasks.graphs.sampling import Subgraph, sample
 from r_eval.tasks.graphs.store import Graph
+from r_eval.tasks.questions import folded
 
 VOICE = Subgraph("simple", (("Morty Smith", "voice", "Harry Belden"),), ("Morty Smith", "Harry Belden"))
 FORWARD = askings(VOICE)[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import dataclasses
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -97,10 +99,12 @@ WORDS: dict[str, Any] = {
 
 @pytest.fixture
 def nordic(tmp_path: Path) -> Source:
-    """A file of triples, and two documents."""
+    """A file of triples, and a document for each of their subjects."""
     lines = ["subject\trelation\tobject\tdocument", *("\t".join([*t, f"d-{t[0]}"]) for t in NORDIC)]
     (tmp_path / "t.tsv").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "d.jsonl").write_text('{"id": "d-Norway", "title": "Norway", "text": "Of Norway."}\n', encoding="utf-8")
+    subjects = sorted({subject for subject, _, _ in NORDIC})
+    documents = [{"id": f"d-{name}", "title": name, "text": f"Of {name}."} for name in subjects]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
     return open_source(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
 
 
@@ -129,6 +133,13 @@ def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> Non
 def test_questions_come_with_the_documents_that_say_them(nordic: Source, sandbox: Sandbox) -> None:
     questions = made(graph_file(types=["set"]), nordic, sandbox).questions
     assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
+
+
+def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
+    source = dataclasses.replace(nordic, documents={"d-Norway": nordic.documents["d-Norway"]})
+    generated = made(graph_file(types=["simple"]), source, sandbox)
+    assert by_question(generated) == {"What is the capital of Norway?": "Oslo", "What is paid in Norway?": "krone"}
+    assert generated.dropped["document missing"] == 2
 
 
 def test_a_question_says_what_it_was_made_of(nordic: Source, sandbox: Sandbox) -> None:

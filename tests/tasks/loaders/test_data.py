@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,39 @@ def test_a_file_of_another_format_is_told_by_what_it_is(as_list: Write) -> None:
 def test_a_file_of_no_format_is_told_by_its_keys(as_list: Write) -> None:
     with pytest.raises(UserError, match=r"expected MuSiQue: .*; found records with the keys a, b"):
         load(as_list("x.json", [{"a": 1, "b": 2}]), "musique")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", r"holds no question \(it is an empty file\)"),
+        (b"[]", r"holds no question \(it is an empty list\)"),
+        (b"{}", "found records without keys"),
+        (b"5", "found text that begins with '5', neither JSON objects nor a list"),
+        ('[{"question": "Où?"}]'.encode("latin-1"), r"found a list that cannot be read \(.*not UTF-8"),
+    ],
+)
+def test_a_file_without_records_is_told_by_what_it_is(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        load(tmp_path / "x.json", "musique")
+
+
+def test_a_packed_file_is_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_bytes(gzip.compress(b"[]"))
+    with pytest.raises(UserError, match=r"x\.json: is packed \(gzip\); unpack it first"):
+        load(tmp_path / "x.json", "musique")
+
+
+def test_a_file_of_the_right_format_whose_records_are_all_broken_is_not_called_another_one(as_list: Write) -> None:
+    path = as_list("h.json", [{"question": "What?", "answer": " ", "type": "bridge"}])
+    with pytest.raises(UserError, match=r"none of the 1 records that were read is right: .*h\.json:"):
+        load(path, "hotpotqa")
+
+
+def test_a_record_that_is_no_object_is_told_in_plain_words(as_list: Write) -> None:
+    path = as_list("h.json", [5, *({"question": f"What {n}?", "answer": "it", "type": "bridge"} for n in range(2))])
+    assert load(path, "hotpotqa", broken=0.5).reasons == {"is no JSON object": 1}
 
 
 def test_a_long_file_of_another_format_is_not_read_to_its_end(as_lines: Write) -> None:

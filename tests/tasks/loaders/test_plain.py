@@ -33,6 +33,14 @@ def test_usual_column_names_need_no_map(as_lines: Write) -> None:
     assert (question.question, question.answers) == ("Where?", ["here"])
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("t.csv", "Q,A\nWhere?,here\n"), ("t.jsonl", '{"Q": "Where?", "A": "here"}')]
+)
+def test_a_file_whose_columns_are_named_needs_no_format(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert only(load(tmp_path / name, settings={"columns": {"question": "Q", "answers": "A"}})).answers == ["here"]
+
+
 def test_columns_are_found_under_the_names_that_are_given(as_lines: Write) -> None:
     path = as_lines("q.jsonl", [{"Q": "Where?", "A": ["here", "there"], "I": 7, "L": "KU"}])
     columns = {"question": "Q", "answers": "A", "id": "I", "level": "L"}

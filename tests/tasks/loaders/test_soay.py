@@ -78,9 +78,9 @@ def test_another_language_is_an_error_for_people(as_lines: Write) -> None:
         load(as_lines("1.jsonl", [RECORD]), "soay", settings={"language": "fr"})
 
 
-def test_an_empty_answer_is_a_broken_record(as_lines: Write) -> None:
-    data = load(as_lines("1.jsonl", [RECORD, {**RECORD, "Answer": ""}]), "soay", broken=0.5)
-    assert (len(data.questions), data.reasons) == (1, {"Answer: is empty": 1})
+def test_a_record_without_an_answer_is_left_out_and_not_broken(as_lines: Write) -> None:
+    data = load(as_lines("1.jsonl", [RECORD, {**RECORD, "Answer": ""}]), "soay")
+    assert (len(data.questions), data.left_out) == (1, {"without an answer": 1})
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from r_eval.records import Question
+from r_eval.tasks.graphs.source import TripleFile
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.seasons import Refresher
 from r_eval.tasks.seasons.making import season_of
@@ -148,11 +149,12 @@ def test_a_season_file_that_is_damaged_names_its_key(library: Path, typed: Typed
 
 
 def test_a_graph_file_over_a_file_of_triples_has_a_season_too(tmp_path: Path) -> None:
-    (tmp_path / "facts.tsv").write_text("Kenya\tcapital\tNairobi\nChad\tcapital\tN'Djamena\n", encoding="utf-8")
+    facts, head = tmp_path / "facts.tsv", "subject\trelation\tobject\n"
+    facts.write_text(f"{head}Kenya\tcapital\tNairobi\nChad\tcapital\tN'Djamena\n", encoding="utf-8")
     graph = tmp_path / "graph.yaml"
     graph.write_text("triples: facts.tsv\ngraph: {}\n", encoding="utf-8")
-    before = season_of(graph, tmp_path / "one.jsonl", None, 0, 1)
-    (tmp_path / "facts.tsv").write_text("Kenya\tcapital\tNairobi\n", encoding="utf-8")
-    after = season_of(graph, tmp_path / "one.jsonl", None, 0, 1)
+    before = season_of(graph, tmp_path / "one.jsonl", "", TripleFile(facts), 0, 1)
+    facts.write_text(f"{head}Kenya\tcapital\tNairobi\n", encoding="utf-8")
+    after = season_of(graph, tmp_path / "one.jsonl", "", TripleFile(facts), 0, 1)
     assert (before.environment, before.records, after.records) == ("", {"triples": 2}, {"triples": 1})
     assert before.environment_version != after.environment_version

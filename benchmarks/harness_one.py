@@ -1,0 +1,92 @@
+"""One measured run of R-Eval in a process of its own; takes a specification as JSON, prints figures as JSON.
+
+python benchmarks/harness_one.py '{"questions": 1000, ...}' FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from harness_work import grid
+
+PROFILE = "HARNESS_PROFILE"
+"""Names the file for a cProfile of the run, for finding out where its time goes."""
+
+
+def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    from r_eval import Grid, __version__, run
+    from r_eval.analysis.scoring import score_run
+
+    os.environ["R_EVAL_REPLIES"] = str(folder / "replies.sqlite")
+    planned = Grid(**grid(folder, spec))
+    wall, cpu = time.perf_counter(), time.process_time()
+    done = run(planned, folder / "run")
+    ran, ran_cpu = time.perf_counter() - wall, time.process_time() - cpu
+    scores = score_run(done.folder) if spec["score"] else None
+    seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
+    wall = time.perf_counter()
+    if spec["resume"]:
+        run(planned, folder / "run")
+    resumed = time.perf_counter() - wall
+    episodes = spec["questions"] * spec["epochs"] * len(spec["workflows"]) * max(1, len(spec["llms"]))
+    files = list((folder / "run" / "episodes").rglob("*.jsonl"))
+    return {
+        "version": f"r-eval {__version__}",
+        "episodes": episodes,
+        "lines": sum(1 for path in files for _ in path.open("rb")),
+        "seconds": seconds,
+        "run": ran,
+        "run_cpu": ran_cpu,
+        "cpu": seconds_cpu,
+        "resume": resumed,
+        "peak": peak(),
+        "bytes": sum(path.stat().st_size for path in files) / episodes,
+        "mean": scores.mean if scores else None,
+        "state": done.state,
+    }
+
+
+def first(folder: str) -> None:
+    """Print the processor time from the start of the process to its first finished episode."""
+    from r_eval import Grid, run
+    from r_eval.runner.watching import Silent
+
+    class Watcher(Silent):
+        told = False
+
+        def finished(self, episode: object) -> None:
+            if not self.told:
+                print(time.process_time())
+            self.told = True
+
+    spec = {"questions": 10, "epochs": 1, "steps": 3, "workflows": ["react"], "llms": []}
+    run(Grid(**grid(Path(folder), spec)), Path(folder) / "run", fresh=True, watcher=Watcher())
+
+
+def peak() -> float:
+    """The most memory that this process has held, in MiB."""
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise OSError("this system does not tell the peak of memory (no VmHWM in /proc/self/status)")
+
+
+def profiled(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    if PROFILE not in os.environ:
+        return main(spec, folder)
+    import cProfile
+
+    profile = cProfile.Profile(time.thread_time)
+    try:
+        return profile.runcall(main, spec, folder)
+    finally:
+        profile.dump_stats(os.environ[PROFILE])
+
+
+if __name__ == "__main__":
+    print(json.dumps(profiled(json.loads(sys.argv[1]), Path(sys.argv[2]))))

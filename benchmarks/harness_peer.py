@@ -1,0 +1,95 @@
+"""One measured run of Inspect AI, by the Python of its own virtual environment; see `harness_one` for its arguments.
+
+The same work at the peer's best settings: no display, no realtime log, as many samples at once as connections, usage
+supplied by the model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from harness_one import peak
+from harness_work import ANSWER
+
+
+def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    import inspect_ai  # type: ignore[import-not-found]
+    from inspect_ai import Task, eval, task
+    from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
+    from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model  # type: ignore[import-not-found]
+    from inspect_ai.scorer import match  # type: ignore[import-not-found]
+    from inspect_ai.solver import generate, use_tools  # type: ignore[import-not-found]
+    from inspect_ai.tool import Tool, tool  # type: ignore[import-not-found]
+
+    @tool  # type: ignore[untyped-decorator]
+    def look() -> Tool:
+        async def execute(word: str) -> str:
+            """Look a word up.
+
+            Args:
+                word: The word.
+            """
+            return f"{word} is a word of {len(word)} letters, and its answer is Ada."
+
+        return execute
+
+    def outputs(messages: Any, tools: Any, tool_choice: Any, config: Any) -> Any:
+        seen = sum(isinstance(message, ChatMessageTool) for message in messages)
+        if seen + 1 < spec["steps"]:
+            output = ModelOutput.for_tool_call("mockllm", "look", {"word": f"word{seen}"})
+        else:
+            output = ModelOutput.from_content("mockllm", ANSWER)
+        output.usage = ModelUsage(input_tokens=300, output_tokens=20, total_tokens=320)
+        return output
+
+    samples = [
+        Sample(input=f"Which name do the words of number {i} stand for?", target=ANSWER, id=f"q{i:07d}")
+        for i in range(spec["questions"])
+    ]
+
+    @task  # type: ignore[untyped-decorator]
+    def words() -> Task:
+        return Task(dataset=MemoryDataset(samples), solver=[use_tools(look()), generate()], scorer=match())
+
+    connections = spec["llms"][0]["connections"] if spec["llms"] else 10
+    if spec["llms"]:
+        os.environ["STUB_BASE_URL"], os.environ["STUB_API_KEY"] = spec["llms"][0]["base_url"], "none"
+        model = get_model("openai-api/stub/stub")
+    else:
+        model = get_model("mockllm/model", custom_outputs=outputs)
+    logs = folder / "logs"
+    wall, cpu = time.perf_counter(), time.process_time()
+    (log,) = eval(
+        words(),
+        model=model,
+        epochs=spec["epochs"],
+        display="none",
+        log_realtime=False,
+        log_dir=str(logs),
+        max_connections=connections,
+        max_samples=max(connections, 10),
+    )
+    seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
+    episodes = spec["questions"] * spec["epochs"]
+    return {
+        "version": f"inspect-ai {inspect_ai.__version__}",
+        "episodes": episodes,
+        "lines": log.results.completed_samples if log.results else 0,
+        "seconds": seconds,
+        "run": seconds,
+        "run_cpu": seconds_cpu,
+        "cpu": seconds_cpu,
+        "peak": peak(),
+        "bytes": sum(path.stat().st_size for path in logs.rglob("*.eval")) / episodes,
+        "mean": log.results.scores[0].metrics["accuracy"].value if log.results else None,
+        "state": log.status,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]), Path(sys.argv[2]))))

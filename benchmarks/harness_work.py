@@ -1,0 +1,115 @@
+"""What the runner is measured with: a small domain, its questions, a scripted LLM, and the grid over them.
+
+Every episode of `react` and `fc` looks a word up until its last step, and then gives the answer; `pal` writes a
+program, and `direct` answers at once. The same rules answer for the scripted LLM and for the stub server.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT = '''
+"""Words and what they mean."""
+
+from r_eval.environments.base import Environment, query_api
+
+
+class Words(Environment):
+    """A dictionary."""
+
+    @query_api
+    def look(self, word: str) -> str:
+        """Look a word up.
+
+        Args:
+            word: The word.
+        """
+        return f"{word} is a word of {len(word)} letters, and its answer is Ada."
+'''
+SCRIPT = """
+from harness_work import scripted
+
+
+def reply(request):
+    return scripted(request, {steps})
+"""
+ANSWER = "Ada"
+
+
+def text_of(seen: int, steps: int) -> str:
+    """ReAct's reply after so many observations."""
+    if seen + 1 < steps:
+        return f"Thought {seen + 1}: I look up the next word, number {seen}.\nAction {seen + 1}: look[word{seen}]"
+    return f"Thought {seen + 1}: I know it now.\nAction {seen + 1}: Finish[{ANSWER}]"
+
+
+def scripted(request: Any, steps: int) -> str:
+    """The reply of the scripted LLM: its place in the conversation decides."""
+    return text_of(sum(message.role == "user" for message in request.messages) - 1, steps)
+
+
+def served(body: dict[str, Any], steps: int) -> dict[str, Any]:
+    """The message with which the stub server answers the body of a request."""
+    messages = body["messages"]
+    if "tests the connection" in str(messages[0]["content"]):
+        return {"role": "assistant", "content": "ready"}
+    if body.get("tools"):
+        seen = sum(message["role"] == "tool" for message in messages)
+        last = seen + 1 >= steps
+        names = {tool["function"]["name"] for tool in body["tools"]}
+        if last and "Finish" not in names:
+            return {"role": "assistant", "content": ANSWER}
+        name, arguments = ("Finish", {"answer": ANSWER}) if last else ("look", {"word": f"word{seen}"})
+        call = {"name": name, "arguments": json.dumps(arguments)}
+        entry = {"id": f"call_{seen}", "type": "function", "function": call}
+        return {"role": "assistant", "content": None, "tool_calls": [entry]}
+    system = str(messages[0]["content"])
+    if "Action" in system:
+        return {
+            "role": "assistant",
+            "content": text_of(sum(message["role"] == "user" for message in messages) - 1, steps),
+        }
+    if "program" in system.lower():
+        return {"role": "assistant", "content": f'```python\nfound = look(word="one")\nanswer = "{ANSWER}"\n```'}
+    return {"role": "assistant", "content": ANSWER}
+
+
+def questions(folder: Path, count: int) -> Path:
+    """A question file."""
+    path = folder / "questions.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(count):
+            question = {
+                "id": f"q{i:07d}",
+                "question": f"Which name do the words of number {i} stand for?",
+                "answers": [ANSWER],
+                "level": "KS",
+            }
+            file.write(json.dumps(question) + "\n")
+    return path
+
+
+def grid(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
+    """The grid of a specification: `questions`, `epochs`, `steps`, `workflows`, and `llms` or a scripted one."""
+    questions(folder, spec["questions"])
+    (folder / "words.py").write_text(ENVIRONMENT, encoding="utf-8")
+    (folder / "script.py").write_text(SCRIPT.format(steps=spec["steps"]), encoding="utf-8")
+    scripted_llm = {"llm": f"scripted/{folder}/script.py:reply", "name": "scripted"}
+    return {
+        "name": "harness",
+        "workflows": spec["workflows"],
+        "llms": spec["llms"] or [scripted_llm],
+        "tasks": [
+            {
+                "task": "words",
+                "questions": str(folder / "questions.jsonl"),
+                "environment": f"{folder}/words.py:Words",
+                "metric": "exact_match",
+            }
+        ],
+        "epochs": spec["epochs"],
+        "shots": 0,
+        "limits": {"steps": spec["steps"]},
+    }

@@ -1,0 +1,289 @@
+"""Faults of the disk, the clock and the files: a run ends with one sentence, spoils nothing, and goes on afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from r_eval import Grid, UserError, run
+from r_eval.llms.base import Reply
+from r_eval.llms.journal import ReplyLog
+from r_eval.runner import store as stores
+from r_eval.runner.store import JOURNAL
+from tests.engines.desks import Desk, contents
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+EPISODES = 40
+
+WORDY = """
+import asyncio
+from pathlib import Path
+
+async def reply(request):
+    with open({asked!r}, "a", encoding="utf-8") as log:
+        log.write(request.messages[-1].content.replace(chr(10), " ") + chr(10))
+    await asyncio.sleep(float(Path({pace!r}).read_text(encoding='utf-8')))
+    return "Ada" + " and nobody else" * 200
+"""
+
+
+def can_mount() -> bool:
+    """Whether a process may have file systems of its own."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+mounts = pytest.mark.skipif(not can_mount(), reason="needs to mount a file system (unshare, user namespaces)")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk with a grid of 40 episodes, some kilobytes each."""
+    return written(Desk(tmp_path), seconds=0)
+
+
+def written(desk: Desk, seconds: float) -> Desk:
+    """Write the grid; each call takes so many seconds."""
+    pace(desk, seconds)
+    llm = desk.llm(WORDY, connections=4, pace=str(desk.path / "pace"))
+    grid = {"llms": [llm], "workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 20, "epochs": 2}
+    (desk.path / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
+    return desk
+
+
+def pace(desk: Desk, seconds: float) -> None:
+    (desk.path / "pace").write_text(str(seconds), encoding="utf-8")
+
+
+def command(*options: str) -> list[str]:
+    return [str(R_EVAL), "run", "grid.yaml", "--quiet", "--no-cache", "--out", "out", *options]
+
+
+def typed(desk: Desk, *options: str) -> subprocess.CompletedProcess[str]:
+    """What came of `r-eval run`."""
+    return subprocess.run(
+        command(*options), cwd=desk.path, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+
+
+def shell(desk: Desk, script: str) -> subprocess.CompletedProcess[str]:
+    """A script in a process with file systems of its own; $RUN is the command."""
+    environ = {**os.environ, "RUN": " ".join(command())}
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script],
+        cwd=desk.path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def go_on(desk: Desk, out: str = "out", **how: Any) -> None:
+    """The same in this process."""
+    run(Grid.load(desk.path / "grid.yaml"), desk.path / out, cache=False, **how)
+
+
+def lines(desk: Desk, out: str = "out") -> list[dict[str, Any]]:
+    """The whole lines of the episode files; each must be JSON."""
+    found = sorted((desk.path / out / "episodes").rglob("*.jsonl"))
+    return [json.loads(line) for path in found for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+def cell_file(desk: Desk) -> Path:
+    (path,) = (desk.path / "out" / "episodes").rglob("*.jsonl")
+    return path
+
+
+def is_one_sentence(said: str, *parts: str) -> bool:
+    return len(said.strip().splitlines()) == 1 and said.startswith("r-eval: ") and all(part in said for part in parts)
+
+
+def is_whole(desk: Desk, out: str = "out") -> bool:
+    """Whether a run is complete, every episode recorded once, and nothing else left in its folder."""
+    state = json.loads((desk.path / out / "run.json").read_text(encoding="utf-8"))["state"]
+    once = Counter(record["episode_id"] for record in lines(desk, out))
+    left = [p.name for p in (desk.path / out).rglob("*") if p.name.startswith("journal") or ".part" in p.name]
+    return state == "complete" and len(once) == EPISODES and set(once.values()) == {1} and not left
+
+
+def broken_off(desk: Desk) -> Desk:
+    """A run that was killed in the middle."""
+    pace(desk, 0.1)
+    process = subprocess.Popen(command(), cwd=desk.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while len(lines(desk)) < 8 and time.monotonic() < end:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 8 <= len(lines(desk)) < EPISODES
+    pace(desk, 0)
+    return desk
+
+
+# The disk
+
+
+@mounts
+@pytest.mark.parametrize("kib", [16, 96])
+def test_a_full_disk_ends_the_run_with_a_sentence_and_it_goes_on_when_there_is_room(desk: Desk, kib: int) -> None:
+    script = (
+        f"mkdir out && mount -t tmpfs -o size={kib}k none out && $RUN; echo status $?; cp -r out full; "
+        "mount -o remount,size=20m out; $RUN; echo status $?; cp -r out done"
+    )
+    did = shell(desk, script)
+    assert did.stdout.split()[:2] in (["status", "1"], ["status", "2"]), did.stderr
+    assert did.stdout.split()[-1] == "0"
+    assert is_one_sentence(did.stderr, "No space left on device", "What was recorded is kept")
+    assert {record["outcome"]["kind"] for record in lines(desk, "full")} <= {"finished", "cancelled"}
+    assert is_whole(desk, "done")
+
+
+@mounts
+def test_a_folder_that_is_read_only_is_refused(desk: Desk) -> None:
+    go_on(desk, limit=4)
+    before = {p: p.read_bytes() for p in (desk.path / "out").rglob("*") if p.is_file()}
+    did = shell(desk, "mount --bind out out && mount -o remount,ro,bind out && $RUN; echo status $?")
+    assert did.stdout.split() == ["status", "2"]
+    assert is_one_sentence(did.stderr, "out cannot be written: Read-only file system")
+    assert {p: p.read_bytes() for p in (desk.path / "out").rglob("*") if p.is_file()} == before
+    go_on(desk)
+    assert is_whole(desk)
+
+
+def test_a_folder_below_a_file_is_refused(desk: Desk) -> None:
+    (desk.path / "file").write_text("mine", encoding="utf-8")
+    did = typed(desk, "--out", "file/out")
+    assert did.returncode == 2
+    assert is_one_sentence(did.stderr, "file/out cannot be written: Not a directory")
+
+
+# The clock
+
+
+def test_a_clock_that_is_set_back_changes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on(desk, limit=4)
+    long_ago = time.time() - 400 * 24 * 3600
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: long_ago)
+        patch.setattr(stores, "now", lambda: "2001-01-01T00:00:00+00:00")
+        go_on(desk)
+    assert is_whole(desk)
+    go_on(desk, "other")
+    assert contents(desk.path / "out") == contents(desk.path / "other")
+
+
+def test_fresh_twice_at_the_same_time_keeps_both_old_runs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "now", lambda: "2001-01-01T00:00:00+00:00")
+    for _ in range(3):
+        go_on(desk, limit=1, fresh=True)
+    assert len(list(desk.path.glob("out*/run.json"))) == 3
+
+
+# Files
+
+
+def test_a_damaged_journal_is_named_and_can_be_deleted(desk: Desk) -> None:
+    broken_off(desk)
+    journal = desk.path / "out" / JOURNAL
+    recorded = lines(desk)
+    journal.write_bytes(b"this is no journal\n" * 500)
+    did = typed(desk)
+    assert did.returncode == 2
+    assert is_one_sentence(did.stderr, journal.name, "is damaged", "delete it")
+    assert lines(desk) == recorded
+    journal.unlink()
+    go_on(desk)
+    assert is_whole(desk)
+
+
+def without(key: str) -> Callable[[dict[str, Any]], Any]:
+    return lambda manifest: {k: v for k, v in manifest.items() if k != key}
+
+
+DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "cut": lambda manifest: None,
+    "a list": lambda manifest: [manifest],
+    "a later schema": lambda manifest: {**manifest, "schema": 99},
+    "without its cells": without("cells"),
+    "without its time": without("created"),
+    "without its state": without("state"),
+    "other cells": lambda manifest: {**manifest, "cells": [{"workflow": "direct"}]},
+    "cells of text": lambda manifest: {**manifest, "cells": ["direct"]},
+    "unknown spending": lambda manifest: {**manifest, "spent": {"one": {"roubles": 3}}},
+    "spending of text": lambda manifest: {**manifest, "spent": "much"},
+    "seconds of text": lambda manifest: {**manifest, "seconds": "many"},
+}
+
+
+@pytest.mark.parametrize("damage", sorted(DAMAGES))
+def test_a_damaged_run_json_is_named_and_left_alone(desk: Desk, damage: str) -> None:
+    go_on(desk, limit=2)
+    path = desk.path / "out" / "run.json"
+    text = path.read_text(encoding="utf-8")
+    made = DAMAGES[damage](json.loads(text))
+    damaged = json.dumps(made) if made is not None else text[: len(text) // 2]
+    path.write_text(damaged, encoding="utf-8")
+    with pytest.raises(UserError, match=r"run\.json: "):
+        go_on(desk)
+    assert path.read_text(encoding="utf-8") == damaged
+    path.write_text(text, encoding="utf-8")
+    go_on(desk)
+    assert is_whole(desk)
+
+
+def test_replies_of_an_episode_that_was_recorded_just_before_a_kill_are_not_left_behind(desk: Desk) -> None:
+    go_on(desk, limit=4)
+    journal = ReplyLog(desk.path / "out" / JOURNAL)
+    journal.put("key", lines(desk)[0]["episode_id"], Reply("Ada"), 1.0)
+    journal.close()
+    go_on(desk)
+    assert is_whole(desk)
+
+
+def test_a_torn_line_in_the_middle_is_named_and_nothing_is_written(desk: Desk) -> None:
+    go_on(desk, limit=4)
+    path = cell_file(desk)
+    found = path.read_bytes().splitlines(keepends=True)
+    found[3] = found[3][:200] + b"\n"
+    path.write_bytes(b"".join(found))
+    did = typed(desk)
+    assert did.returncode == 2
+    assert is_one_sentence(did.stderr, f"{path.relative_to(desk.path)}:4: ", "delete the line")
+    assert path.read_bytes() == b"".join(found)
+    path.write_bytes(b"".join(found[:3] + found[4:]))
+    go_on(desk)
+    assert is_whole(desk)
+
+
+@pytest.mark.parametrize("what", ["the file", "the folder"])
+def test_a_file_that_is_deleted_under_the_run_ends_it(desk: Desk, what: str) -> None:
+    pace(desk, 0.1)
+    process = subprocess.Popen(command(), cwd=desk.path, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+    end = time.monotonic() + 20
+    while len(lines(desk)) < 8 and time.monotonic() < end:
+        time.sleep(0.01)
+    if what == "the file":
+        cell_file(desk).unlink()
+    else:
+        shutil.rmtree(desk.path / "out", ignore_errors=True)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode in (1, 2)
+    assert is_one_sentence(said, "was deleted while the run went on")
+    pace(desk, 0)
+    go_on(desk)
+    assert is_whole(desk)

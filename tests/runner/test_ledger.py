@@ -1,0 +1,126 @@
+"""Which episodes of a cell are recorded, and in what order its file is put."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval import Grid, UserError
+from r_eval.records import Episode, Outcome, OutcomeKind, Question
+from r_eval.runner.episode import episode_id
+from r_eval.runner.ledger import Ledger
+from r_eval.runner.plan import PlannedCell, resolve
+
+EPOCHS, QUESTIONS = 2, 3
+KINDS: list[OutcomeKind] = ["finished", "llm_failure"]
+
+
+@pytest.fixture(scope="module")
+def cell() -> PlannedCell:
+    grid = Grid(llms=["openai/m"], workflows=["direct"], tasks=["aminer/soay-easy"])
+    return resolve(grid, limit=QUESTIONS).cells[0]
+
+
+def ledger(cell: PlannedCell, path: Path, epochs: int = EPOCHS) -> Ledger:
+    return Ledger(cell, epochs, {q.id: i for i, q in enumerate(cell.planned.asked)}, path)
+
+
+def episode(cell: PlannedCell, question: Question, epoch: int, kind: OutcomeKind, answer: str) -> Episode:
+    return Episode.model_construct(
+        schema_=1,
+        episode_id=episode_id(cell, question, epoch),
+        question_id=question.id,
+        domain="aminer",
+        level=question.level,
+        epoch=epoch,
+        question=question.question,
+        golds=question.answers,
+        answer=answer,
+        outcome=Outcome(kind=kind),
+        fingerprint=cell.fingerprint,
+        **cell.cell._asdict(),
+    )
+
+
+def answers(path: Path) -> list[str]:
+    return [json.loads(line)["answer"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@given(tries=st.lists(st.tuples(st.integers(0, EPOCHS * QUESTIONS - 1), st.sampled_from(KINDS)), max_size=14))
+def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
+    tmp_path_factory: pytest.TempPathFactory, cell: PlannedCell, tries: list[tuple[int, OutcomeKind]]
+) -> None:
+    path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
+    added = ledger(cell, path)
+    newest: dict[int, OutcomeKind] = {}
+    with path.open("w", encoding="utf-8") as file:
+        for number, (place, kind) in enumerate(tries):
+            epoch, question = divmod(place, QUESTIONS)
+            made = episode(cell, cell.planned.asked[question], epoch, kind, str(number))
+            file.write(made.model_dump_json() + "\n")
+            added.add(made)
+            newest[place] = kind
+    missing = [p for p in range(EPOCHS * QUESTIONS) if newest.get(p) != "finished"]
+    for found in (added, ledger(cell, path)):
+        assert [(q.id, e) for q, e in found.missing()] == [
+            (cell.planned.asked[p % QUESTIONS].id, p // QUESTIONS) for p in missing
+        ]
+        assert (found.left(), found.count()) == (len(missing), EPOCHS * QUESTIONS - len(missing))
+
+
+@given(order=st.permutations(range(EPOCHS * QUESTIONS)), twice=st.sets(st.integers(0, EPOCHS * QUESTIONS - 1)))
+def test_a_complete_file_is_put_in_order_and_nothing_of_it_is_lost(
+    tmp_path_factory: pytest.TempPathFactory, cell: PlannedCell, order: list[int], twice: set[int]
+) -> None:
+    path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
+    book = ledger(cell, path)
+    with path.open("w", encoding="utf-8") as file:
+        for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
+            epoch, question = divmod(place, QUESTIONS)
+            kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
+            made = episode(cell, cell.planned.asked[question], epoch, kind, f"{attempt} {place} Ü")
+            file.write(made.model_dump_json() + "\n")
+            book.add(made)
+    book.tidy()
+    assert answers(path) == [f"new {place} Ü" for place in range(EPOCHS * QUESTIONS)]
+    beside = path.with_suffix(".superseded")
+    old = answers(beside) if beside.exists() else []
+    assert sorted(old) == sorted(f"old {place} Ü" for place in twice)
+
+
+def test_a_line_that_is_no_episode_is_named(tmp_path: Path, cell: PlannedCell) -> None:
+    path = tmp_path / "cell.jsonl"
+    path.write_text('{"episode_id": "a"}\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"cell.jsonl:1: not an episode"):
+        ledger(cell, path)
+
+
+def test_a_million_episodes_take_a_byte_each(tmp_path: Path, cell: PlannedCell) -> None:
+    tracemalloc.start()
+    try:
+        book = ledger(cell, tmp_path / "none.jsonl", epochs=333_334)
+        first = list(itertools.islice(book.missing(), 10))
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert book.left() == 1_000_002
+    assert len(first) == 10
+    assert held < 1_200_000
+
+
+def test_questions_that_are_not_wanted_now_are_kept_at_the_end(tmp_path: Path, cell: PlannedCell) -> None:
+    path = tmp_path / "cell.jsonl"
+    lines = [episode(cell, q, 0, "finished", str(n)).model_dump_json() for n, q in enumerate(cell.planned.asked)]
+    path.write_text("".join(f"{line}\n" for line in reversed(lines)), encoding="utf-8")
+    narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, asked=cell.planned.asked[:2]))
+    book = ledger(narrow, path, epochs=1)
+    assert book.left() == 0
+    book.tidy()
+    assert answers(path) == ["0", "1", "2"]
