@@ -6,6 +6,7 @@ Results go to standard output, progress and complaints to standard error. 0: don
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -14,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from r_eval.errors import UserError
+from r_eval.errors import Unwritable, UserError
 
 app = typer.Typer(
     name="r-eval",
@@ -336,6 +337,10 @@ def doctor() -> None:
     doctor_command()
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""Errors of a disk that has no room, or that nothing may be written to."""
+
+
 def main() -> None:
     """Entry point; turns every end into an exit status, and shows no traceback without --debug."""
     debug = "--debug" in sys.argv
@@ -348,13 +353,16 @@ def main() -> None:
         if debug:
             raise
         sys.stderr.write(f"r-eval: {error}\n")
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, Unwritable) else 2)
     except KeyboardInterrupt:
         sys.stderr.write("r-eval: interrupted\n")
         sys.exit(130)
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno in FULL:
+            sys.stderr.write(f"r-eval: {Unwritable(error.filename or 'the disk', error)}\n")
+            sys.exit(1)
         sys.stderr.write(f"r-eval: internal error: {type(error).__name__}: {error} (--debug shows where)\n")
         sys.exit(70)
     finally:

@@ -108,7 +108,7 @@ def _format(entry: TaskEntry, source: str, own: Task | None) -> tuple[str | None
         return entry.format, settings if entry.format == usual else {}
     if source.startswith(HUB):
         return (usual, settings) if usual and not entry.columns else ("huggingface", {})
-    if usual is None:
+    if usual is None or entry.columns:
         return None, {}
     found = format_of(Path(source))
     if found is not None and found != usual and formats()[found].general:
