@@ -13,7 +13,7 @@ import dataclasses
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from string import Template as Text
 from typing import TYPE_CHECKING, Any
@@ -68,15 +68,19 @@ async def suggest(
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
+    tell: Callable[[int, int], None] = lambda replies, kept: None,
 ) -> Suggested:
     """Have templates drafted until so many are kept, or nothing new comes any more.
+
+    Args:
+        tell: Told, after each reply, how many there were and how many templates are kept.
 
     Raises:
         UserError: The LLM failed, or the written templates do not fit the environment.
     """
     found = Suggested()
     known = {mark for template in written for mark in marks(template)}
-    chance, idle = random.Random(seed), 0
+    chance, idle, replies = random.Random(seed), 0, 0
     records = _records(environment, written)
     while len(found.templates) < count and idle < IDLE:
         shown = chance.sample(list(written), min(SHOWN, len(written)))
@@ -96,6 +100,8 @@ async def suggest(
             if reason is not None:
                 found.dropped[reason] += 1
         idle = idle + 1 if len(found.templates) == before else 0
+        replies += 1
+        tell(replies, len(found.templates))
     return found
 
 

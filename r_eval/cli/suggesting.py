@@ -50,10 +50,15 @@ def suggest_command(environment: str, llm: str, source: Path | None, count: int,
     opened = open_environment(environment)
     written = _written(environment, source)
 
+    def tell(replies: int, kept: int) -> None:
+        sys.stderr.write(
+            f"r-eval: {kept} of {count} templates after {replies} {'reply' if replies == 1 else 'replies'}\n"
+        )
+
     async def drafted() -> Suggested:
         with Sandbox() as sandbox, replies_kept(out.stem) as memory:
             async with Speaker(llm, memory, {"max_tokens": REPLY_TOKENS}) as speaker:
-                return await suggest(opened, written, speaker, sandbox, count, seed)
+                return await suggest(opened, written, speaker, sandbox, count, seed, tell)
 
     found = asyncio.run(drafted())
     dropped = ", ".join(f"{number} {reason}" for reason, number in found.dropped.items()) or "none"
