@@ -176,7 +176,10 @@ def test_a_failure_leaves_search_as_one(server: Server, tmp_path: Path) -> None:
 # Politeness
 
 
-@pytest.mark.parametrize("written", ["1", format_datetime(datetime.now(UTC) + timedelta(hours=2))])
+LATER = format_datetime(datetime.now(UTC) + timedelta(hours=2))
+
+
+@pytest.mark.parametrize("written", ["1", LATER], ids=["seconds", "date"])
 def test_a_busy_wiki_says_when_to_come_back(server: Server, ask: Callable[[], Any], written: str) -> None:
     server.answers = [(429, {"Retry-After": written}, b"")]
     if written == "1":
