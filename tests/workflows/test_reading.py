@@ -321,7 +321,7 @@ def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> N
     action_in(text, SPECS)
     answer_in(text, SPECS)
     program_in(text)
-    assert time.process_time() - started < 1.0
+    assert time.process_time() - started < 4.0
 
 
 # Answers
