@@ -220,8 +220,8 @@ def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner,
     assert speaker.used.usage().calls == 2
     assert speaker.used.usage().completion_tokens == 5
     assert speaker.used.usage().prompt_tokens == sum(reply.tokens.prompt for reply in replies)
-    assert speaker.seconds.llm > 0
-    assert 0 <= speaker.seconds.queue <= speaker.seconds.llm
+    assert speaker.used.seconds > 0
+    assert 0 <= speaker.used.queue <= speaker.used.seconds
     assert speaker.seconds.retry == 0
 
 
