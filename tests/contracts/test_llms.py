@@ -222,7 +222,7 @@ def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner,
     assert speaker.used.usage().prompt_tokens == sum(reply.tokens.prompt for reply in replies)
     assert speaker.used.seconds > 0
     assert 0 <= speaker.used.queue <= speaker.used.seconds
-    assert speaker.seconds.retry == 0
+    assert speaker.used.retry == 0
 
 
 def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:
