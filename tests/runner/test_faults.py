@@ -139,14 +139,14 @@ def broken_off(desk: Desk) -> Desk:
 
 
 @mounts
-@pytest.mark.parametrize("kib", [16, 96])
+@pytest.mark.parametrize("kib", [16, 96, 1000])
 def test_a_full_disk_ends_the_run_with_a_sentence_and_it_goes_on_when_there_is_room(desk: Desk, kib: int) -> None:
     script = (
         f"mkdir out && mount -t tmpfs -o size={kib}k none out && $RUN; echo status $?; cp -r out full; "
         "mount -o remount,size=20m out; $RUN; echo status $?; cp -r out done"
     )
     did = shell(desk, script)
-    assert did.stdout.split()[:2] in (["status", "1"], ["status", "2"]), did.stderr
+    assert did.stdout.split()[:2] == ["status", "1"], did.stderr
     assert did.stdout.split()[-1] == "0"
     assert is_one_sentence(did.stderr, "No space left on device", "What was recorded is kept")
     assert {record["outcome"]["kind"] for record in lines(desk, "full")} <= {"finished", "cancelled"}

@@ -249,8 +249,7 @@ def test_the_gold_solution_scores_one_in_the_workflows_notation(name: str, key: 
         wrong = []
         for solution in found:
             llm = Knowing(notation.replies(solution), notation.native)
-            limits = Limits(steps=len(solution.calls) + 2)
-            episode = await run_episode(cell, solution.question, 0, llm, limits, (), sandbox)
+            episode = await run_episode(cell, solution.question, 0, llm, Limits(), (), sandbox)
             score = metric(episode.answer, solution.question.answers)
             made = [(step.api, step.arguments) for step in episode.steps if step.kind == "call"]
             same = made == [(step.api, step.arguments) for step in solution.calls] or not notation.calls

@@ -317,11 +317,11 @@ LONG = 100_000
 @pytest.mark.parametrize("head", ["", "Action 1: ", "Search[", "Search(entity="])
 def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> None:
     text = head + piece * (LONG // len(piece))
-    started = time.process_time()
+    started = time.thread_time()
     action_in(text, SPECS)
     answer_in(text, SPECS)
     program_in(text)
-    assert time.process_time() - started < 4.0
+    assert time.thread_time() - started < 1.0
 
 
 # Answers
