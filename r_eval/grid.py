@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.plugins import unknown
 from r_eval.records import Level
 
@@ -237,13 +238,9 @@ class Grid(Part):
         """
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path, "grid file")
             root = yaml.compose(text, Loader=yaml.SafeLoader)
             data = yaml.safe_load(text)
-        except FileNotFoundError:
-            raise UserError(f"{path}: no such grid file") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""

@@ -7,11 +7,9 @@ from the gold answer is ever among the steps. The schema is public and versioned
 
 from __future__ import annotations
 
-import copy
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import PydanticUndefined
 
 SCHEMA = 1
 
@@ -28,42 +26,6 @@ class Record(BaseModel):
     """Base of all records: unknown keys are refused, so that a typing error in a file is found."""
 
     model_config = ConfigDict(extra="forbid")
-
-    _blank: ClassVar[dict[str, Any]] = {}
-    """Every field with its default, in the order in which a record is written."""
-    _fresh: ClassVar[tuple[str, ...]] = ()
-    """Fields whose default is a list, a dict or a record, so that each record needs its own."""
-    _needed: ClassVar[frozenset[str]] = frozenset()
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        fields = cls.__pydantic_fields__
-        cls._blank = {name: field.get_default() for name, field in fields.items()}
-        plain = (str, int, float, type(None), type(PydanticUndefined))
-        cls._fresh = tuple(name for name, default in cls._blank.items() if not isinstance(default, plain))
-        cls._needed = frozenset(name for name, field in fields.items() if field.is_required())
-
-    @classmethod
-    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
-        """A record without validation, as pydantic makes one by the fields' names; several times as fast.
-
-        Raises:
-            TypeError: A field without a default is missing, or there is no such field.
-        """
-        filled = {**cls._blank, **values}
-        if len(filled) != len(cls._blank) or not cls._needed <= values.keys():
-            wrong = sorted(cls._needed.symmetric_difference(values).difference(cls._blank.keys() - cls._needed))
-            raise TypeError(f"{cls.__name__}: missing or unknown: {', '.join(wrong)}")
-        for name in cls._fresh:
-            if name not in values:
-                filled[name] = copy.deepcopy(filled[name])
-        made = cls.__new__(cls)
-        put = object.__setattr__
-        put(made, "__dict__", filled)
-        put(made, "__pydantic_fields_set__", set(values) if _fields_set is None else _fields_set)
-        put(made, "__pydantic_extra__", None)
-        put(made, "__pydantic_private__", None)
-        return made
 
 
 class Document(Record):

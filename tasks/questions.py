@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.records import Question
 
 
@@ -20,12 +21,7 @@ def read_questions(path: Path) -> list[Question]:
     Raises:
         UserError: The file is not there or empty, a line is not a question, or an id stands twice; names the line.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such question file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    lines = read_text(path, "question file").split("\n")
     found: dict[str, tuple[int, Question]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

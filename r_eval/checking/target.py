@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
 from r_eval.checking.data import check_data, check_text, is_data, is_text
 from r_eval.checking.environments import check_environment
 from r_eval.checking.finding import Finding, of_user_error
@@ -16,7 +14,7 @@ from r_eval.checking.tasks import check_tasks, names_tasks
 from r_eval.checking.templates import check_templates
 from r_eval.environments.opening import SCHEMES
 from r_eval.errors import UserError
-from r_eval.tasks.graphs.file import is_graph_file
+from r_eval.files import yaml_keys
 
 
 def check(target: str, environment: str | None = None) -> list[Finding]:
@@ -47,21 +45,11 @@ def _check(target: str, environment: str | None) -> list[Finding]:
     if path.suffix == ".jsonl":
         return check_questions(path, environment)
     if path.suffix in (".yaml", ".yml"):
-        if is_graph_file(path):
-            return check_graph(path)
-        return check_templates(path) if _holds_templates(path) else check_grid(path)
+        keys = yaml_keys(path)
+        return (check_graph if "graph" in keys else check_templates if "templates" in keys else check_grid)(path)
     if path.suffix in (".py", ".json"):
         raise UserError(
             f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "
             "template file or grid (.yaml)"
         )
     return check_data(path) if path.exists() else check_environment(target)
-
-
-def _holds_templates(path: Path) -> bool:
-    """Whether a YAML file is a template file; one that cannot be read is left to the grid's reader to complain of."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
-        return False
-    return isinstance(data, dict) and "templates" in data

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.records import Document
 
 SPLITS = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
@@ -57,12 +58,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Document, str]]:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file or folder") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    return read_text(path, "file or folder")
 
 
 def chunks(text: str, longest: int) -> list[str]:

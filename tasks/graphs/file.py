@@ -39,6 +39,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from r_eval.errors import UserError
+from r_eval.files import read_text, yaml_keys
 from r_eval.tasks.graphs.sampling import TYPES
 
 Type = Literal["simple", "set", "multi-hop", "conditional", "comparison"]
@@ -188,11 +189,7 @@ class GraphFile(Part):
 
 def is_graph_file(path: Path) -> bool:
     """Whether a YAML file has the key `graph`."""
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
-        return False
-    return isinstance(data, dict) and "graph" in data
+    return "graph" in yaml_keys(path)
 
 
 def read_graph_file(path: Path) -> GraphFile:
@@ -202,11 +199,7 @@ def read_graph_file(path: Path) -> GraphFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     try:
-        file = GraphFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such graph file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+        file = GraphFile.model_validate(yaml.safe_load(read_text(path, "graph file")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

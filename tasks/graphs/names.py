@@ -11,6 +11,7 @@ from pathlib import Path
 from rapidfuzz import fuzz, process
 
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.tasks.graphs.store import number
 from r_eval.tasks.questions import folded
 
@@ -65,12 +66,7 @@ def read_names(path: Path) -> Names:
     Raises:
         UserError: It cannot be read, or holds no name.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such list of names") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    lines = read_text(path, "list of names").split("\n")
     spellings = [[part.strip() for part in line.split("\t") if part.strip()] for line in lines]
     if not any(spellings):
         raise UserError(f"{path}: holds no name")

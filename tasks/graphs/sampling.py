@@ -80,18 +80,15 @@ class Space(Protocol):
         """Those of a unit."""
 
 
-def sample(
-    graph: Graph, type: str, seed: int, relations: Collection[str] | None = None, mixed: bool = False
-) -> Iterator[Subgraph]:
+def sample(graph: Graph, type: str, seed: int, relations: Collection[str] | None = None) -> Iterator[Subgraph]:
     """Subgraphs of a type, in the order that the seed gives them, each once.
 
     Args:
         relations: Only subgraphs of these relations; uniqueness is judged over the whole graph all the same.
-        mixed: Whether numbers of different relations are compared too, as the published rule allows.
     """
     allowed = None if relations is None else {graph.relation_of[r] for r in relations if r in graph.relation_of}
     generator = random.Random(f"{seed}/{type}")
-    space = _space(graph, type, allowed, mixed)
+    space = _space(graph, type, allowed)
     units: Iterable[Generator[Subgraph | None, None, None]]
     units = (_drawn(space.candidates(unit), generator) for unit in permuted(space.units, generator))
     seen: set[frozenset[tuple[str, str]]] = set()
@@ -129,13 +126,13 @@ def _drawn(candidates: Candidates, generator: random.Random) -> Generator[Subgra
         yield made(index)
 
 
-def _space(graph: Graph, type: str, allowed: set[int] | None, mixed: bool) -> Space:
+def _space(graph: Graph, type: str, allowed: set[int] | None) -> Space:
     if type == "simple":
         return _Simple(graph, allowed)
     if type == "set":
         return _Sets(graph, allowed)
     if type == "comparison":
-        return _Comparisons(graph, allowed, mixed)
+        return _Comparisons(graph, allowed)
     if type == "conditional":
         return _Pairs(graph, allowed, type)
     return _Pairs(graph, allowed, type, largest=2)  # a relation with three ends never leaves one pair
@@ -196,32 +193,30 @@ class _Sets:
 
 
 class _Comparisons:
-    """A unit is a relation, or a pair of them."""
+    """A unit is a relation."""
 
-    def __init__(self, graph: Graph, allowed: set[int] | None, mixed: bool) -> None:
+    def __init__(self, graph: Graph, allowed: set[int] | None) -> None:
         self.graph = graph
-        self.triples: dict[int, list[tuple[int, int]]] = {}
+        self.triples: list[tuple[int, list[tuple[int, int]]]] = []
         numeric = {at for at, name in enumerate(graph.names) if number(name) is not None}
         for relation, triples in enumerate(graph.by_relation()):
             kept = [t for t in triples if t[1] in numeric]
             if kept and (allowed is None or relation in allowed):
-                self.triples[relation] = kept
-        self.pairs = [(r, r1) for r in self.triples for r1 in self.triples if r == r1 or (mixed and r < r1)]
-        self.units = len(self.pairs)
+                self.triples.append((relation, kept))
+        self.units = len(self.triples)
 
     def candidates(self, unit: int) -> Candidates:
-        relation, relation1 = self.pairs[unit]
-        left, right = self.triples[relation], self.triples[relation1]
+        relation, triples = self.triples[unit]
 
         def made(index: int) -> Subgraph | None:
-            at, at1 = divmod(index, len(right))
-            (subject, object), (subject1, object1) = left[at], right[at1]
-            if subject == subject1 or (relation == relation1 and at > at1):
+            at, at1 = divmod(index, len(triples))
+            (subject, object), (subject1, object1) = triples[at], triples[at1]
+            if subject == subject1 or at > at1:
                 return None
-            triples = self.graph.triple(subject, relation, object), self.graph.triple(subject1, relation1, object1)
-            return Subgraph("comparison", triples, (triples[0][0], triples[1][0]))
+            pair = self.graph.triple(subject, relation, object), self.graph.triple(subject1, relation, object1)
+            return Subgraph("comparison", pair, (pair[0][0], pair[1][0]))
 
-        return len(left) * len(right), made
+        return len(triples) ** 2, made
 
 
 class _Pairs:

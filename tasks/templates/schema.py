@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.records import Level
 
 if TYPE_CHECKING:
@@ -128,12 +129,8 @@ def read_templates(path: Path) -> TemplateFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.safe_load(read_text(path, "template file"))
         file = TemplateFile.model_validate(data)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such template file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
     except ValidationError as error:
         raise UserError(f"{path}: {complaint(error, data)}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
