@@ -68,7 +68,7 @@ def _scores(
     """
     rows = _ordered(aggregates, condition)
     table = _table(_title(title, aggregates, condition))
-    table.add_column("system", no_wrap=True, overflow="ellipsis")
+    table.add_column("system", overflow="fold")
     for heading in columns.values():
         table.add_column(heading.replace("-", "-\n").replace(" ", "\n"), justify="right", no_wrap=True, min_width=5)
     incomplete = whole and any(row.overall.missing for row in rows)
@@ -90,7 +90,7 @@ def response_table(aggregates: Aggregates, condition: str | None = None) -> Tabl
     """Share of each response type by system, percent of the recorded episodes."""
     rows = _ordered(aggregates, condition)
     table = _table(_title("Response types, percent", aggregates, condition))
-    table.add_column("system", no_wrap=True, overflow="ellipsis")
+    table.add_column("system", overflow="fold")
     for type_ in TYPES:
         table.add_column(type_, justify="right", no_wrap=True, min_width=4)
     table.add_column("un-\ndecided", justify="right", no_wrap=True)
