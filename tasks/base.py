@@ -93,7 +93,7 @@ def task_files() -> dict[str, Path]:
     for point in sorted(entry_points(group="r_eval.tasks"), key=lambda p: p.name):
         for folder in point.load().__path__:
             for path in sorted(Path(folder).glob("*/*.yaml")):
-                if not path.name.endswith(".templates.yaml"):
+                if path.with_name(f"{path.stem}.questions.jsonl").exists():
                     found[f"{path.parent.name}/{path.stem}"] = path
     return found
 

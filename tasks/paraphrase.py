@@ -10,16 +10,14 @@ import asyncio
 import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from string import Template
 from typing import TYPE_CHECKING
 
 from r_eval.records import Question
-from r_eval.tasks.graphs.speaking import one_line
+from r_eval.tasks.speaking import one_line, prompt
 from r_eval.tasks.templates.solving import stands_in, words
 
 if TYPE_CHECKING:
-    from r_eval.tasks.graphs.speaking import Speaker
+    from r_eval.tasks.speaking import Speaker
 
 LONGEST = 600
 """Characters of a question."""
@@ -99,5 +97,4 @@ def _numbers(found: list[str]) -> collections.Counter[str]:
 
 def _prompt(question: Question, shown: Sequence[str]) -> str:
     parts = "; ".join(dict.fromkeys(shown)) or "none"
-    text = files("r_eval.tasks").joinpath("prompts", "reword.md").read_text(encoding="utf-8")
-    return Template(text.strip()).substitute(parts=parts, question=question.question)
+    return prompt("reword", parts=parts, question=question.question)

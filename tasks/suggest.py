@@ -14,8 +14,6 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import files
-from string import Template as Text
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -25,13 +23,14 @@ from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.llms.lenient import values
+from r_eval.tasks.speaking import prompt
 from r_eval.tasks.templates.making import generate
 from r_eval.tasks.templates.programs import canonical
 from r_eval.tasks.templates.schema import Template, TemplateFile
 from r_eval.tasks.templates.solving import words
 
 if TYPE_CHECKING:
-    from r_eval.tasks.graphs.speaking import Speaker
+    from r_eval.tasks.speaking import Speaker
 
 SHOWN = 4
 """Written templates in one prompt."""
@@ -201,13 +200,13 @@ def _short(value: Any) -> Any:
 def _prompt(environment: Environment, records: str, shown: Sequence[Template], known: Sequence[Template]) -> str:
     apis = "\n".join(spec.stub() for spec in environment.specs().values())
     taken = ", ".join(template.id for template in known[-100:])
-    text = files("r_eval.tasks").joinpath("prompts", "suggest.md").read_text(encoding="utf-8").strip()
-    return Text(text).substitute(
+    return prompt(
+        "suggest",
         description=environment.description,
         apis=apis,
         records=records,
         examples=as_yaml(list(shown)),
-        count=ASKED,
+        count=str(ASKED),
         taken=taken,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from r_eval.errors import UserError
 if TYPE_CHECKING:
     from r_eval.environments.base import Environment
     from r_eval.environments.sandbox import Sandbox
-    from r_eval.llms.answers import Memory
     from r_eval.tasks.graphs.names import Names
     from r_eval.tasks.graphs.store import Triple
     from r_eval.tasks.templates import Generated
@@ -36,6 +35,7 @@ def open_graph(path: Path, environment: str | None) -> tuple[str, Environment, M
     from r_eval.tasks.graphs.file import read_graph_file
     from r_eval.tasks.graphs.generate import generate
     from r_eval.tasks.graphs.source import source_of
+    from r_eval.tasks.speaking import replies_kept
 
     file = read_graph_file(path)
     if file.triples is not None and environment is not None:
@@ -53,8 +53,8 @@ def extract_command(documents: Path, llm: str, out: Path, known: Path | None, na
     """Read triples out of documents, write them, and say what was dropped and why."""
     from r_eval.tasks.graphs.documents import read_documents
     from r_eval.tasks.graphs.extract import REPLY_TOKENS, Extracted, extract
-    from r_eval.tasks.graphs.speaking import Speaker
     from r_eval.tasks.graphs.tables import read_triples, write_triples
+    from r_eval.tasks.speaking import Speaker, replies_kept
 
     facts = [row.triple for row in read_triples(known)] if known is not None else []
     listed, relations = _lists(names, facts)
@@ -81,13 +81,3 @@ def _lists(names: Path | None, facts: list[Triple]) -> tuple[Names | None, Names
     relations = sorted({relation for _, relation, _ in facts})
     listed = read_names(names) if names is not None else Names((name,) for name in entities) if facts else None
     return listed, Names((name,) for name in relations) if facts else None
-
-
-@contextlib.contextmanager
-def replies_kept(name: str) -> Iterator[Memory]:
-    """The cache of replies, for as long as LLMs are asked."""
-    from r_eval.llms.answers import Memory
-    from r_eval.llms.cache import ReplyCache
-
-    with contextlib.closing(ReplyCache(name)) as cache:
-        yield Memory(cache=cache)

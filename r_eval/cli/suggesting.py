@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from r_eval.cli.extracting import replies_kept
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ HEAD = (
 
 def reword(made: QuestionSet, shown: Mapping[str, Sequence[str]], llm: str, name: str) -> str:
     """Have an LLM reword the questions of a set; returns what to say of those that stayed as they were."""
-    from r_eval.tasks.graphs.speaking import Speaker
     from r_eval.tasks.paraphrase import paraphrase
+    from r_eval.tasks.speaking import Speaker, replies_kept
 
     async def every() -> Paraphrased:
         with replies_kept(name) as memory:
@@ -44,7 +43,7 @@ def suggest_command(environment: str, llm: str, source: Path | None, count: int,
     """Have an LLM draft templates, write those that hold, and say why the others do not."""
     from r_eval.environments.sandbox import Sandbox
     from r_eval.tasks.base import open_environment
-    from r_eval.tasks.graphs.speaking import Speaker
+    from r_eval.tasks.speaking import Speaker, replies_kept
     from r_eval.tasks.suggest import as_yaml, suggest
 
     opened = open_environment(environment)

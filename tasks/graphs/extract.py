@@ -14,10 +14,10 @@ from r_eval.llms.lenient import values
 from r_eval.records import Document
 from r_eval.tasks.graphs.documents import chunks
 from r_eval.tasks.graphs.names import Names
-from r_eval.tasks.graphs.speaking import Speaker, prompt
 from r_eval.tasks.graphs.store import Triple
 from r_eval.tasks.graphs.tables import Row
 from r_eval.tasks.questions import folded
+from r_eval.tasks.speaking import Speaker, prompt
 
 CHUNK = 3000
 """Characters of a document that are read at once."""

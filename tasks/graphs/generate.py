@@ -23,10 +23,10 @@ from r_eval.tasks.graphs.programs import program_of
 from r_eval.tasks.graphs.rewording import facts, reworded
 from r_eval.tasks.graphs.sampling import Subgraph, sample
 from r_eval.tasks.graphs.source import Source
-from r_eval.tasks.graphs.speaking import Speaker
 from r_eval.tasks.graphs.wording import worded
 from r_eval.tasks.questions import folded
 from r_eval.tasks.solving import Solved, same_values, solve
+from r_eval.tasks.speaking import Speaker
 from r_eval.tasks.templates import Generated
 
 TRIES, TRIES_OF_LLM = 200, 10

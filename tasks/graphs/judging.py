@@ -13,7 +13,7 @@ import yaml
 from r_eval.llms.lenient import values
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import Filters
-from r_eval.tasks.graphs.speaking import Speaker, prompt, prompt_file
+from r_eval.tasks.speaking import Speaker, prompt, prompt_file
 
 Similarity = Callable[[str, Sequence[str]], float]
 """How like the golds an answer is, 0 to 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from r_eval.llms.lenient import values
 from r_eval.tasks.graphs.asking import Asking
-from r_eval.tasks.graphs.speaking import Speaker, one_line, prompt
+from r_eval.tasks.speaking import Speaker, one_line, prompt
 
 LONGEST = 400
 """Characters of a question."""

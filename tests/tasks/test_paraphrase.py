@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
-from r_eval.tasks.graphs.speaking import Speaker
 from r_eval.tasks.paraphrase import Paraphrased, amiss, paraphrase
+from r_eval.tasks.speaking import Speaker
 from tests.towns import LISTED, made
 
 QUESTION = Question(id="a", question="How old is Ada King of Oslo in 1843?", answers=["28"], level="KS")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.scaffold import new_domain
-from r_eval.tasks.graphs.speaking import Speaker
 from r_eval.tasks.questions import read_questions
+from r_eval.tasks.speaking import Speaker
 from r_eval.tasks.suggest import Suggested, drafts, marks, suggest
 from r_eval.tasks.templates import Template, read_templates
 from tests import documents

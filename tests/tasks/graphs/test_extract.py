@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from r_eval.records import Document
 from r_eval.tasks.graphs.extract import Extracted, extract, triples_in
 from r_eval.tasks.graphs.names import Names
-from r_eval.tasks.graphs.speaking import Speaker
 from r_eval.tasks.graphs.store import Triple
 from r_eval.tasks.graphs.tables import Row
+from r_eval.tasks.speaking import Speaker
 from tests.tasks.graphs.scripts import name
 
 

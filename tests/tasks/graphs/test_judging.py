@@ -15,7 +15,7 @@ from r_eval.llms.pull import model_path
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import GraphPart
 from r_eval.tasks.graphs.judging import criteria, flaw, grade_in
-from r_eval.tasks.graphs.speaking import Speaker
+from r_eval.tasks.speaking import Speaker
 from tests.tasks.graphs.scripts import name
 
 QUESTION = Question(id="q", question="Where was Ibsen played?", answers=["Oslo"], level="KS")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from string import Template
 from types import TracebackType
@@ -14,6 +15,7 @@ from r_eval.errors import UserError
 from r_eval.llms import reasoning
 from r_eval.llms.answers import Memory
 from r_eval.llms.base import LLM, LLMError, Message, Request
+from r_eval.llms.cache import ReplyCache
 from r_eval.llms.make import make
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
@@ -65,6 +67,17 @@ class Speaker:
         return reasoning.split(reply).text.strip()
 
 
+@contextlib.contextmanager
+def replies_kept(name: str) -> Iterator[Memory]:
+    """The cache of replies, for as long as LLMs are asked.
+
+    Args:
+        name: Under which the cache keeps new ones.
+    """
+    with contextlib.closing(ReplyCache(name)) as cache:
+        yield Memory(cache=cache)
+
+
 def prompt(name: str, **values: str) -> str:
     """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
     return Template(prompt_file(f"{name}.md")).substitute(values)
@@ -72,7 +85,7 @@ def prompt(name: str, **values: str) -> str:
 
 def prompt_file(name: str) -> str:
     """The text of a file among the prompts."""
-    return files("r_eval.tasks.graphs").joinpath("prompts", name).read_text(encoding="utf-8").strip()
+    return files("r_eval.tasks").joinpath("prompts", name).read_text(encoding="utf-8").strip()
 
 
 def one_line(text: str, longest: int) -> str | None:
