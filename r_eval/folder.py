@@ -4,6 +4,7 @@
       run.json                                          the grid as resolved, versions, cells, state
       episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
       scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
+      questions/<task>.jsonl                            the questions that were asked
       report/
       journal.jsonl                                     replies of episodes that are not recorded yet
 
@@ -24,12 +25,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from r_eval.errors import UserError
-from r_eval.records import SCHEMA, Episode
+from r_eval.records import SCHEMA, Episode, Question, Record
+
+R = TypeVar("R", bound=Record)
 
 EPISODE_ID = re.compile(rb'\{"schema":\d+,"episode_id":"([0-9a-f]+)"')
 """How a line begins that R-Eval wrote itself."""
@@ -240,6 +243,20 @@ class RunFolder:
     def scores_root(self) -> Path:
         return self.path / "scores"
 
+    def questions_file(self, task: str) -> Path:
+        """Where the questions lie that the run asks of a task."""
+        return self.path / "questions" / f"{file_name(task)}.jsonl"
+
+    def questions(self, task: str) -> Iterator[Question]:
+        """The questions that the run asks of a task; none where the run is older than this file.
+
+        Raises:
+            UserError: A line is no question.
+        """
+        path = self.questions_file(task)
+        for number, record in read_lines(path) if path.exists() else ():
+            yield validated(Question, record, path, number)
+
     def manifest(self) -> dict[str, Any]:
         """The contents of run.json.
 
@@ -331,17 +348,17 @@ def _episode(line: bytes, path: Path, number: int) -> Episode:
     try:
         return Episode.model_validate_json(line)
     except ValidationError:
-        return validated(_read(line, path, number), path, number)
+        return validated(Episode, _read(line, path, number), path, number)
 
 
-def validated(record: dict[str, Any], path: Path, number: int) -> Episode:
-    """The episode of one line.
+def validated(kind: type[R], record: dict[str, Any], path: Path, number: int) -> R:
+    """The record of one line.
 
     Raises:
         UserError: A field is missing, unknown or of the wrong type.
     """
     try:
-        return Episode.model_validate(record)
+        return kind.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -232,6 +232,7 @@ async def arun(
                 if on_runner is not None:
                     on_runner(runner)
                 store.write_manifest("running")
+                store.write_questions()
                 state = "interrupted"
                 try:
                     await runner.run()

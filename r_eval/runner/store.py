@@ -24,7 +24,7 @@ from r_eval.errors import Unwritable, UserError
 from r_eval.folder import Cell, CellWriter, RunFolder, sync_all, write_whole
 from r_eval.llms.answers import Spent
 from r_eval.llms.journal import ReplyLog
-from r_eval.records import MACHINERY, SCHEMA, Episode, Question
+from r_eval.records import MACHINERY, SCHEMA, Episode, Question, Record
 from r_eval.runner.budget import Clock, Reached
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
@@ -209,6 +209,22 @@ class Store:
         except OSError as error:
             raise Unwritable(self.folder.path, error) from error
 
+    def write_questions(self) -> None:
+        """Write down what is asked, so that the folder says it without the files that the questions came from.
+
+        Raises:
+            Unwritable: There is no room for it; the file is as it was.
+        """
+        for planned in self.plan.tasks:
+            path = self.folder.questions_file(planned.task.name)
+            asked = {question.id: question for question in planned.asked}
+            others = (q for q in self.folder.questions(planned.task.name) if q.id not in asked)
+            lines = [f"{_line(q, short=True)}\n".encode() for q in (*asked.values(), *others)]
+            try:
+                write_whole(path, lines)
+            except OSError as error:
+                raise Unwritable(path, error) from error
+
     def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
         """Write run.json.
 
@@ -310,12 +326,17 @@ def _own(name: str) -> bool:
     return name == ".lock" or name.startswith(JOURNAL)
 
 
-def _line(episode: Episode) -> str:
-    """An episode as JSON; half a surrogate pair, which some models write and no file can hold, becomes "?"."""
+def _line(record: Record, short: bool = False) -> str:
+    """A record as JSON; half a surrogate pair, which some models write and no file can hold, becomes "?".
+
+    Args:
+        short: Leave out what is as it is by default.
+    """
     try:
-        return episode.model_dump_json()
+        return record.model_dump_json(exclude_defaults=short)
     except PydanticSerializationError:
-        text = json.dumps(episode.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
+        data = record.model_dump(mode="python", exclude_defaults=short)
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode("utf-8")
 
 
