@@ -18,6 +18,7 @@ import typer
 from r_eval.errors import Unwritable, UserError
 
 app = typer.Typer(
+    rich_markup_mode=None,
     name="r-eval",
     help="Evaluate which LLM, led in which way, works on your domain, why the others fail, and which one to deploy.",
     no_args_is_help=True,
@@ -57,7 +58,7 @@ def _options(
 
 @app.command()
 def demo(out: Out = None, limit: Limit = None, cache: Cache = None, quiet: Quiet = False) -> None:
-    """Run the embedded grid with a small local LLM: no network, no key, no GPU."""
+    """Run the embedded grid: no network, no key, no GPU."""
     from r_eval.cli.running import demo_grid, run_command
 
     raise typer.Exit(run_command(demo_grid(), out, quiet=quiet, limit=limit, cache=cache))
@@ -109,28 +110,65 @@ def score(
         Path | None,
         typer.Option("--answers", metavar="RESULTS.json", help="Results from outside; RUN is a private question file."),
     ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Also the response types at other match thresholds.")
+    ] = False,
     k: Annotated[int, typer.Option("--k", min=1, help="With --answers: how many found texts count.")] = 5,
     json: Json = False,
 ) -> None:
-    """Score a run's episodes again, or with --answers results from outside; asks no LLM."""
+    """Score a run's episodes again, or results from outside.
+
+    No LLM is asked.
+    """
     from r_eval.cli.answers import answers_command
     from r_eval.cli.reading import score_command
 
     if answers is not None:
-        if taxonomy != "strict" or match_threshold is not None:
-            raise UserError("--taxonomy and --match-threshold are about episodes; results from outside have none")
+        if taxonomy != "strict" or match_threshold is not None or sensitivity:
+            raise UserError("--taxonomy, --match-threshold and --sensitivity are about episodes; results from outside have none")
         raise typer.Exit(answers_command(run, answers, metric or [], k, json))
     if run.is_file():
         raise UserError(f"{run} is a file and no run; with a private question file, name --answers RESULTS.json")
-    score_command(run, metric or [], taxonomy, match_threshold, json)
+    score_command(run, metric or [], taxonomy, match_threshold, sensitivity, json)
 
 
 @app.command()
-def report(runs: RunPaths, out: Out = None) -> None:
-    """Write the report of one or more runs: a page and tables."""
+def report(
+    runs: RunPaths,
+    out: Annotated[Path | None, typer.Option("--out", help="The report's folder; report/ in the first RUN.")] = None,
+    max_seconds: Annotated[
+        float | None, typer.Option(min=0, help="Name the best system that takes at most this a question, on average.")
+    ] = None,
+    max_usd: Annotated[
+        float | None, typer.Option(min=0, help="Name the best system that costs at most this a question, on average.")
+    ] = None,
+) -> None:
+    """Write the report of one or more runs.
+
+    It is a page, tables and figures.
+    """
     from r_eval.cli.reading import report_command
 
-    report_command(runs, out)
+    report_command(runs, out, max_seconds, max_usd)
+
+
+@app.command()
+def compare(
+    runs: RunPaths,
+    systems: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--systems", metavar="A B", help="Two systems; the same one twice compares it between runs."),
+    ] = None,
+    metric: Annotated[str | None, typer.Option("--metric", help="In place of each task's own.")] = None,
+    json: Json = False,
+) -> None:
+    """Compare systems, or runs, question by question.
+
+    One run without --systems: all pairs. Several runs: the systems that they share.
+    """
+    from r_eval.cli.comparing import compare_command
+
+    compare_command(runs, systems, metric, json)
 
 
 @app.command()
@@ -151,7 +189,10 @@ def call(
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[key=value]...")] = None,
     json: Json = False,
 ) -> None:
-    """Call a query API by hand and print what a model would see."""
+    """Call a query API by hand.
+
+    What a model would see is printed.
+    """
     from r_eval.cli.reading import call_command
 
     raise typer.Exit(call_command(environment, api, arguments or [], json))
@@ -184,7 +225,10 @@ def generate(
         typer.Option("--paraphrase", metavar="LLM", help="Rewords the questions, where it keeps what they name."),
     ] = None,
 ) -> None:
-    """Make questions with gold answers from templates or a graph."""
+    """Make questions with gold answers.
+
+    They are made from templates or a graph.
+    """
     from r_eval.cli.making import generate_command
 
     how = refresh or [], private, language or [], paraphrase
@@ -203,7 +247,10 @@ def suggest_templates(
     count: Annotated[int, typer.Option("--count", min=1, help="How many templates.")] = 10,
     seed: Annotated[int, typer.Option("--seed", help="Decides which templates and records are shown.")] = 0,
 ) -> None:
-    """Have an LLM draft further templates, and keep those whose questions hold."""
+    """Have an LLM draft further templates.
+
+    Those whose questions hold are kept.
+    """
     from r_eval.cli.suggesting import suggest_command
 
     raise typer.Exit(suggest_command(environment, llm, source, count, seed, out))
@@ -222,7 +269,10 @@ def extract_triples(
         typer.Option("--names", metavar="NAMES.txt", help="How names are written: one a line, others after tabs."),
     ] = None,
 ) -> None:
-    """Read triples out of documents with an LLM, for graph questions."""
+    """Read triples out of documents with an LLM.
+
+    Graph questions can be made from them.
+    """
     from r_eval.cli.extracting import extract_command
 
     raise typer.Exit(extract_command(documents, llm, out, known, names))
@@ -249,7 +299,10 @@ def check(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what is amiss in an environment, a template file, a question file, a task (wiki/*) or a grid."""
+    """Say what is amiss in a file, a task or an environment.
+
+    Files are question files, templates and grids; tasks go by their names (wiki/*).
+    """
     from r_eval.cli.making import check_command
 
     raise typer.Exit(check_command(targets, environment, json))
@@ -261,7 +314,10 @@ def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="For example my-recipes.")],
     folder: Annotated[Path | None, typer.Option("--dir", help="The project's folder; ./NAME by default.")] = None,
 ) -> None:
-    """Write a project that runs as it stands: query APIs, templates, questions, a grid, a test."""
+    """Write a project that runs as it stands.
+
+    It has query APIs, templates, questions, a grid and a test.
+    """
     from r_eval.cli.making import new_command
 
     if kind != "domain":
@@ -292,7 +348,10 @@ def build_snapshot(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Make a snapshot, to be asked instead of the embedded one, of a wiki's or a bibliography's dump."""
+    """Make a snapshot of a wiki's or a bibliography's dump.
+
+    It is asked instead of the embedded one.
+    """
     from r_eval.cli.building import build_command
 
     raise typer.Exit(build_command(domain, source, out, format, quiet, json))
@@ -306,7 +365,7 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example s
     typer.echo(fetch(name))
 
 
-cache_app = typer.Typer(name="cache", help="The cache of replies.", no_args_is_help=True)
+cache_app = typer.Typer(rich_markup_mode=None, name="cache", help="The cache of replies.", no_args_is_help=True)
 app.add_typer(cache_app)
 
 
@@ -331,7 +390,7 @@ def list_(
 
 @app.command()
 def doctor() -> None:
-    """Say what is installed, what is missing, and what to type."""
+    """Say what is installed and missing, and what to type."""
     from r_eval.cli.listing import doctor_command
 
     doctor_command()

@@ -38,17 +38,19 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
     if result is None:
         sys.stderr.write(STOPPED)
         return 130
-    from r_eval.analysis.scoring import score_run
+    from r_eval.analysis.scoring import ensure_scored
 
-    score_run(result.folder)
+    folder = result.folder
+    ensure_scored(folder)
     page = _page(result)
-    endings = collections.Counter(e.outcome.kind for e in result.episodes())
+    endings = collections.Counter(s["outcome"] for cell in folder.cells() for s in folder.scores(cell).values())
     state = result.state
     if as_json:
         record = {"run": str(result.path), "state": state, "outcomes": dict(endings), "report": page and str(page)}
+        record |= {key: found for key in ("spent", "budget") if (found := folder.manifest().get(key))}
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
     else:
-        print_tables(result.folder)
+        print_tables(folder)
         sys.stdout.write(f"\nEpisodes  {result.path}\n")
         sys.stdout.write(_from_cache(result))
         if page:

@@ -77,4 +77,5 @@ class LocalLane:
             engine.sandbox,
             self.unavailable,
             engine.memory,
+            engine.plan.grid.seed,
         )

@@ -8,13 +8,12 @@ import asyncio
 import collections
 import dataclasses
 from collections.abc import AsyncIterator
-from typing import Any
 
 from r_eval.engines.messages import Kept, Message, Replied, ToCache, Wanted
 from r_eval.llms.answers import Answers, Memory, Spent
 from r_eval.llms.base import LLM, Reply
-from r_eval.llms.cache import EpisodeCache, likeness
-from r_eval.llms.replies import Digests, Journal, digest
+from r_eval.llms.cache import Asked, EpisodeCache
+from r_eval.llms.replies import Journal
 
 
 class Outbox:
@@ -99,16 +98,14 @@ class FarCache(EpisodeCache):
     """The cache as one episode sees it, by way of the run's own process."""
 
     def __init__(self, outbox: Outbox, llm: LLM, epoch: int) -> None:
-        self._outbox, self._epoch = outbox, epoch
-        self._identity = llm.identity()
-        self._asked = collections.Counter()
-        self.digests = Digests()
+        self._outbox = outbox
+        self._begin(llm, epoch)
 
-    async def find(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
-        return await self._outbox.ask(digest(parts))
+    async def find(self, asked: Asked) -> tuple[Reply, float] | None:
+        return await self._outbox.ask(asked.key)
 
-    def put(self, parts: dict[str, Any], reply: Reply, seconds: float) -> None:
-        self._outbox.put(ToCache(digest(parts), reply, seconds, likeness(parts), parts))
+    def put(self, asked: Asked, reply: Reply, seconds: float) -> None:
+        self._outbox.put(ToCache(asked.key, reply, seconds, asked.likeness, asked.parts))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

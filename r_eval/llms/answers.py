@@ -79,10 +79,10 @@ class Answers:
             LLMError: There is none.
         """
         key = self._journal.key(request) if self._journal else ""
-        parts = self._cache.parts(request) if self._cache else {}
+        asked = self._cache.asked(request) if self._cache else None
         kept = self._journal.get(key) if self._journal else None
-        if kept is None and self._cache:
-            kept = await self._cache.find(parts)
+        if kept is None and self._cache and asked:
+            kept = await self._cache.find(asked)
             self._spent.cached += kept is not None
         if kept is not None:
             self.kept_seconds += kept[1]
@@ -93,8 +93,8 @@ class Answers:
         self._spent.pay(reply.tokens, self._llm.cost(reply.tokens))
         if self._journal:
             self._journal.put(key, reply, seconds)
-        if self._cache and flaw(reply) is None:
-            self._cache.put(parts, reply, seconds)
+        if self._cache and asked and flaw(reply) is None:
+            self._cache.put(asked, reply, seconds)
         return reply, seconds
 
 

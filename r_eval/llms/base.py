@@ -61,6 +61,7 @@ class Request:
         max_tokens: Of the reply; None leaves it to the LLM's own setting.
         tools: Offered tools.
         tool_choice: "required" asks for a call, "auto" leaves it to the LLM.
+        seed: Of an LLM that draws by chance; None where it is greedy.
     """
 
     messages: tuple[Message, ...]
@@ -68,6 +69,7 @@ class Request:
     max_tokens: int | None = None
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: Literal["auto", "required"] = "auto"
+    seed: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ R-Eval's cache folder, or the file that the environment variable R_EVAL_REPLIES 
 from __future__ import annotations
 
 import collections
+import dataclasses
 import os
 import sqlite3
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from r_eval.errors import UserError
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.llms.pull import cache_folder
-from r_eval.llms.replies import Digests, ReplyStore, digest
+from r_eval.llms.replies import Digests, ReplyStore, digest, hashed
 
 VARIABLE = "R_EVAL_REPLIES"
 GATHER_SECONDS = 0.25
@@ -53,42 +54,65 @@ class ReplyCache:
         self.store.close()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as the cache knows it.
+
+    Attributes:
+        key: Hash of everything that decides the reply.
+        parts: What the key was made of, texts as their hashes.
+    """
+
+    key: str
+    parts: dict[str, Any]
+
+    @property
+    def likeness(self) -> str:
+        """Shared by requests that end in the same message at the same place, whatever else differs."""
+        messages = self.parts["messages"]
+        return f"{len(messages)}:{''.join(messages[-1:])}"
+
+
 class EpisodeCache:
     """The cache as one episode of one LLM sees it."""
 
     def __init__(self, cache: ReplyCache, llm: LLM, epoch: int) -> None:
-        self._cache, self._epoch = cache, epoch
-        self._identity = llm.identity()
-        self._asked: collections.Counter[str] = collections.Counter()
+        self._cache = cache
+        self._begin(llm, epoch)
+
+    def _begin(self, llm: LLM, epoch: int) -> None:
+        self._epoch, self._identity = epoch, llm.identity()
+        self._identified = digest(self._identity)
+        self._times: collections.Counter[tuple[str, ...]] = collections.Counter()
         self.digests = Digests()
 
-    def parts(self, request: Request) -> dict[str, Any]:
-        """Everything that decides the reply to the episode's next request, texts as their hashes."""
-        asked = {
-            "messages": [self.digests.message(message)[:16] for message in request.messages],
-            "tools": self.digests.tools(request.tools)[:16],
+    def asked(self, request: Request) -> Asked:
+        """The episode's next request."""
+        messages, tools = self.digests.messages(request.messages), self.digests.tools(request.tools)
+        how = (request.tool_choice, repr(request.stop), str(request.max_tokens), str(request.seed))
+        same = (tools, *how, *messages)
+        self._times[same] += 1
+        parts = {
+            **self._identity,
+            "messages": [message[:16] for message in messages],
+            "tools": tools[:16],
             "tool_choice": request.tool_choice,
             "stop": list(request.stop),
             "reply_tokens": request.max_tokens,
+            "seed": request.seed,
+            "epoch": self._epoch,
+            "repetition": self._times[same],
         }
-        same = repr(asked)
-        self._asked[same] += 1
-        return {**self._identity, **asked, "epoch": self._epoch, "repetition": self._asked[same]}
+        return Asked(hashed(self._identified, str(self._epoch), str(self._times[same]), *same), parts)
 
-    def get(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
+    def get(self, asked: Asked) -> tuple[Reply, float] | None:
         """A kept reply, and the seconds that it took when it was made."""
-        return self._cache.store.get(digest(parts))
+        return self._cache.store.get(asked.key)
 
-    async def find(self, parts: dict[str, Any]) -> tuple[Reply, float] | None:
+    async def find(self, asked: Asked) -> tuple[Reply, float] | None:
         """The same, for one that waits: the cache may be on another machine."""
-        return self.get(parts)
+        return self.get(asked)
 
-    def put(self, parts: dict[str, Any], reply: Reply, seconds: float) -> None:
+    def put(self, asked: Asked, reply: Reply, seconds: float) -> None:
         """Keep a reply; the caller sees to it that it is a good one."""
-        self._cache.store.put(digest(parts), self._cache.run, reply, seconds, likeness(parts), parts)
-
-
-def likeness(parts: dict[str, Any]) -> str:
-    """Shared by requests that end in the same message at the same place, whatever else differs."""
-    messages = parts["messages"]
-    return digest([len(messages), messages[-1:]])[:16]
+        self._cache.store.put(asked.key, self._cache.run, reply, seconds, asked.likeness, asked.parts)

@@ -29,6 +29,7 @@ from typing import Any
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.drawing import Drawing
 from r_eval.llms.gguf import check_file
 from r_eval.llms.pull import MODELS, pull
 from r_eval.llms.stamps import stamp
@@ -53,6 +54,7 @@ class _Job:
     stop: tuple[str, ...]
     length: int
     tools: bool
+    seed: int | None = None
     done: Future[Reply] = dataclasses.field(default_factory=Future)
     made: int = 0
     asked: float = dataclasses.field(default_factory=time.monotonic)
@@ -192,7 +194,7 @@ class HF(LLM):
         if length < 1:
             read = f"the request has {len(prompt)} tokens, more than the context of {self._readable} holds"
             raise LLMError("context", f"{self.name}: {read}")
-        job = _Job(prompt, tuple(filter(None, request.stop)), length, bool(request.tools) and self.native_tools)
+        job = _Job(prompt, tuple(filter(None, request.stop)), length, bool(request.tools) and self.native_tools, request.seed)
         self._waiting.append(job)
         self._thread.submit(self._next_batch)
         return await asyncio.wrap_future(job.done)
@@ -266,16 +268,15 @@ class HF(LLM):
         ids = [[pad] * n + job.prompt for n, job in zip(padding, jobs, strict=True)]
         mask = [[0] * n + [1] * len(job.prompt) for n, job in zip(padding, jobs, strict=True)]
         device = self._model.device
-        sampling: dict[str, Any] = {"do_sample": False}
-        if self.temperature > 0:
-            sampling = {"do_sample": True, "temperature": self.temperature, "top_k": 0, "top_p": 1.0}
+        drawing = [Drawing([job.seed for job in jobs], self.temperature)] if self.temperature > 0 else []
         with torch.inference_mode():
             rows = self._model.generate(
                 input_ids=torch.tensor(ids, device=device),
                 attention_mask=torch.tensor(mask, device=device),
                 max_new_tokens=max(job.length for job in jobs),
                 stopping_criteria=[lambda seen, scores, **_: self._ended(jobs, seen[:, start:], torch)],
-                **sampling,
+                logits_processor=drawing,
+                do_sample=False,
             )
         return [self._reply(job, row) for job, row in zip(jobs, rows[:, start:].tolist(), strict=True)]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 RETRIED = frozenset({408, 409, 429})
-OPTIONAL = r"\b(temperature|stop|max_tokens|tool_choice)\b"
+OPTIONAL = r"\b(temperature|stop|max_tokens|tool_choice|seed)\b"
 """Parameters that a request can do without."""
 UNSUPPORTED = re.compile(
     rf"(?:unsupported|unrecognized|unknown|not support|does not take|not allowed).*?{OPTIONAL}"

@@ -25,6 +25,7 @@ from r_eval.llms.breaker import Breaker
 from r_eval.llms.http import Passing, Refused
 from r_eval.llms.pace import Pace
 from r_eval.llms.preflight import preflight
+from r_eval.llms.turns import OneByOne
 from r_eval.records import Tokens
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class OpenAI(LLM):
         self._limits = (settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._pace = Pace(self.connections, *self._limits)
         self._breaker = Breaker()
+        self._one_by_one = OneByOne()
         self._session: aiohttp.ClientSession | None = None
         self._without: set[str] = set()
 
@@ -230,7 +232,8 @@ class OpenAI(LLM):
             effort.queue += begun - asked
             try:
                 url = http.address(self.base_url, "chat/completions")
-                reply = wire.reply(await http.post(self._session, url, body, self._key, self.name), 0)
+                answer = await http.post(self._session, url, body, self._key, self.name)
+                reply = wire.reply(answer, 0)
             except wire.BadReply as error:
                 raise self._failed(Passing("reply", str(error)), begun, effort) from None
             except Passing as failed:
@@ -240,7 +243,10 @@ class OpenAI(LLM):
                 raise
             self._breaker.answered()
             self._pace.went_well(reply.tokens.prompt + reply.tokens.completion)
-            return reply
+        answered = time.monotonic()
+        await self._one_by_one.turn()
+        effort.queue += time.monotonic() - answered
+        return reply
 
     def _failed(self, failure: Passing, begun: float, effort: _Effort) -> Passing:
         """Count a failed attempt."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError, to_json
 
 from r_eval.errors import Unwritable
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
@@ -113,7 +114,7 @@ class ReplyStore:
             likeness: Shared by entries that are worth comparing.
             parts: What the key was made of, for telling entries apart.
         """
-        row = (key, owner, time.time(), seconds, reply_text(reply), likeness, json.dumps(parts) if parts else "{}")
+        row = (key, owner, time.time(), seconds, reply_text(reply), likeness, as_json(parts or {}))
         if self._gather and self._later():
             self._held[key] = row
         else:
@@ -158,13 +159,33 @@ def read_reply(data: Any) -> Reply:
 
 
 def reply_text(reply: Reply) -> str:
-    """A reply as JSON in ASCII, since some texts (half a surrogate pair) cannot be written otherwise."""
-    return json.dumps(_reply.dump_python(reply, mode="python"))
+    """A reply as JSON; in ASCII where it cannot be written otherwise (half a surrogate pair)."""
+    try:
+        return _reply.dump_json(reply).decode()
+    except PydanticSerializationError:
+        return json.dumps(_reply.dump_python(reply, mode="python"))
+
+
+def as_json(value: Any) -> str:
+    """Plain data as JSON; in ASCII where it cannot be written otherwise."""
+    try:
+        return to_json(value).decode()
+    except PydanticSerializationError:
+        return json.dumps(value)
 
 
 def digest(value: Any) -> str:
     """Hash of plain data, the same on every machine."""
-    return hashlib.blake2b(_sorted.encode(value).encode(), digest_size=16).hexdigest()
+    return hashed(_sorted.encode(value))
+
+
+def hashed(*texts: str) -> str:
+    """Hash of several texts; where one ends and the next begins counts."""
+    made = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        made.update(b"%d:%b" % (len(data), data))
+    return made.hexdigest()
 
 
 class Digests:
@@ -173,30 +194,28 @@ class Digests:
     def __init__(self) -> None:
         self._known: dict[int, tuple[object, str]] = {}
 
-    def message(self, message: Message) -> str:
-        return self._of(message, _plain)
+    def messages(self, messages: tuple[Message, ...]) -> list[str]:
+        return [self._of(message, _message) for message in messages]
 
     def tools(self, tools: tuple[ToolSpec, ...]) -> str:
-        return self._of(tools, _tools.dump_python)
+        return self._of(tools, _offered) if tools else ""
 
-    def _of(self, part: Any, plain: Callable[[Any], Any]) -> str:
+    def _of(self, part: Any, hash_of: Callable[[Any], str]) -> str:
         known = self._known.get(id(part))
         if known is not None and known[0] is part:
             return known[1]
-        made = digest(plain(part))
+        made = hash_of(part)
         self._known[id(part)] = (part, made)
         return made
 
 
-def _plain(message: Message) -> dict[str, Any]:
-    """A message as plain data."""
-    return {
-        "role": message.role,
-        "content": message.content,
-        "tool_calls": _calls.dump_python(message.tool_calls) if message.tool_calls else (),
-        "call_id": message.call_id,
-        "name": message.name,
-    }
+def _message(message: Message) -> str:
+    calls = _sorted.encode(_calls.dump_python(message.tool_calls)) if message.tool_calls else ""
+    return hashed(message.role, message.content, calls, message.call_id, message.name)
+
+
+def _offered(tools: tuple[ToolSpec, ...]) -> str:
+    return digest(_tools.dump_python(tools))
 
 
 class Keeper(Protocol):
@@ -225,9 +244,9 @@ class Journal:
     def key(self, request: Request) -> str:
         """The key of the episode's next call; the same request made twice has two keys."""
         self._calls += 1
-        messages = [self.digests.message(message) for message in request.messages]
-        rest = [self.digests.tools(request.tools), request.tool_choice, request.stop, request.max_tokens]
-        return digest([self._episode, self._scope, self._calls, messages, rest])
+        messages, tools = self.digests.messages(request.messages), self.digests.tools(request.tools)
+        rest = (tools, request.tool_choice, repr(request.stop), str(request.max_tokens))
+        return hashed(self._episode, self._scope, str(self._calls), *rest, *messages)
 
     def get(self, key: str) -> tuple[Reply, float] | None:
         """The reply to a call that was answered before a crash, and its seconds."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from r_eval.llms.base import LLM, Finish, Message, Reply, Request, ToolCall
 from r_eval.llms.tools import HOW, lenient_json
 from r_eval.records import Tokens
@@ -24,6 +26,8 @@ def body(llm: LLM, request: Request) -> dict[str, Any]:
         "temperature": llm.temperature,
         "max_tokens": request.max_tokens or llm.max_tokens,
     }
+    if request.seed is not None:
+        data["seed"] = request.seed
     if request.stop:
         data["stop"] = list(request.stop[:4])
     if request.tools:
@@ -40,7 +44,10 @@ def body(llm: LLM, request: Request) -> dict[str, Any]:
 
 def encoded(data: dict[str, Any]) -> bytes:
     """JSON as it is sent; half a surrogate pair, which some models write and UTF-8 cannot hold, becomes "?"."""
-    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
+    try:
+        return to_json(data)
+    except PydanticSerializationError:
+        return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def reply(data: dict[str, Any], retries: int) -> Reply:

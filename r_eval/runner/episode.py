@@ -17,6 +17,7 @@ from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
 from r_eval.runner.plan import PlannedCell
 from r_eval.runner.shortening import Shortener
+from r_eval.seeds import Seeds
 from r_eval.workflows.base import Asked, Demonstration, Ending, LimitReached, Limits, Workflow, ended
 from r_eval.workflows.last_chance import last_chance
 
@@ -67,11 +68,13 @@ class EpisodeLLM:
         steps: list[Step],
         answers: Answers | None = None,
         keeps_room: bool = False,
+        seeds: Seeds | None = None,
     ) -> None:
         self._llm, self._limits, self._steps = llm, limits, steps
         self._answers = answers or (Answers(llm, None, None, Spent()) if llm is not None else None)
         self._shortener = Shortener(steps)
         self._latest = 0
+        self._seeds = seeds if llm is not None and llm.temperature > 0 else None
         self.keeps_room = keeps_room
         self.used = Used(cost=llm.cost(Tokens()) if llm is not None else None)
 
@@ -92,6 +95,8 @@ class EpisodeLLM:
             raise LLMError("request", "this workflow was declared to need no LLM")
         self._check(request)
         self.used.calls += 1
+        if self._seeds is not None:
+            request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.used.calls}"))
         reply, seconds = await self._fitting(self._answers, request, llm.native_tools)
         self._count(reply)
         reply = reasoning.split(reply)
@@ -200,6 +205,7 @@ async def run_episode(
     sandbox: Sandbox,
     unavailable: LLMError | None = None,
     memory: Memory | None = None,
+    seed: int = 0,
 ) -> Episode:
     """Carry out one episode; whatever goes wrong in it stands in its record.
 
@@ -207,6 +213,7 @@ async def run_episode(
         llm: None for a workflow that needs none.
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
         memory: Where replies are kept, and where they may come from.
+        seed: The run's.
 
     Raises:
         Unwritable: The journal or the cache could not be written.
@@ -218,7 +225,8 @@ async def run_episode(
     memory = memory or Memory()
     answers = memory.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
     workflow = cell.workflow
-    speaker = EpisodeLLM(llm, limits, steps, answers, limits.last_chance and workflow.last_chance)
+    keeps_room = limits.last_chance and workflow.last_chance
+    speaker = EpisodeLLM(llm, limits, steps, answers, keeps_room, Seeds(seed, question.id, epoch))
     asked = Asked(
         text=question.question,
         instruction=cell.planned.task.instruction,

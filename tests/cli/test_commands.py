@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 from r_eval import __version__
 from r_eval.cli.transcript import transcript
 from r_eval.records import Episode
+from tests.timing import of_children, quickest
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "plotly", "numpy", "scipy", "xllamacpp"}
@@ -53,7 +53,7 @@ def typed(folder: Path, *words: str, **environment: str) -> subprocess.Completed
         env={**os.environ, **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -123,13 +123,7 @@ def loaded(code: str, folder: Path) -> set[str]:
 
 
 def test_help_takes_less_than_half_a_second_of_processor_time(r_eval: Typed) -> None:
-    def seconds() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        r_eval("--help")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    assert min(seconds() for _ in range(3)) < 0.5
+    assert quickest(lambda: r_eval("--help"), enough=0.5, clock=of_children) < 0.5
 
 
 # list, doctor
@@ -265,7 +259,9 @@ def test_quiet_says_nothing_of_the_progress(folder: Path) -> None:
 
 def test_run_gives_json_and_nothing_else(folder: Path) -> None:
     done = typed(folder, "run", "grid.yaml", "--json", "--quiet")
-    assert json.loads(done.stdout) == {
+    printed = json.loads(done.stdout)
+    assert set(printed.pop("spent")) == {"hostile", "steady"}
+    assert printed == {
         "run": "runs/grid",
         "state": "complete",
         "outcomes": {"finished": 18},

@@ -211,7 +211,7 @@ def fill(path: Path, start: int) -> None:
     with contextlib.closing(ReplyCache("run", path)) as cache:
         for i in range(start, start + 500):
             episode = EpisodeCache(cache, Says(), 0)
-            episode.put(episode.parts(Request((Message("user", f"{i}"),))), Reply(f"{i}"), 0.1)
+            episode.put(episode.asked(Request((Message("user", f"{i}"),))), Reply(f"{i}"), 0.1)
 
 
 def test_several_processes_write_to_one_file(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def why(*changes: tuple[LLM, Request, int]) -> list[Any]:
         for name, (llm, request, epoch) in zip(["first", *["second"] * len(changes)], changes, strict=False):
             cache.run = name
             episode = EpisodeCache(cache, llm, epoch)
-            episode.put(episode.parts(request), Reply("x"), 0.0)
+            episode.put(episode.asked(request), Reply("x"), 0.0)
         return explain(cache.store, "second")
 
 
@@ -268,7 +268,7 @@ def test_misses_for_the_same_reason_are_counted_together() -> None:
         for cache.run, llm in (("first", plain), ("second", longer)):
             for request in (ASK, other):
                 episode = EpisodeCache(cache, llm, 0)
-                episode.put(episode.parts(request), Reply("x"), 0.0)
+                episode.put(episode.asked(request), Reply("x"), 0.0)
         (miss,) = explain(cache.store, "second")
     assert (miss.calls, miss.differences) == (2, ("max_tokens: 512 before, 99 now",))
 
@@ -276,7 +276,7 @@ def test_misses_for_the_same_reason_are_counted_together() -> None:
 def test_without_anything_like_it_there_is_no_difference_to_tell() -> None:
     with contextlib.closing(ReplyCache("only")) as cache:
         episode = EpisodeCache(cache, Says(), 0)
-        episode.put(episode.parts(ASK), Reply("x"), 0.0)
+        episode.put(episode.asked(ASK), Reply("x"), 0.0)
         assert [(m.calls, m.differences) for m in explain(cache.store, "only")] == [(1, ())]
 
 

@@ -20,6 +20,7 @@ from r_eval.llms import pull as pulling
 from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec
 from r_eval.llms.make import make
 from r_eval.llms.pull import MODELS, pull
+from tests.timing import slowness
 
 CONTEXT = 512
 EMBEDDED = "gguf/smollm2-135m"
@@ -44,7 +45,7 @@ def said(text: str, **more: Any) -> Request:
 
 
 def slots_at_work(llm: Any) -> int:
-    with urllib.request.urlopen(f"{llm._server.listening_address}/slots", timeout=60) as answer:
+    with urllib.request.urlopen(f"{llm._server.listening_address}/slots", timeout=300) as answer:
         return sum(bool(slot["is_processing"]) for slot in json.load(answer))
 
 
@@ -54,6 +55,12 @@ def slots_at_work(llm: Any) -> int:
 def test_the_model_answers(loop: asyncio.Runner, llm: LLM) -> None:
     reply = loop.run(llm.generate(said("What is the capital of France? Answer with one word.")))
     assert "Paris" in reply.text
+
+
+def test_a_seed_gives_a_drawn_reply_again(loop: asyncio.Runner, llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llm, "temperature", 1.5)
+    texts = [loop.run(llm.generate(said("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
 
 
 def test_greedy_replies_are_the_same_every_time(loop: asyncio.Runner, llm: LLM) -> None:
@@ -141,7 +148,7 @@ def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm
     before = loop.run(llm.generate(said("Hello", max_tokens=1)))
     with pytest.raises(TimeoutError):
         loop.run(given_up())
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while slots_at_work(llm) and time.monotonic() < end:
         time.sleep(0.1)
     assert slots_at_work(llm) == 0
@@ -153,7 +160,7 @@ def test_a_busy_machine_slows_it_down_by_no_more_than_its_share(loop: asyncio.Ru
     try:
         started = time.monotonic()
         assert loop.run(llm.generate(said("Count from 1 to 100.", max_tokens=60))).tokens.completion == 60
-        assert time.monotonic() - started < 15
+        assert time.monotonic() - started < 15 * slowness()
     finally:
         busy.kill()
         busy.wait()
@@ -326,7 +333,7 @@ def test_an_interrupted_process_ends_soon_whatever_is_under_way() -> None:
         assert process.stdout.readline() == "open\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == -signal.SIGINT
