@@ -1,8 +1,8 @@
 """Seeds of everything that is drawn by chance in an episode.
 
-A seed depends on the run's seed, the question, the epoch and the stream (what is drawn for), and on nothing else: not on
-the order in which episodes are carried out, nor on the machine. All systems draw the same for the same question, so that
-their comparison, which is paired by question, has less noise.
+A seed depends on the run's seed, the question, the epoch and the stream (what is drawn for), and on nothing else: not
+on the order in which episodes are carried out, nor on the machine. All systems draw the same for the same question, so
+that their comparison, which is paired by question, has less noise.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class Drawing:
 
         if not self._generators:
             self._generators = [self._generator(seed, torch.Generator(scores.device)) for seed in self._seeds]
-        chance = torch.stack([
-            torch.rand(scores.shape[1], generator=generator, device=scores.device) for generator in self._generators
-        ])
+        chance = torch.stack(
+            [torch.rand(scores.shape[1], generator=generator, device=scores.device) for generator in self._generators]
+        )
         gumbel = -torch.log(-torch.log(chance.clamp(TINY, 1 - 1e-7)))
         return scores.float() / self._temperature + gumbel
 

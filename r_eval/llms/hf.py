@@ -194,7 +194,8 @@ class HF(LLM):
         if length < 1:
             read = f"the request has {len(prompt)} tokens, more than the context of {self._readable} holds"
             raise LLMError("context", f"{self.name}: {read}")
-        job = _Job(prompt, tuple(filter(None, request.stop)), length, bool(request.tools) and self.native_tools, request.seed)
+        tools = bool(request.tools) and self.native_tools
+        job = _Job(prompt, tuple(filter(None, request.stop)), length, tools, request.seed)
         self._waiting.append(job)
         self._thread.submit(self._next_batch)
         return await asyncio.wrap_future(job.done)
