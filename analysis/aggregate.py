@@ -11,13 +11,13 @@ Shares of response types are over all recorded episodes. Scores, seconds, tokens
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from r_eval.analysis.estimate import average, of_scores
+from r_eval.analysis.columns import clusters
+from r_eval.analysis.estimate import average, of_questions
 from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, Use
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import Cell, RunFolder
@@ -50,9 +50,10 @@ def aggregate(*runs: RunFolder) -> Aggregates:
         seen.update(cells)
         bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
         expected = {cell: int(entry["episodes"]) for cell, entry in zip(cells, manifest["cells"], strict=True)}
+        shared = clusters(run)
         for (condition, system), own in _by_system(cells).items():
             row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix, bound=system in bounds)
-            _fill(row, ((cell, run.scores(cell).values()) for cell in own), expected, scoring)
+            _fill(row, ((cell, run.scores(cell).values()) for cell in own), expected, shared, scoring)
             rows.append(row)
     return finish(manifests, list(tasks.values()), _merged(rows), list(scoring))
 
@@ -135,13 +136,14 @@ def _fill(
     row: Row,
     cells: Iterator[tuple[Cell, Iterable[Mapping[str, Any]]]],
     expected: Mapping[Cell, int],
+    shared: Mapping[str, Mapping[str, str]],
     scoring: dict[tuple[str, float], None],
 ) -> None:
     """Read the score records of a system, cell by cell, into its row."""
     use: dict[str, list[Any]] = {key: [] for key in USED}
     failures: Counter[tuple[str, str, str]] = Counter()
     for cell, records in cells:
-        scores = []
+        questions, scores = [], []
         for record in records:
             row.recorded += 1
             row.types[record["response_type"]] += 1
@@ -151,10 +153,11 @@ def _fill(
             if record["outcome"] != "finished":
                 failures[cell.task, record["outcome"], record["cause"]] += 1
             if record["score"] is not None:
+                questions.append(record["question_id"])
                 scores.append(record["score"])
                 for key, values in use.items():
                     values.append(record[key])
-        row.tasks[cell.task] = of_scores(math.fsum(scores), len(scores), expected[cell])
+        row.tasks[cell.task] = of_questions(questions, scores, expected[cell], shared.get(cell.task))
     row.failures = [Failure(*key, count) for key, count in failures.most_common()]
     row.use = _use(use)
 

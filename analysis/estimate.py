@@ -1,10 +1,8 @@
 """A mean with what must stand beside it: how many episodes, how sure, and what the missing ones allow.
 
-The interval is Wilson's (1927), the score interval of a proportion. A score between 0 and 1 with mean p has
-a variance of at most p(1 - p), that of a proportion, so the interval is never too narrow on that account;
-it stays within 0 and 1 and holds for few episodes, unlike the normal one. Where all scores are 0 (or all 1)
-it is the exact one of Clopper and Pearson (1934). For an average over tasks the episodes count as many as a
-single sample of the same variance has (Korn and Graubard 1998).
+The interval is of 95 %; `statistics.intervals` says which one it is, and why. The epochs of a question are averaged
+first, and questions that share a template or a document count as one cluster. For an average over tasks the tasks are
+strata: each with the same weight, and each unsure on its own account.
 
 The bounds are no statistics: they are what the mean would be if every missing episode scored 0, or 1.
 """
@@ -12,11 +10,14 @@ The bounds are no statistics: they are what the mean would be if every missing e
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-Z = 1.959963984540054
-"""97.5 % of a standard normal distribution: an interval of 95 %."""
+from r_eval.analysis.statistics import intervals
+from r_eval.analysis.statistics.intervals import Z
+
+FEW = 30
+"""Below this many questions a mean says little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,9 @@ class Estimate:
         worst, best: The mean if every missing episode scored 0, or 1.
         tasks: Tasks averaged over, and of how many.
         of_tasks: Tasks that the average should cover.
+        questions: Different questions among the episodes; 0 where only the mean is known.
+        clusters: Independent ones among them: questions that share a template or document count once.
+        variance: Of the mean, as the interval takes it; None without episodes.
     """
 
     mean: float | None
@@ -42,6 +46,9 @@ class Estimate:
     best: float | None
     tasks: int = 1
     of_tasks: int = 1
+    questions: int = 0
+    clusters: int = 0
+    variance: float | None = None
 
     @property
     def missing(self) -> int:
@@ -53,21 +60,63 @@ class Estimate:
         """Whether every task is there, with every episode."""
         return self.missing == 0 and self.tasks == self.of_tasks and self.mean is not None
 
+    @property
+    def few(self) -> bool:
+        """Whether there are scores, and of fewer than FEW questions."""
+        return 0 < (self.questions or self.n) < FEW
+
+
+def of_questions(
+    questions: Sequence[str], scores: Sequence[float], expected: int, clusters: Mapping[str, str] | None = None
+) -> Estimate:
+    """The estimate of one cell.
+
+    Args:
+        questions: The question of each scored episode.
+        scores: The score of each.
+        expected: Episodes that the run asks for.
+        clusters: What each question shares with others; a question that is not in it stands alone.
+    """
+    import numpy as np
+
+    from r_eval.analysis.statistics.moments import layout, moments
+
+    n, expected = len(scores), max(expected, len(scores))
+    if n == 0:
+        return Estimate(None, 0, expected, None, None, 0.0, 1.0, 0, 1)
+    by_question: dict[str, list[float]] = {}
+    for question, score in zip(questions, scores, strict=True):
+        by_question.setdefault(question, []).append(score)
+    shared = clusters or {}
+    order = sorted(by_question, key=lambda question: shared.get(question, question))
+    names = np.array([shared.get(question, question) for question in order], object)
+    values = np.array([math.fsum(by_question[question]) / len(by_question[question]) for question in order])
+    found = moments(values[:, None], layout(np.zeros(len(order), np.int64), names))
+    number, mean = int(found.clusters[0, 0]), math.fsum(values.tolist()) / len(values)
+    variance = intervals.steadied(mean, float(found.variances[0, 0]), len(values), number)
+    _, low, high = intervals.over_tasks([mean], [variance], [number])
+    total = math.fsum(scores)
+    bounds = total / expected, (total + expected - n) / expected
+    return Estimate(mean, n, expected, low, high, *bounds, questions=len(values), clusters=number, variance=variance)
+
 
 def of_scores(total: float, n: int, expected: int) -> Estimate:
-    """The estimate of one cell, from the sum of its scores."""
+    """The estimate of one cell of which only the sum of the scores is known; as of independent questions."""
     expected = max(expected, n)
     if n == 0:
         return Estimate(None, 0, expected, None, None, 0.0, 1.0, 0, 1)
-    mean = total / n
-    low, high = interval(mean, n)
-    return Estimate(mean, n, expected, low, high, total / expected, (total + expected - n) / expected)
+    low, high = interval(total / n, n)
+    bounds = total / expected, (total + expected - n) / expected
+    return Estimate(total / n, n, expected, low, high, *bounds, clusters=n, variance=_binary(total / n, n))
 
 
 def published(mean: float, episodes: int | None = None) -> Estimate:
     """The estimate of a cell of which only the mean is known; an interval where the episodes are."""
-    low, high = interval(mean, episodes) if episodes else (None, None)
-    return Estimate(mean, episodes or 0, episodes, low, high, mean, mean)
+    if not episodes:
+        return Estimate(mean, 0, episodes, None, None, mean, mean)
+    low, high = interval(mean, episodes)
+    variance = _binary(mean, episodes)
+    return Estimate(mean, episodes, episodes, low, high, mean, mean, clusters=episodes, variance=variance)
 
 
 def average(cells: Sequence[Estimate], of_tasks: int) -> Estimate:
@@ -79,37 +128,35 @@ def average(cells: Sequence[Estimate], of_tasks: int) -> Estimate:
     if not there:
         return Estimate(None, n, expected, None, None, None, None, 0, of_tasks)
     mean = math.fsum(cell.mean for cell in there if cell.mean is not None) / len(there)
-    low, high = _average_interval(mean, there)
+    low, high, variance = _average_interval(there)
     worst = math.fsum(cell.worst for cell in cells if cell.worst is not None) / len(cells)
     best = math.fsum(cell.best for cell in cells if cell.best is not None) / len(cells)
-    return Estimate(mean, n, expected, low, high, worst, best, len(there), of_tasks)
+    questions, clusters = sum(cell.questions for cell in there), sum(cell.clusters for cell in there)
+    bounds = low, high, worst, best
+    return Estimate(mean, n, expected, *bounds, len(there), of_tasks, questions, clusters, variance)
 
 
-def _average_interval(mean: float, cells: Sequence[Estimate]) -> tuple[float | None, float | None]:
-    if any(cell.n == 0 for cell in cells):
-        return None, None
-    if _certain(mean):
-        return interval(mean, len(cells) * min(cell.n for cell in cells))
-    means = [(cell.mean or 0.0, cell.n) for cell in cells]
-    variance = math.fsum(p * (1 - p) / n for p, n in means) / len(cells) ** 2
-    effective = mean * (1 - mean) / variance if variance > 0 else sum(n for _, n in means)
-    return interval(mean, effective)
+def _average_interval(cells: Sequence[Estimate]) -> tuple[float | None, float | None, float | None]:
+    variances = [cell.variance for cell in cells if cell.variance is not None]
+    if len(variances) < len(cells):
+        return None, None, None
+    numbers = [float(cell.clusters) for cell in cells]
+    _, low, high = intervals.over_tasks([cell.mean or 0.0 for cell in cells], variances, numbers)
+    return low, high, intervals.pooled(variances, numbers)[0]
 
 
 def interval(mean: float, n: float) -> tuple[float, float]:
-    """95 % interval of a mean of `n` scores between 0 and 1.
+    """95 % interval of the mean of `n` independent scores of which nothing more is known: Wilson's, or the exact one.
+
+    A score between 0 and 1 with mean p has a variance of at most p(1 - p), so it is never too narrow on that account.
 
     >>> [round(end, 3) for end in interval(0.5, 20)], [round(end, 3) for end in interval(0.0, 20)]
     ([0.299, 0.701], [0.0, 0.168])
     """
-    if _certain(mean):
-        beyond = 1 - 0.025 ** (1 / n)
-        return (0.0, beyond) if mean < 0.5 else (1 - beyond, 1.0)
-    square = Z * Z / n
-    middle = (mean + square / 2) / (1 + square)
-    half = Z / (1 + square) * math.sqrt(mean * (1 - mean) / n + square / (4 * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    if intervals.certain(mean):
+        return intervals.exact(mean, n)
+    return intervals.wilson(mean, mean * (1 - mean) / n, Z)
 
 
-def _certain(mean: float) -> bool:
-    return mean < 1e-12 or mean > 1 - 1e-12
+def _binary(mean: float, n: int) -> float:
+    return intervals.steadied(mean, mean * (1 - mean) / n, n, n)

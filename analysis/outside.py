@@ -2,13 +2,8 @@
 
 The results are `{"<id>": {"found_ids": [...], "model_answer": "..."}}`. Every private question is scored: one without
 an answer counts 0 and is counted as missing. Answers are scored by the metrics of `metrics`; `found_ids`, where the
-question's meta names the right texts as `text_ids`, as a ranking.
-
-A text is found at its first rank; later mentions are dropped, so that they neither count twice nor take a rank. Of the
-first k: Hit@k is 1 if a right text is among them, Recall@k the share of the right texts that are, and NDCG@k (Järvelin
-and Kekäläinen 2002) with a gain of 1 for every right text is
-sum over right ranks r of 1 / log2(r + 1), over the same sum of an ideal ranking, whose first min(k, right texts) are
-right.
+question's meta names the right texts as `text_ids`, as a ranking, by the
+metrics of `metrics.ranking`.
 """
 
 from __future__ import annotations
@@ -16,13 +11,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from r_eval.analysis import metrics
 from r_eval.analysis.estimate import Estimate, of_scores
+from r_eval.analysis.metrics.ranking import Ranking, hit_rate, ndcg, recall
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 from r_eval.records import Question
@@ -91,7 +87,7 @@ def score_results(
     known = {q.id for q in questions}
     ranked = [(q, right) for q in questions if (right := text_ids(q))]
     lines = [line for name in dict.fromkeys(names) for line in _answers(name, questions, results)]
-    for name, measure in (("hit", hit), ("recall", recall), ("ndcg", ndcg)):
+    for name, measure in (("hit", hit_rate), ("recall", recall), ("ndcg", ndcg)):
         lines += _rankings(f"{name}@{k}", measure, ranked, results, k)
     return Scored(
         lines,
@@ -115,7 +111,7 @@ def _answers(name: str, questions: Sequence[Question], results: dict[str, Result
 
 def _rankings(
     name: str,
-    measure: Callable[[Sequence[str], set[str], int], float],
+    measure: Ranking,
     ranked: Sequence[tuple[Question, set[str]]],
     results: dict[str, Result],
     k: int,
@@ -139,31 +135,6 @@ def _lines(metric: str, rows: Sequence[tuple[Question, float, bool]]) -> list[Li
         for kind, group in groups
         if group
     ]
-
-
-def hit(found: Sequence[str], right: set[str], k: int) -> float:
-    """Hit@k."""
-    return float(not right.isdisjoint(_first(found, k)))
-
-
-def recall(found: Sequence[str], right: set[str], k: int) -> float:
-    """Recall@k; 0 where nothing is right."""
-    return len(right.intersection(_first(found, k))) / len(right) if right else 0.0
-
-
-def ndcg(found: Sequence[str], right: set[str], k: int) -> float:
-    """NDCG@k with a gain of 1; 0 where nothing is right.
-
-    >>> round(ndcg(["a", "x", "b"], {"a", "b"}, 3), 4), ndcg(["a", "a", "b"], {"a", "b"}, 3)
-    (0.9197, 1.0)
-    """
-    gain = math.fsum(1 / math.log2(rank + 1) for rank, text in enumerate(_first(found, k), 1) if text in right)
-    ideal = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(right)) + 1))
-    return gain / ideal if ideal else 0.0
-
-
-def _first(found: Sequence[str], k: int) -> list[str]:
-    return list(dict.fromkeys(found))[:k]
 
 
 def text_ids(question: Question) -> set[str]:

@@ -41,6 +41,8 @@ _COLUMNS = ("workflow", "llm", "task", "score")
 def load(*runs: RunFolder) -> Aggregates:
     """The aggregates of runs and folders of published results, in one.
 
+    Where a system is in two of them, the later folder's name is added to it, as for two runs.
+
     Raises:
         UserError: A folder is neither, or a file in it cannot be read.
     """
@@ -50,6 +52,7 @@ def load(*runs: RunFolder) -> Aggregates:
         found.insert(0, aggregate(*own))
     if len(found) == 1:
         return found[0]
+    _name_apart(found)
     tasks = {task.name: task for part in reversed(found) for task in part.tasks}
     return finish(
         [manifest for part in found for manifest in part.runs],
@@ -58,6 +61,18 @@ def load(*runs: RunFolder) -> Aggregates:
         [pair for part in found for pair in part.scoring],
         has_episodes=any(part.has_episodes for part in found),
     )
+
+
+def _name_apart(parts: list[Aggregates]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for part in parts:
+        systems = {(row.condition, row.system) for row in part.rows}
+        if seen & systems:
+            suffix = f" ({part.runs[0]['name']})"
+            for row in part.rows:
+                row.system += suffix
+                row.llm += suffix
+        seen |= {(row.condition, row.system) for row in part.rows}
 
 
 def is_published(folder: Path) -> bool:

@@ -13,12 +13,15 @@ Evidence is what query APIs returned and nothing else:
   evidence they are `undecided`: counted as not supported, and flagged so that tables can say how many there
   were.
 
-The published code starts from the same idea and differs in each point. `published` reproduces it to the
-letter (`benchmark/error_analysis.py`): the reward is its own F1 and the threshold 0.05; the first gold is
-looked for as a substring of characters in everything that the model and the tools wrote on the way; a wrong
-answer that is not in there is TE if the loop was halted (our `exhausted`), ME if it was also stopped by an
-LLM error (our `llm_failure`), and RE otherwise. An episode has one outcome, so that ME never occurs: nor
-did it in the published logs, where no backend ever set the error flag.
+The published code starts from the same idea and differs in each point. `published` is its rule to the letter
+(`benchmark/error_analysis.py`, see `published_rule`): the reward is its own F1 and the threshold 0.05; the
+first gold is looked for as a substring of characters in everything that the model and the tools wrote on the
+way; a wrong answer that is not in there is ME if the loop was halted and an LLM error was noted, TE if it was
+halted, and RE otherwise. Halted is a loop that ran out of steps, tokens, time or context: our `exhausted`, and
+those of our `tool_misuse` that ended so. An episode has one outcome, so it is never halted and in error at
+once, and ME never occurs: nor did it in the published logs, where no backend ever set the error flag. What the
+published runner did to its logs besides (line breaks deleted, the verdict written among the steps, both flags
+cleared for DFSDT and FC) is no part of the rule and is not repeated.
 """
 
 from __future__ import annotations
@@ -27,10 +30,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.metrics.normalise import ARTICLES, has_camel, tokens
+from r_eval.analysis.metrics.normalise import ARTICLES, Tokens, has_camel, tokens
 from r_eval.analysis.metrics.published import normalise_published
 from r_eval.analysis.metrics.verdict import WORDS
 from r_eval.errors import UserError
@@ -81,6 +85,10 @@ class Response:
     missing: tuple[str, ...] = ()
 
 
+LIMITS: frozenset[str] = frozenset({"steps", "tokens", "seconds", "calls", "context", "depth"})
+"""Causes that name a limit; with the outcome `tool_misuse` they say that it was reached without one right call."""
+
+
 def classify(episode: Episode, score: float, taxonomy: str = "strict", threshold: float | None = None) -> Response:
     """The response type of an episode.
 
@@ -106,18 +114,37 @@ def _strict(episode: Episode, matched: bool) -> Response:
         missing = tuple(text for text in episode.evidence if not observed.holds(text))
         supported = not missing
     else:
-        judged = [_gold_observed(gold, observed) for gold in episode.golds]
+        judged = [observed.holds_gold(gold) for gold in episode.golds]
         supported = any(judged)
         undecided = not supported and None in judged
         missing = () if supported else tuple(episode.golds)
-    type_ = _type(episode.outcome.kind, matched, supported)
+    type_ = type_of("strict", episode.outcome.kind, episode.outcome.cause, matched, supported)
     return Response(type_, matched, supported, undecided, missing)
 
 
-def _type(outcome: OutcomeKind, matched: bool, supported: bool) -> ResponseType:
+def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:
+    """The cell of a taxonomy's table; `supported` as that taxonomy judges it."""
+    if taxonomy == "published":
+        return published_rule(matched, supported, halted(outcome, cause), error=outcome == "llm_failure")
     if supported:
         return "EM" if matched else "GE"
     return "AM" if matched else _UNSUPPORTED[outcome]
+
+
+def published_rule(matched: bool, found: bool, halted: bool, error: bool) -> ResponseType:
+    """The published code's rule over its own flags; `found`: the gold's characters are in the scratchpad."""
+    if matched:
+        return "EM" if found else "AM"
+    if found:
+        return "GE"
+    if halted:
+        return "ME" if error else "TE"
+    return "RE"
+
+
+def halted(outcome: OutcomeKind, cause: str) -> bool:
+    """Whether a limit ended the episode, whatever its calls were like."""
+    return outcome == "exhausted" or (outcome == "tool_misuse" and cause in LIMITS)
 
 
 def evidence_text(step: Step) -> str:
@@ -138,26 +165,57 @@ class Observed:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        texts = [_unescaped(text) for text in texts]
-        self._seen = [_padded(text) for text in texts]
-        self._seen += [_padded(text, camel=True) for text in texts if has_camel(text)]
+        self._texts = [_Text(text) for text in texts]
 
     def holds(self, text: str) -> bool:
         """Whether some observation has the text."""
-        plain = _padded(text)
-        if not plain.strip():
+        return self._hold(_readings(text))
+
+    def holds_gold(self, gold: str) -> bool | None:
+        """Whether the observations have all values of a gold; None where containment cannot tell."""
+        values, all_of_them = _decidable(gold)
+        if not all(self._hold(readings) for readings in values):
             return False
-        wanted = {plain, _padded(text, camel=True)}
-        return any(reading in seen for seen in self._seen for reading in wanted)
+        return True if values and all_of_them else None
+
+    def _hold(self, readings: tuple[Tokens, ...]) -> bool:
+        return any(seen.holds(reading) for reading in readings for seen in self._texts)
 
 
-def _gold_observed(gold: str, observed: Observed) -> bool | None:
-    """Whether the observations hold all values of a gold; None where containment cannot tell."""
+class _Text:
+    """One observation. Its tokens are cut when they are first needed, since most texts lack most golds."""
+
+    def __init__(self, text: str) -> None:
+        self._text = _unescaped(text)
+        self._flat = self._text.lower().translate(_FUSED) if self._text.isascii() else None
+
+    def holds(self, wanted: Tokens) -> bool:
+        if self._flat is not None and any(w.isascii() and w.isalpha() and w not in self._flat for w in wanted):
+            return False
+        row = f" {' '.join(wanted)} "
+        return any(row in mine for mine in self._rows)
+
+    @cached_property
+    def _rows(self) -> list[str]:
+        return [f" {' '.join(reading)} " for reading in _readings(self._text)]
+
+
+_FUSED = str.maketrans("", "", "'.")
+"""What is deleted inside a word when ASCII text is cut into tokens, so that the letters around it meet."""
+
+
+def _readings(text: str) -> tuple[Tokens, ...]:
+    """The ways to read a text as tokens; none of a text that has none."""
+    cut = (tokens(text), tokens(text, camel=True)) if has_camel(text) else (tokens(text),)
+    return tuple(reading for reading in dict.fromkeys(cut) if reading)
+
+
+@lru_cache(maxsize=4096)
+def _decidable(gold: str) -> tuple[tuple[tuple[Tokens, ...], ...], bool]:
+    """The values of a gold that containment can judge, as they read, and whether these are all of them."""
     values = gold_values(gold)
     decidable = [value for value in values if not _by_chance(value)]
-    if not all(observed.holds(value) for value in decidable):
-        return False
-    return True if decidable and len(decidable) == len(values) else None
+    return tuple(_readings(value) for value in decidable), len(decidable) == len(values)
 
 
 def _by_chance(value: str) -> bool:
@@ -166,10 +224,6 @@ def _by_chance(value: str) -> bool:
     if len(found) != 1:
         return not found
     return found[0] in WORDS | ARTICLES or (found[0].lstrip("-").isdigit() and len(found[0].lstrip("-")) <= 2)
-
-
-def _padded(text: str, camel: bool = False) -> str:
-    return f" {' '.join(tokens(text, camel))} "
 
 
 def _unescaped(text: str) -> str:
@@ -195,12 +249,7 @@ def _leaves(data: object) -> Iterator[str]:
 def _published(episode: Episode, matched: bool) -> Response:
     gold = normalise_published(episode.golds[0] if episode.golds else "")
     supported = gold in normalise_published("\n".join(_scratchpad(episode)))
-    if supported:
-        type_: ResponseType = "EM" if matched else "GE"
-    elif matched:
-        type_ = "AM"
-    else:
-        type_ = "TE" if episode.outcome.kind == "exhausted" else "RE"
+    type_ = type_of("published", episode.outcome.kind, episode.outcome.cause, matched, supported)
     return Response(type_, matched, supported, missing=() if supported else tuple(episode.golds[:1]))
 
 

@@ -5,22 +5,32 @@ Scoring reads episodes and writes scores, so it can be repeated at any time with
 threshold; the last one asked for is what is kept.
 
 Rule: what the machinery did (`tool_failure`, `llm_failure`, `cancelled`) has no score (null), and leaves
-the cell incomplete; everything else has one, and a missing answer is worth 0.
+the cell incomplete; everything else has one, and a missing answer is worth 0. Where the metric itself failed, such as
+a judge that could not be reached, there is no score either and the type is ME, whatever the answer was.
+
+Besides what is counted of an episode, a record has what the response type rests on (`reward`, `supported`,
+`outcome`, `cause`), so that types under other thresholds need no episodes (`sensitivity`), and what the error
+analysis asks about: the cause below the type (`why`), and how many query API calls were made and found something.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from r_eval.analysis import metrics as known_metrics
+from r_eval.analysis.causes import actions, why
 from r_eval.analysis.responses import THRESHOLDS, classify
 from r_eval.errors import UserError
-from r_eval.folder import Cell, RunFolder
+from r_eval.folder import Cell, RunFolder, read_lines
 from r_eval.records import MACHINERY, Episode
 
 DEFAULT_METRIC = "token_f1"
+BATCH = 512
+"""Episodes in memory at a time."""
 
 
 @dataclass(slots=True)
@@ -83,7 +93,8 @@ def score_run(
             cell.path(run.scores_root).unlink(missing_ok=True)
             continue
         episodes = run.cell_episodes(cell)
-        run.write_scores(cell, _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit), scores))
+        records = _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit), scores)
+        run.write_scores(cell, records)
     return scores
 
 
@@ -97,8 +108,9 @@ def score_cell(
 ) -> Iterator[dict[str, Any]]:
     """Score records of one cell; `own` names each task's metric."""
     metric = own.get(cell.task, DEFAULT_METRIC)
-    for episode in episodes:
-        yield score_episode(episode, metric, metrics, taxonomy, threshold)
+    episodes = iter(episodes)
+    while batch := list(itertools.islice(episodes, BATCH)):
+        yield from score_episodes(batch, metric, metrics, taxonomy, threshold)
 
 
 def score_episode(
@@ -108,38 +120,77 @@ def score_episode(
     taxonomy: str = "strict",
     threshold: float | None = None,
 ) -> dict[str, Any]:
-    """The score record of one episode, as a line of `scores/` has it.
+    """The score record of one episode, as a line of `scores/` has it."""
+    return next(score_episodes([episode], metric, metrics, taxonomy, threshold))
 
-    Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric
-        is.
+
+def score_episodes(
+    episodes: Sequence[Episode],
+    metric: str = DEFAULT_METRIC,
+    metrics: Sequence[str] = (),
+    taxonomy: str = "strict",
+    threshold: float | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The score records of some episodes of one task.
+
+    Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric is.
     """
-    value = known_metrics.get(metric)(episode.answer, episode.golds)
-    reward = value
-    if taxonomy == "published":
-        reward = known_metrics.token_f1_published(episode.answer, episode.golds)
-    response = classify(episode, reward, taxonomy, threshold)
+    limit = THRESHOLDS[taxonomy] if threshold is None else threshold
+    rewarding = "token_f1_published" if taxonomy == "published" else metric
+    values = {name: _computed(name, episodes) for name in dict.fromkeys((metric, rewarding, *metrics))}
+    for place, episode in enumerate(episodes):
+        own, reward = values[metric][place], values[rewarding][place]
+        more = {name: values[name][place] for name in metrics}
+        yield _record(episode, metric, own, more, reward, taxonomy, limit)
+
+
+def _computed(name: str, episodes: Sequence[Episode]) -> list[float | None]:
+    """A metric of every answer, None where it failed; the one place where metrics are computed."""
+    answers, golds = [episode.answer for episode in episodes], [episode.golds for episode in episodes]
+    scores = known_metrics.score_all(name, answers, golds, [episode.question for episode in episodes])
+    return [None if math.isnan(score) else score for score in scores]
+
+
+def _record(
+    episode: Episode,
+    metric: str,
+    value: float | None,
+    more: dict[str, float | None],
+    reward: float | None,
+    taxonomy: str,
+    threshold: float,
+) -> dict[str, Any]:
+    response = classify(episode, reward or 0.0, taxonomy, threshold)
+    made = actions(episode.steps)
     failed = episode.outcome.kind in MACHINERY
-    usage = episode.usage
+    cause = "unscored" if reward is None and not failed else why(episode, response, made)
+    usage, seconds = episode.usage, episode.seconds
     return {
         "episode_id": episode.episode_id,
         "question_id": episode.question_id,
         "task": episode.task,
+        "level": episode.level,
         "workflow": episode.workflow,
         "llm": episode.llm,
         "condition": episode.condition,
         "epoch": episode.epoch,
         "score": None if failed else value,
         "metric": metric,
-        "metrics": {
-            name: None if failed else known_metrics.get(name)(episode.answer, episode.golds) for name in metrics
-        },
-        "response_type": response.type,
+        "metrics": dict.fromkeys(more) if failed else more,
+        "response_type": response.type if reward is not None else "ME",
+        "why": cause,
+        "reward": reward,
+        "supported": response.supported,
         "undecided": response.undecided,
         "unparsed": any(step.kind == "answer" and step.error == "unparsed" for step in episode.steps),
         "taxonomy": taxonomy,
-        "threshold": THRESHOLDS[taxonomy] if threshold is None else threshold,
-        "seconds": episode.seconds.own,
+        "threshold": threshold,
+        "seconds": seconds.own,
+        "queue": seconds.queue,
+        "retry": seconds.retry,
         "calls": usage.calls,
+        "api_calls": made.calls,
+        "api_found": made.found,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost": usage.cost,
@@ -149,7 +200,10 @@ def score_episode(
 
 
 def ensure_scored(run: RunFolder) -> None:
-    """Score a run whose scores are missing or older than its episodes; with the settings of the kept ones."""
+    """Score a run whose scores are missing, older than its episodes, or from a version that wrote less.
+
+    The settings are those of the kept scores.
+    """
     stale, kept = False, None
     for cell in run.cells():
         episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
@@ -158,7 +212,8 @@ def ensure_scored(run: RunFolder) -> None:
         if not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns:
             stale = True
         if kept is None and scores.exists():
-            kept = next(iter(run.scores(cell).values()), None)
+            kept = next((record for _, record in read_lines(scores)), None)
+            stale = stale or (kept is not None and "why" not in kept)
     if stale and kept:
         score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"])
     elif stale:

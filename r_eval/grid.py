@@ -71,10 +71,15 @@ class BudgetEntry(Part):
 
 
 class LLMEntry(Entry):
-    """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings."""
+    """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings.
+
+    Attributes:
+        parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
+    """
 
     llm: str
     name: str | None = None
+    parameters: float | None = Field(None, gt=0)
     budget: BudgetEntry | None = None
 
     @model_validator(mode="after")

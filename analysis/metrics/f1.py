@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from r_eval.analysis.metrics.literals import list_values
-from r_eval.analysis.metrics.normalise import Tokens, has_camel, tokens, without_articles, words
+from r_eval.analysis.metrics.normalise import Tokens, has_camel, plain_words, tokens, without_articles, words
 from r_eval.analysis.metrics.verdict import WORDS, pair_of, verdict
 
 _CACHED_LENGTH = 512
@@ -49,7 +49,7 @@ def token_f1(prediction: str, golds: Sequence[str]) -> float:
     best = 0.0
     found = read(prediction)
     for gold in golds:
-        score = _pair(found, read(gold))
+        score = pair_f1(found, read(gold))
         if score > best:
             if score == 1.0:
                 return 1.0
@@ -63,9 +63,14 @@ def read(text: str) -> Reading:
 
 
 def _read(text: str) -> Reading:
+    simple = plain_words(text)
+    if simple is not None:
+        plain = without_articles(simple)
+        word = plain[0] if len(plain) == 1 and plain[0] in WORDS else None
+        return Reading(text, plain, tokens(text, camel=True) if has_camel(text) else None, None, word, False)
     values = list_values(text) if text[:1] in "[{( \n\t" else None
     several = ";" in text
-    plain = _tokens(text, values)
+    plain = tokens(text) if values is None else _tokens(text, values)
     camel = _tokens(text, values, camel=True) if has_camel(text) else None
     apart = _tokens(text, values, thousands=False) if "," in text and values is None else None
     if values is not None:
@@ -82,7 +87,8 @@ def _tokens(text: str, values: list[str] | None, camel: bool = False, thousands:
     return without_articles([word for value in values for word in words(value, camel, thousands)])
 
 
-def _pair(found: Reading, gold: Reading) -> float:
+def pair_f1(found: Reading, gold: Reading) -> float:
+    """Token F1 of two readings."""
     if found.tokens == gold.tokens:
         return 1.0
     if not found.tokens or not gold.tokens:
@@ -109,6 +115,8 @@ def _closed(found: Reading, gold: Reading) -> float:
 
 
 def _overlap(found: Tokens, gold: Tokens) -> float:
+    if frozenset(found).isdisjoint(gold):
+        return 0.0
     if len(found) + len(gold) > 40:
         common = sum((Counter(found) & Counter(gold)).values())
     else:
@@ -122,6 +130,6 @@ def _overlap(found: Tokens, gold: Tokens) -> float:
 
 def same_letters(found: Tokens, gold: Tokens) -> bool:
     """Whether two texts differ only in where words are broken, with the same numbers in both."""
-    if "".join(found) != "".join(gold):
+    if not found or not gold or found[0][0] != gold[0][0] or "".join(found) != "".join(gold):
         return False
     return _DIGITS.findall(" ".join(found)) == _DIGITS.findall(" ".join(gold))

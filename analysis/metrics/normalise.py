@@ -25,14 +25,15 @@ import unicodedata
 ARTICLES = frozenset({"a", "an", "the"})
 Tokens = tuple[str, ...]
 
-_SIMPLE = re.compile(r"[A-Za-z0-9]+(?:,? [A-Za-z0-9]+)*\.?")
 _APOSTROPHES = "'\u2018\u2019\u02bc\u02bb\uff07"
 _MINUS = "-\u2212"
 _WORD = r"[^\s.,+#'\-]"
 _LETTER = r"[^\W\d_]"
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _INITIALS = re.compile(rf"(?<!{_WORD}){_LETTER}(?:\.{_LETTER})+(?!{_WORD})\.?")
+_DOTTED = re.compile(rf"{_LETTER}\.{_LETTER}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HAS_CAMEL = re.compile(r"[a-z][A-Z]")
 _ZEROS = re.compile(r"(?<=\d)\.0+$")
 _TOKEN = re.compile(
     rf"(?:(?<!\S)(?<!\d )-(?=\.?\d))?"  # a minus sign, not the dash of a range
@@ -57,19 +58,26 @@ def words(text: str, camel: bool = False, thousands: bool = True) -> list[str]:
     """The tokens of a text, articles included."""
     if camel:
         text = _CAMEL.sub(" ", text)
-    if _SIMPLE.fullmatch(text):
-        return text.replace(",", "").rstrip(".").lower().split()
-    return _careful(text, thousands)
+    plain = plain_words(text)
+    return _careful(text, thousands) if plain is None else plain
+
+
+def plain_words(text: str) -> list[str] | None:
+    """The tokens, articles included, of a text of ASCII letters and digits, the common case; None of any other."""
+    plain = (text[:-1] if text[-1:] == "." else text).replace(", ", " ")
+    return plain.lower().split() if plain.isascii() and plain.replace(" ", "").isalnum() else None
 
 
 def without_articles(found: list[str]) -> Tokens:
     """The tokens but a, an, the; all of them where nothing else is there."""
+    if ARTICLES.isdisjoint(found):
+        return tuple(found)
     return tuple([word for word in found if word not in ARTICLES]) or tuple(found)
 
 
 def has_camel(text: str) -> bool:
     """Whether reading the text with `camel` gives other tokens."""
-    return _CAMEL.search(text) is not None
+    return not text[1:].islower() and _HAS_CAMEL.search(text) is not None
 
 
 def _careful(text: str, thousands: bool) -> list[str]:
@@ -82,8 +90,11 @@ def _careful(text: str, thousands: bool) -> list[str]:
     text = text.translate(_SEPARATE)
     if thousands and "," in text:
         text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
-    if "." in text:
+    if _DOTTED.search(text):
         text = _INITIALS.sub(lambda match: match[0].replace(".", "") + " ", text)
+    plain = text.replace(",", " ").replace(". ", " ")
+    if plain.removesuffix(".").replace(" ", "").isalnum():  # nothing left that could be in a word
+        return plain.removesuffix(".").split()
     found = [_polish(word) for word in _TOKEN.findall(text)]
     return found or [char for char in unicodedata.normalize("NFKC", raw) if unicodedata.category(char)[0] not in "ZC"]
 

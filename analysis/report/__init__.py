@@ -4,7 +4,8 @@
       index.html          the page; no server, no network
       assets/             style, scripts, plotly.min.js
       data/results.js     what the page shows
-      tables/*.csv        the same numbers for other programs
+      tables/*            the same numbers for other programs (csv) and for papers (md, tex)
+      figures/*           radars, deployment and response types as png and svg
 
 Opened from disk a page may not fetch, so its data are scripts. They hold nothing but a call of `JSON.parse`,
 and the page sets every text as text, never as markup: what a model wrote cannot become part of the page.
@@ -12,24 +13,24 @@ and the page sets every text as text, never as markup: what a model wrote cannot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 
 from r_eval.analysis.published import load
 from r_eval.analysis.report.payload import payload, script
-from r_eval.analysis.tables import write_tables
 from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder, write_whole
 
 __all__ = ["write_report"]
 
 
-def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
+def write_report(runs: Sequence[RunFolder], out: Path, told: Callable[[str], None] | None = None) -> Path:
     """Write the report of one or more runs; scores that are missing or out of date are computed first.
 
     Args:
         out: The report's folder; what it held before is replaced.
+        told: Given a sentence where a part is left out because its extra is not installed.
 
     Returns:
         The page's path.
@@ -38,6 +39,8 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
         UserError: A run cannot be read.
         MissingExtra: plotly is not installed.
     """
+    from r_eval.analysis.report.files import write_files
+
     library = _plotly()
     aggregates = load(*runs)
     page = out / "index.html"
@@ -46,8 +49,7 @@ def write_report(runs: Sequence[RunFolder], out: Path) -> Path:
     for name, text in files.items():
         write_whole(out / "assets" / name, text)
     write_whole(out / "assets" / "plotly.min.js", library)
-    tables = write_tables(aggregates, out / "tables")
-    data = payload(aggregates) | {"tables": [path.name for path in tables]}
+    data = payload(aggregates) | write_files(runs, aggregates, out, told)
     write_whole(out / "data" / "results.js", script("results", data))
     write_whole(page, template)
     return page

@@ -4,7 +4,7 @@
 function drawHead() {
   const { runs, rows, hasEpisodes, tasks } = Report.data;
   const title = runs.map((run) => run.name).join(", ");
-  document.title = `${title} · R-Eval`;
+  Report.title = `${title} · R-Eval`;
   fill("title", title);
   const systems = new Set(rows.map((row) => row.system)).size;
   const episodes = rows.reduce((sum, row) => sum + row.recorded, 0);
@@ -12,14 +12,6 @@ function drawHead() {
   const facts = [plural(systems, "system"), plural(tasks.length, "task"),
     hasEpisodes ? plural(episodes, "episode") : "published means, without episodes", times[times.length - 1]];
   fill("facts", ...facts.filter(Boolean).map((fact) => element("span", {}, fact)));
-}
-
-function drawConditions() {
-  const { conditions } = Report.data;
-  const box = document.getElementById("conditions");
-  box.hidden = conditions.length < 2;
-  box.replaceChildren(...conditions.map((condition) => element("button",
-    { type: "button", "aria-pressed": String(condition === Report.condition), onclick: () => { Report.condition = condition; draw(); } }, condition)));
 }
 
 function drawNotices() {
@@ -102,28 +94,22 @@ function drawFoot() {
   fill("foot", element("p", {}, "The same numbers as files:", ...links), ...lines);
 }
 
-function draw() {
-  drawConditions();
-  drawLegends();
-  drawLeads();
-  drawScoreTable();
-  drawRadars();
-  drawResponseNote();
-  drawResponses();
-  drawDeployment();
-}
+Views.add("overview", { title: "Overview", draw: () => { drawLeads(); drawScoreTable(); } });
+Views.add("matching", { title: "Matching", draw: () => { drawLegends(); drawRadars(); } });
+Views.add("responses", { title: "Responses", draw: () => { drawLegends(); drawResponseNote(); drawResponses(); } });
+Views.add("deployment", { title: "Deployment", draw: () => { drawLegends(); drawDeployment(); } });
 
-Report.condition = Report.data.conditions[0];
 drawHead();
 drawNotices();
 drawFoot();
-draw();
-darkPaper.addEventListener("change", draw);
+Views.show();
+window.addEventListener("hashchange", Views.show);
+darkPaper.addEventListener("change", Views.show);
 let resizing = null;
 let lastWidth = window.innerWidth;
 window.addEventListener("resize", () => {
   if (window.innerWidth === lastWidth) return;
   lastWidth = window.innerWidth;
   clearTimeout(resizing);
-  resizing = setTimeout(draw, 200);
+  resizing = setTimeout(Views.show, 200);
 });

@@ -147,7 +147,8 @@ def _template_files(target: str, environment: Environment) -> list[TemplateFile]
     found = []
     for path, here in paths:
         try:
-            if "templates:" not in path.read_text(encoding="utf-8"):
+            text = path.read_text(encoding="utf-8")
+            if "templates:" not in text or (not here and target not in text):  # spares reading what cannot be meant
                 continue
             file = read_templates(path)
         except (OSError, ValueError, UserError, yaml.YAMLError):

@@ -125,7 +125,8 @@ def score(
 
     if answers is not None:
         if taxonomy != "strict" or match_threshold is not None or sensitivity:
-            raise UserError("--taxonomy, --match-threshold and --sensitivity are about episodes; results from outside have none")
+            options = "--taxonomy, --match-threshold and --sensitivity"
+            raise UserError(f"{options} are about episodes; results from outside have none")
         raise typer.Exit(answers_command(run, answers, metric or [], k, json))
     if run.is_file():
         raise UserError(f"{run} is a file and no run; with a private question file, name --answers RESULTS.json")

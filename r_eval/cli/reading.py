@@ -13,9 +13,14 @@ from r_eval.folder import RunFolder
 from r_eval.records import Episode
 
 
-def score_command(path: Path, metrics: list[str], taxonomy: str, threshold: float | None, as_json: bool) -> None:
-    """Score a run and print its tables."""
+def score_command(
+    path: Path, metrics: list[str], taxonomy: str, threshold: float | None, thresholds: bool, as_json: bool
+) -> None:
+    """Score a run and print its tables; with `thresholds`, its response types at other match thresholds too."""
+    from rich.console import Console
+
     from r_eval.analysis.scoring import score_run
+    from r_eval.analysis.sensitivity import sensitivity, sensitivity_table
 
     folder = RunFolder(path)
     scores = score_run(folder, metrics, taxonomy, threshold)
@@ -31,9 +36,13 @@ def score_command(path: Path, metrics: list[str], taxonomy: str, threshold: floa
             "unparsed": scores.unparsed,
             "types": scores.types,
         }
+        if thresholds:
+            record["sensitivity"] = [one.as_json() for one in sensitivity(folder)]
         sys.stdout.write(json.dumps(record) + "\n")
     else:
         print_tables(folder)
+        if thresholds:
+            (Console() if sys.stdout.isatty() else Console(width=100)).print(sensitivity_table(sensitivity(folder)))
 
 
 def print_tables(folder: RunFolder) -> None:
@@ -47,15 +56,27 @@ def print_tables(folder: RunFolder) -> None:
         console.print(table)
 
 
-def report_command(paths: list[Path], out: Path | None) -> None:
-    """Write a report and print where its page is."""
+def report_command(
+    paths: list[Path], out: Path | None, max_seconds: float | None = None, max_usd: float | None = None
+) -> None:
+    """Write a report and print where its page is; with a bound, also the best system within it."""
+    from r_eval.analysis.published import is_published
     from r_eval.analysis.report import write_report
 
     folders = [RunFolder(path) for path in paths]
     for folder in folders:
-        folder.manifest()
-    page = write_report(folders, out if out is not None else paths[0] / "report")
+        if not is_published(folder.path):
+            folder.manifest()
+    page = write_report(folders, out if out is not None else paths[0] / "report", _told)
     sys.stdout.write(f"{page}\n")
+    if max_seconds is not None or max_usd is not None:
+        from r_eval.cli.choosing import say_choice
+
+        say_choice(folders, max_seconds, max_usd)
+
+
+def _told(line: str) -> None:
+    sys.stderr.write(f"r-eval: {line}\n")
 
 
 def show_command(path: Path, episode_id: str) -> None:

@@ -214,6 +214,7 @@ async def arun(
     check(plan)
     needed = {cell.cell.llm for cell in plan.cells}
     for name, llm in plan.llms.items():
+        llm.connections = connections or llm.connections
         if name in needed:
             await asyncio.to_thread(llm.fetch)
     folder = RunFolder(out if out is not None else Path("runs") / grid.name)

@@ -253,6 +253,7 @@ class Store:
                 | ({"bound": True} if c.workflow.uses_gold else {})
                 for name, c in systems.items()
             ],
+            "llms": {name: {"connections": llm.connections} for name, llm in plan.llms.items()},
             "tasks": [
                 {
                     "name": p.task.name,

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.outside import Line, Result, Scored, hit, ndcg, read_results, recall, score_results, text_ids
+from r_eval.analysis.metrics.ranking import hit_rate, ndcg, recall
+from r_eval.analysis.outside import Line, Result, Scored, read_results, score_results, text_ids
 from r_eval.errors import UserError
 from r_eval.records import Question
 
@@ -79,7 +80,7 @@ def test_without_right_texts_there_are_no_rankings() -> None:
 
 def test_numbers_worked_out_by_hand() -> None:
     found, right = ["x", "a", "a", "b"], {"a", "b", "c"}
-    assert (hit(found, right, 1), hit(found, right, 2)) == (0.0, 1.0)
+    assert (hit_rate(found, right, 1), hit_rate(found, right, 2)) == (0.0, 1.0)
     assert recall(found, right, 3) == 2 / 3, "a second mention of a text takes no rank"
     ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
     assert ndcg(found, right, 3) == pytest.approx((1 / math.log2(3) + 1 / math.log2(4)) / ideal)
@@ -89,7 +90,7 @@ def test_numbers_worked_out_by_hand() -> None:
 @given(st.lists(ids, max_size=8), st.sets(ids, min_size=1), st.integers(1, 8))
 def test_a_ranking_scores_from_0_to_1_and_no_more_than_a_hit(found: list[str], right: set[str], k: int) -> None:
     for measure in (recall, ndcg):
-        assert 0 <= measure(found, right, k) <= hit(found, right, k) + 1e-12
+        assert 0 <= measure(found, right, k) <= hit_rate(found, right, k) + 1e-12
 
 
 @given(st.sets(ids, min_size=1), st.integers(1, 8))
@@ -99,7 +100,7 @@ def test_an_ideal_ranking_scores_1(right: set[str], k: int) -> None:
 
 @given(st.lists(ids, max_size=8), st.sets(ids, min_size=1), st.integers(1, 8))
 def test_repeating_what_was_found_changes_nothing(found: list[str], right: set[str], k: int) -> None:
-    for measure in (hit, recall, ndcg):
+    for measure in (hit_rate, recall, ndcg):
         assert measure(found + found, right, k) == measure(found, right, k)
 
 

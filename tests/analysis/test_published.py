@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from r_eval.analysis.published import load, read_published
+from r_eval.analysis.report import write_report
 from r_eval.analysis.tables import write_tables
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -29,12 +31,28 @@ def test_means_come_without_an_interval(tmp_path: Path) -> None:
 
 def test_only_the_score_table_is_written(tmp_path: Path) -> None:
     found = read_published(write(tmp_path, "react,gpt-4,1-1,40"))
-    assert [path.name for path in write_tables(found, tmp_path / "tables")] == ["scores.csv"]
+    names = [path.name for path in write_tables(found, tmp_path / "tables")]
+    assert names == ["scores.csv", "scores.md", "scores.tex"]
 
 
 def test_they_can_stand_beside_a_run(tmp_path: Path, run: RunFolder) -> None:
     found = load(run, RunFolder(write(tmp_path, "react,gpt-4,1-1,40")))
     assert (len(found.rows), found.rows[-1].ranks["wiki_KS"] is not None) == (12, True)
+
+
+def test_a_system_that_a_run_has_too_gets_the_folders_name(tmp_path: Path, run: RunFolder) -> None:
+    folder = write(tmp_path, "react,openai/gpt-4o-mini,1-1,40", "pal,other,1-1,40")
+    names = [row.system for row in load(run, RunFolder(folder)).rows]
+    assert names[-2:] == [f"react+openai/gpt-4o-mini ({tmp_path.name})", f"pal+other ({tmp_path.name})"]
+    assert len(set(names)) == 13
+
+
+def test_a_run_beside_the_papers_systems_makes_a_whole_report(tmp_path: Path, run: RunFolder) -> None:
+    pytest.importorskip("plotly")
+    paper = Path(__file__).parents[2] / "examples" / "paper"
+    write_report([run, RunFolder(paper)], tmp_path)
+    with (tmp_path / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 32
 
 
 @pytest.mark.parametrize(

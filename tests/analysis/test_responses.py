@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from r_eval.analysis.responses import classify
+from r_eval.analysis.causes import CAUSES, why
+from r_eval.analysis.metrics.normalise import tokens
+from r_eval.analysis.responses import LIMITS, TYPES, Observed, classify, published_rule, type_of
 from r_eval.errors import UserError
 from r_eval.records import Episode, Outcome, Step
 
@@ -154,6 +159,134 @@ def test_published_has_TE_for_halted_and_RE_for_all_else(make_episode: Make, out
     assert classify(made, 0.0, "published").type == expected
 
 
+@pytest.mark.parametrize("cause", sorted(LIMITS))
+def test_published_has_TE_for_a_limit_that_was_met_without_a_right_call(make_episode: Make, cause: str) -> None:
+    made = make_episode(outcome=Outcome(kind="tool_misuse", cause=cause), steps=[])
+    assert classify(made, 0.0, "published").type == "TE"
+
+
+@pytest.mark.parametrize(
+    ("matched", "found", "halted", "error", "expected"),
+    [
+        (True, True, False, False, "EM"),
+        (True, True, True, True, "EM"),
+        (True, False, False, False, "AM"),
+        (True, False, True, True, "AM"),
+        (False, True, False, False, "GE"),
+        (False, True, True, True, "GE"),
+        (False, False, True, True, "ME"),
+        (False, False, True, False, "TE"),
+        (False, False, False, True, "RE"),
+        (False, False, False, False, "RE"),
+    ],
+)
+def test_the_published_rule_branch_by_branch(
+    matched: bool, found: bool, halted: bool, error: bool, expected: str
+) -> None:
+    assert published_rule(matched, found, halted, error) == expected
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_published_never_has_ME_since_an_episode_ends_in_one_way(outcome: str) -> None:
+    assert all(type_of("published", outcome, cause, False, False) != "ME" for cause in LIMITS)  # type: ignore[arg-type]
+
+
+def test_published_looks_for_the_first_gold_only(make_episode: Make) -> None:
+    assert classify(make_episode(golds=["Mombasa", "Nairobi"]), 0.0, "published").type == "RE"
+
+
+def test_published_does_not_look_at_how_the_answer_was_read(make_episode: Make) -> None:
+    made = make_episode(steps=[Step(kind="answer", text="Nairobi", observation="Nairobi")])
+    assert classify(made, 1.0, "published").type == "AM"
+
+
 def test_an_unknown_taxonomy_is_refused(make_episode: Make) -> None:
     with pytest.raises(UserError, match="strict and published"):
         classify(make_episode(), 1.0, "loose")
+
+
+VALUES = st.sampled_from(
+    ["Nairobi", "Lake Turkana", "yes", "no", "7", "120", "", "the", "SportsTeam", "C++", "-5", "東京"]
+)
+GOLDS = st.one_of(VALUES, st.lists(VALUES, max_size=3).map(";".join), st.lists(VALUES, max_size=3).map(repr), st.text())
+WRITTEN = st.one_of(VALUES, st.text(), st.lists(VALUES).map(" ".join), st.lists(VALUES).map(lambda v: f"It is {v}."))
+STEPS = st.builds(
+    Step,
+    kind=st.sampled_from(["thought", "call", "observation", "answer"]),
+    text=WRITTEN,
+    api=st.sampled_from(["Search", "Lookup"]),
+    arguments=st.none() | st.dictionaries(st.sampled_from(["a", "b"]), WRITTEN, max_size=2),
+    observation=st.none() | WRITTEN,
+    error=st.none() | st.sampled_from(["not_found", "unknown_api", "bad_arguments", "invented", "of a plug-in"]),
+)
+EPISODES = st.builds(
+    Episode,
+    episode_id=st.just("e"),
+    question_id=st.just("q"),
+    task=st.just("t"),
+    domain=st.just("wiki"),
+    level=st.just("KS"),
+    workflow=st.just("react"),
+    llm=st.just("some"),
+    condition=st.just("clean"),
+    question=st.just("?"),
+    golds=st.lists(GOLDS, min_size=1, max_size=3),
+    evidence=st.lists(WRITTEN, max_size=2),
+    answer=WRITTEN,
+    outcome=st.builds(
+        Outcome, kind=st.sampled_from([*OUTCOMES, "cancelled"]), cause=st.sampled_from(["", *sorted(LIMITS)])
+    ),
+    steps=st.lists(STEPS, max_size=5),
+)
+SCORES = st.floats(0, 1)
+
+
+@given(EPISODES, SCORES, st.sampled_from(["strict", "published"]))
+def test_any_episode_has_one_type_and_a_cause_if_it_failed(made: Episode, score: float, taxonomy: str) -> None:
+    response = classify(made, score, taxonomy)
+    assert response.type in TYPES
+    assert response.matched == (response.type in ("EM", "AM"))
+    assert response.type == type_of(
+        taxonomy, made.outcome.kind, made.outcome.cause, response.matched, response.supported
+    )
+    assert (why(made, response) in CAUSES) != response.matched
+
+
+@given(EPISODES, SCORES)
+def test_what_is_undecided_is_not_supported(made: Episode, score: float) -> None:
+    response = classify(made, score)
+    assert not (response.undecided and (response.supported or made.evidence))
+
+
+@given(EPISODES, SCORES, st.randoms())
+def test_the_order_of_the_golds_does_not_matter(made: Episode, score: float, order: Random) -> None:
+    golds = order.sample(made.golds, len(made.golds))
+    first, second = classify(made, score), classify(made.model_copy(update={"golds": golds}), score)
+    assert (first.type, first.undecided) == (second.type, second.undecided)
+
+
+@given(EPISODES, SCORES, SCORES)
+def test_a_better_score_never_makes_a_match_a_failure(made: Episode, one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert classify(made, low).matched <= classify(made, high).matched
+
+
+@given(WRITTEN, st.one_of(WRITTEN, GOLDS))
+def test_cutting_observations_late_finds_what_cutting_them_at_once_finds(text: str, wanted: str) -> None:
+    rows = [f" {' '.join(tokens(text, camel))} " for camel in (False, True)]
+    readings = [reading for camel in (False, True) if (reading := tokens(wanted, camel))]
+    expected = any(f" {' '.join(reading)} " in row for reading in readings for row in rows)
+    assert Observed([text]).holds(wanted) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("O'Brien wrote it", "obrien"),
+        ("the U.S. senate", "us senate"),
+        ("1,234 people", "1234 people"),
+        ("a PhD.", "Ph.D"),
+    ],
+)
+def test_letters_that_meet_when_a_text_is_cut_are_found(text: str, wanted: str) -> None:
+    assert Observed([text]).holds(wanted)

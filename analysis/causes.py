@@ -1,0 +1,308 @@
+"""Why an answer was wrong: one word below the response type, from the recorded steps and the outcome alone.
+
+The response type says which part of the system failed; the cause says how. A right answer has none. The order
+in which a cause is looked for:
+
+1. What the machinery did, where it ended the episode.
+2. A failed program's own error.
+3. A limit. Where at least half of the actions before it went wrong in one way (repeated, unreadable, ...) that is the
+   cause, since more steps would not have helped; a context or a time that ran out is named as itself. Where no
+   call was right at all, it is what went wrong most often.
+4. Giving up, with a word for an LLM that declined or whose reply was empty or cut off.
+5. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not
+   seen: no call, nothing but failed calls, an invented observation, or simply stopping short of it.
+
+Words that a plug-in made up fall to the general cause of its outcome, so every failure has one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from r_eval.analysis.responses import LIMITS, Response
+from r_eval.records import MACHINERY, Episode, Outcome, OutcomeKind, Step
+
+CAUSES: dict[str, str] = {
+    "unknown_api": "Called an API that does not exist.",
+    "bad_arguments": "Called an API with arguments that do not fit.",
+    "unreadable_action": "Wrote an action or a call that could not be read.",
+    "empty_search": "The calls found nothing.",
+    "repeated_call": "Made the same call again and again.",
+    "invented": "Invented an observation instead of waiting for one.",
+    "no_call": "Answered without a call.",
+    "stopped_short": "Finished although the evidence had not been seen.",
+    "undecided": "Finished wrongly; whether the evidence had been seen cannot be told.",
+    "wrong_value": "Saw the evidence and answered something else.",
+    "unparsed": "Ended without an answer that could be read.",
+    "refused": "The LLM declined to answer.",
+    "gave_up": "Gave up.",
+    "empty_reply": "The LLM replied nothing.",
+    "cut_off": "The reply was cut at its longest.",
+    "no_gold": "The question has no gold program or evidence for this workflow to use.",
+    "steps": "Used its steps up.",
+    "tokens": "Used its tokens up.",
+    "calls": "Used its LLM calls up.",
+    "seconds": "Used its time up.",
+    "depth": "Reached the depth of its search tree without an answer.",
+    "context": "The conversation outgrew the LLM's context.",
+    "limit": "Reached another limit.",
+    "no_program": "The reply held no program.",
+    "program_syntax": "The program is not valid Python.",
+    "program_name": "The program used a name that does not exist.",
+    "program_type": "The program used a value of the wrong type.",
+    "program_value": "The program used a value that does not fit.",
+    "program_lookup": "The program took an element or a key that is not there.",
+    "program_attribute": "The program used an attribute that does not exist.",
+    "program_exception": "The program raised another error.",
+    "program_time": "The program took too long.",
+    "program_memory": "The program took too much memory.",
+    "program_output": "The program printed too much.",
+    "program_calls": "The program made too many calls.",
+    "program_crash": "The program crashed its interpreter.",
+    "program_no_answer": "The program left no answer.",
+    "misuse": "Used the tools wrongly in another way.",
+    "environment": "The environment failed.",
+    "workflow": "The workflow's own code failed.",
+    "stopped": "The run was stopped.",
+    "llm_connection": "The LLM could not be reached.",
+    "llm_timeout": "The LLM did not answer in time.",
+    "llm_rate_limit": "The LLM's server took no more requests.",
+    "llm_server": "The LLM's server failed.",
+    "llm_request": "The LLM's server refused the request.",
+    "llm_key": "The LLM's server refused the key.",
+    "llm_model": "The LLM's server does not know the model.",
+    "llm_reply": "The LLM's server sent a reply that could not be read.",
+    "llm_failure": "The LLM failed in another way.",
+    "unscored": "The metric failed, so that nothing is known of the answer.",
+}
+"""A sentence for each cause, in the order in which tables show them."""
+
+ENDINGS: dict[OutcomeKind, dict[str, str]] = {
+    "gave_up": {
+        "give_up": "gave_up",
+        "empty_reply": "empty_reply",
+        "no_program": "no_gold",
+        "no_evidence": "no_gold",
+    },
+    "exhausted": {limit: limit for limit in sorted(LIMITS)},
+    "tool_misuse": {
+        "syntax": "program_syntax",
+        "unknown_api": "unknown_api",
+        "bad_arguments": "bad_arguments",
+        "not_found": "empty_search",
+        "exception": "program_exception",
+        "time": "program_time",
+        "memory": "program_memory",
+        "output": "program_output",
+        "calls": "program_calls",
+        "crash": "program_crash",
+        "no_answer": "program_no_answer",
+        "no_program": "no_program",
+    },
+    "tool_failure": {"environment": "environment", "workflow": "workflow"},
+    "llm_failure": {
+        word: f"llm_{word}"
+        for word in ("connection", "timeout", "rate_limit", "server", "request", "key", "model", "reply")
+    },
+    "cancelled": {"stopped": "stopped"},
+}
+"""The cause that an outcome's own word stands for."""
+
+GENERAL: dict[OutcomeKind, str] = {
+    "finished": "stopped_short",
+    "gave_up": "gave_up",
+    "exhausted": "limit",
+    "tool_misuse": "misuse",
+    "tool_failure": "environment",
+    "llm_failure": "llm_failure",
+    "cancelled": "stopped",
+}
+"""The cause of an outcome whose word is not known."""
+
+STEP_ERRORS: dict[str, str] = {
+    "unknown_api": "unknown_api",
+    "bad_arguments": "bad_arguments",
+    "not_found": "empty_search",
+    "environment": "environment",
+    "repeated": "repeated_call",
+    "limit": "limit",
+    "length": "cut_off",
+    "content_filter": "refused",
+    "refusal": "refused",
+    "empty": "empty_reply",
+    "invented": "invented",
+    "unparsed": "unparsed",
+}
+"""The cause that a step's error stands for."""
+
+EXCEPTIONS: dict[str, str] = {
+    "NameError": "program_name",
+    "UnboundLocalError": "program_name",
+    "TypeError": "program_type",
+    "ValueError": "program_value",
+    "KeyError": "program_lookup",
+    "IndexError": "program_lookup",
+    "AttributeError": "program_attribute",
+}
+
+_NOTHING = frozenset({"", "0 results.", "[]", "{}", "null", "none", '""'})
+_RAISED = re.compile(r"(?:line \d+: )?(\w+)(?::|$)")
+_SHORTENED = "The context overflowed"
+_CAN_NOT = r"(?:can ?not|can['’]t|could ?n[o']t|couldn['’]t|(?:am|['’]m|was|is) (?:unable|not able)|unable)"
+_DECLINES = re.compile(
+    rf"\W*(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|i (?:do not|don['’]t) know|(?:it is |it's )?unknown\W*$"
+    rf"|n/a\W*$|not (?:found|available|known|enough information)\b|(?:no|insufficient) (?:answer|information|data)\b"
+    rf"|i (?:do not|don['’]t) have\b|抱歉|对不起|我?(?:无法|不能|不知道)|申し訳|わかりません|分かりません)"
+    rf"|.{{0,80}}\b{_CAN_NOT}\s+(?:to\s+)?(?:be\s+)?(?:answer|determine|find|found|provide|help|assist|complete)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class Actions:
+    """What the recorded steps of an episode tried.
+
+    An action is a query API call, or a reply that should have held one and did not.
+
+    Attributes:
+        calls: Query API calls, right or wrong.
+        found: Calls that returned something.
+        right: Calls that went through, with or without a result.
+        faults: What went wrong, by the cause it stands for; an action has one fault at most.
+        invented: Whether the LLM invented an observation.
+        last: The error of the last reply, "" for none.
+    """
+
+    calls: int = 0
+    found: int = 0
+    right: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    invented: bool = False
+    last: str = ""
+
+    @property
+    def made(self) -> int:
+        """All actions."""
+        return self.calls + sum(self.faults[word] for word in _OF_REPLIES)
+
+    def main_fault(self, share: float = 0.0) -> str:
+        """The fault that the most actions have, the first of several; "" where it has less than a share of them."""
+        if not self.faults:
+            return ""
+        word, count = self.faults.most_common(1)[0]
+        return word if count >= share * self.made else ""
+
+
+_OF_REPLIES = ("unreadable_action", "refused", "empty_reply", "cut_off")
+"""Faults of a reply that held no call."""
+
+
+def actions(steps: Sequence[Step]) -> Actions:
+    """Count what an episode's steps tried.
+
+    A complaint of the workflow right after a reply says that the reply could not be read; after a call, that a
+    further call of the same reply could not be, unless the call was a repeated one.
+    """
+    made, seen, before = Actions(), set[tuple[str | None, str, str]](), ""
+    for step in steps:
+        if step.kind == "call":
+            key = (step.api, repr(sorted((step.arguments or {}).items())), step.observation or "")
+            again = key in seen
+            seen.add(key)
+            before = "repeated" if again else "call"
+            fault = _fault(step, again)
+            made.calls += 1
+            made.right += step.error is None
+            made.found += step.error is None and not _nothing(step)
+            if fault:
+                made.faults[fault] += 1
+        elif step.kind == "thought":
+            before, made.last = "thought", step.error or ""
+            made.invented = made.invented or step.error == "invented"
+        elif step.kind == "observation" and before != "repeated" and not step.text.startswith(_SHORTENED):
+            if before:
+                flaw = STEP_ERRORS.get(made.last, "") if before == "thought" else ""
+                made.faults[flaw if flaw in _OF_REPLIES else "unreadable_action"] += 1
+            before = ""
+    return made
+
+
+def _fault(step: Step, again: bool) -> str:
+    """What is wrong with a call, "" for nothing."""
+    if step.error is not None:
+        return STEP_ERRORS.get(step.error, "bad_arguments")
+    if _nothing(step):
+        return "empty_search"
+    return "repeated_call" if again else ""
+
+
+def _nothing(step: Step) -> bool:
+    return (step.observation or "").strip().lower() in _NOTHING
+
+
+def why(episode: Episode, response: Response, made: Actions | None = None) -> str:
+    """The cause of an episode's failure, a key of `CAUSES`; "" where its answer matches.
+
+    Args:
+        response: Its response type, from `responses.classify`.
+        made: Its actions, where they have been counted already.
+    """
+    outcome = episode.outcome
+    if response.matched:
+        return ""
+    if outcome.kind in MACHINERY:
+        return named(outcome)
+    made = actions(episode.steps) if made is None else made
+    if outcome.kind == "exhausted" or (outcome.kind == "tool_misuse" and outcome.cause in LIMITS and not made.right):
+        return _limited(outcome, made)
+    if outcome.kind == "tool_misuse":
+        return _failed_program(outcome)
+    if outcome.kind == "gave_up":
+        return _of_reply(made) or named(outcome)
+    return _answered(episode, response, made)
+
+
+def named(outcome: Outcome) -> str:
+    """The cause that an outcome's own word stands for."""
+    return ENDINGS.get(outcome.kind, {}).get(outcome.cause, GENERAL[outcome.kind])
+
+
+def _limited(outcome: Outcome, made: Actions) -> str:
+    """Why a limit was reached."""
+    limit = ENDINGS["exhausted"].get(outcome.cause, "limit")
+    if outcome.cause in ("context", "seconds"):
+        return limit
+    return made.main_fault(0.5 if outcome.kind == "exhausted" else 0.0) or limit
+
+
+def _failed_program(outcome: Outcome) -> str:
+    cause = named(outcome)
+    raised = _RAISED.match(outcome.detail) if cause == "program_exception" else None
+    return EXCEPTIONS.get(raised[1], cause) if raised else cause
+
+
+def _of_reply(made: Actions) -> str:
+    """What was wrong with the last reply as a whole."""
+    word = STEP_ERRORS.get(made.last, "")
+    return word if word in ("refused", "cut_off", "empty_reply") else ""
+
+
+def _answered(episode: Episode, response: Response, made: Actions) -> str:
+    """Why an episode that finished by itself is wrong."""
+    if not episode.answer.strip():
+        return _of_reply(made) or "unparsed"
+    if STEP_ERRORS.get(made.last) == "refused" or declines(episode.answer):
+        return "refused"
+    if response.supported:
+        return "wrong_value"
+    if not made.found:
+        return "invented" if made.invented else made.main_fault() or "no_call"
+    return "undecided" if response.undecided else "stopped_short"
+
+
+def declines(answer: str) -> bool:
+    """Whether an answer says that there is none ("I cannot determine this", "unknown")."""
+    return _DECLINES.match(answer[:300]) is not None

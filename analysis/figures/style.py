@@ -1,0 +1,139 @@
+"""What the figures share: a colour for each LLM and a marker for each workflow, the same ones as on the page."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from r_eval.analysis.rows import Aggregates
+from r_eval.analysis.summary import short_names
+from r_eval.errors import MissingExtra
+from r_eval.folder import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b6529a", "#b07900", "#3d9fd6", "#6b6b6b", "#7a5195")
+DASHES = ("-", "--", ":", "-.")
+"""An LLM beyond the colours takes the first colour again, with the next dash."""
+MARKERS = ("o", "s", "D", "^", "P", "*", "p", "h", "v", "X")
+LONGEST = 36
+"""Characters of a name in a figure."""
+INK, DIM, FAINT = "#1c2126", "#5b646d", "#c9ced4"
+DPI = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """By name: the colour and dash of LLMs, the marker of workflows, and the name that an LLM is shown by."""
+
+    colours: dict[str, str]
+    dashes: dict[str, str]
+    markers: dict[str, str]
+    short: dict[str, str]
+
+    @classmethod
+    def of(cls, aggregates: Aggregates) -> Style:
+        """In the order in which the names are met, which is the page's too."""
+        llms = list(dict.fromkeys(row.llm for row in aggregates.rows))
+        workflows = list(dict.fromkeys(row.workflow for row in aggregates.rows))
+        return cls(
+            {llm: COLOURS[number % len(COLOURS)] for number, llm in enumerate(llms)},
+            {llm: DASHES[number // len(COLOURS) % len(DASHES)] for number, llm in enumerate(llms)},
+            {workflow: MARKERS[number % len(MARKERS)] for number, workflow in enumerate(workflows)},
+            {llm: shown(short) for llm, short in zip(llms, short_names(llms), strict=True)},
+        )
+
+    def llm_handles(self, llms: Sequence[str], lines: bool = True) -> list[Line2D]:
+        """Legend entries for LLMs: a line, or a patch of their colour."""
+        from matplotlib.lines import Line2D
+
+        how = {"marker": "o", "linestyle": ""} if not lines else {"linewidth": 2.2}
+        return [
+            Line2D([], [], color=self.colours[llm], label=self.short[llm], **{"linestyle": self.dashes[llm], **how})  # type: ignore[arg-type]
+            for llm in llms
+        ]
+
+    def workflow_handles(self, workflows: Sequence[str]) -> list[Line2D]:
+        """Legend entries for workflows: their markers, in grey."""
+        from matplotlib.lines import Line2D
+
+        return [
+            Line2D([], [], color=INK, marker=self.markers[w], linestyle="", markerfacecolor="none", label=shown(w))
+            for w in workflows
+        ]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Settings of matplotlib for the figures, put back afterwards. No text of a name is read as a formula.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtra("matplotlib", "report", "Drawing figures") from None
+    ours: dict[Any, Any] = {
+        "text.parse_math": False,
+        "text.usetex": False,
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.edgecolor": FAINT,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "grid.color": FAINT,
+        "grid.linewidth": 0.6,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "legend.frameon": False,
+        "svg.hashsalt": "r-eval",
+        "svg.fonttype": "none",
+    }
+    with matplotlib.rc_context(ours):
+        yield
+
+
+def placed_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, whose parts matplotlib places so that none covers another."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+    return figure
+
+
+def legend_columns(width: float, labels: Sequence[str]) -> int:
+    """How many columns of a legend a figure of this width, in inches, holds."""
+    longest = max((len(label) for label in labels), default=1)
+    return max(1, min(len(labels), int(width * 11 / (longest + 7))))
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and SVG, whole files without a date."""
+    paths = []
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the places are found once, not for each format
+    for ending in ("png", "svg"):
+        written = io.BytesIO()
+        metadata = {"Date": None} if ending == "svg" else {"Software": None}
+        figure.savefig(written, format=ending, dpi=DPI, metadata=metadata)
+        paths.append(folder / f"{name}.{ending}")
+        write_whole(paths[-1], [written.getvalue()])
+    return paths
+
+
+def shown(name: str, longest: int = LONGEST) -> str:
+    """A name in one line, cut where it is long."""
+    line = " ".join(re.sub(r"[^\S ]|[^\x20-\U0010ffff]|[\x7f-\x9f\ud800-\udfff]", " ", name).split()) or "?"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,0 +1,130 @@
+"""Which function a metric's name stands for, and how many answers are scored at once.
+
+A name is one of the built-in ones; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
+`./file.py:function`. A module is imported when its metric is first asked for. Behind "@" a built-in may be given what
+it is set up with: `numeric_match@0.05`, `bert_score@FOLDER`, `judge@LLM`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
+from typing import Any, Protocol, runtime_checkable
+
+from r_eval import plugins
+from r_eval.errors import UserError
+
+Metric = Callable[[str, Sequence[str]], float]
+"""(prediction, golds) -> a number from 0 to 1, the best over the golds."""
+
+_BUILT_IN = {
+    "bert_score": "bert:BertScore",
+    "bleu": "bleu:bleu",
+    "exact_match": "exact:exact_match",
+    "judge": "judge:JudgeMetric",
+    "list_f1": "elements:list_f1",
+    "numeric_match": "numbers:numeric_match",
+    "relaxed_f1": "relaxed:relaxed_f1",
+    "rouge_l": "rouge:rouge_l",
+    "set_f1": "elements:set_f1",
+    "token_f1": "f1:token_f1",
+    "token_f1_published": "published:token_f1_published",
+}
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """A metric that is dear by the piece: it loads a model, or asks an LLM over a network."""
+
+    def __call__(self, prediction: str, golds: Sequence[str]) -> float: ...
+
+    def batch(
+        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
+    ) -> list[float]:
+        """The scores of many answers, in their order; NaN where the machinery failed.
+
+        Args:
+            questions: What the predictions answer, where it is known; a metric may look at it.
+        """
+        ...
+
+
+def names() -> list[str]:
+    """The names that `get` knows: the built-in ones and those of entry points."""
+    return sorted({*_BUILT_IN, *_strangers()})
+
+
+@functools.cache
+def get(name: str) -> Metric:
+    """The metric of that name.
+
+    Raises:
+        UserError: There is none, and the message names the closest; or it cannot be imported, or is no function, or
+            takes nothing behind "@".
+    """
+    head, given, value = name.partition("@")
+    if head in _BUILT_IN:
+        return _built_in(head, value if given else None)
+    if ":" in name:
+        return _callable(name, plugins.from_path(name, "metrics"))
+    if name in _strangers():
+        return _callable(name, _strangers()[name].load())
+    raise UserError(plugins.unknown("metric", name, names()))
+
+
+def score_all(
+    name: str, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
+) -> list[float]:
+    """The scores of many answers by one metric, in their order; at once where the metric can.
+
+    Raises:
+        UserError: There is no such metric, or it cannot run here.
+    """
+    metric = get(name)
+    if isinstance(metric, Batched):
+        return metric.batch(predictions, golds, questions)
+    return [metric(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+
+
+def _built_in(name: str, value: str | None) -> Metric:
+    module, _, attribute = _BUILT_IN[name].partition(":")
+    found: Any = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+    if isinstance(found, type):
+        made: Metric = found(value)
+        return made
+    if value is None:
+        metric: Metric = found
+        return metric
+    if name != "numeric_match":
+        raise UserError(f"metric '{name}' takes nothing behind '@'")
+    return _within(found, value)
+
+
+def _within(metric: Callable[[str, Sequence[str], float], float], value: str) -> Metric:
+    try:
+        tolerance = float(value)
+    except ValueError:
+        tolerance = -1.0
+    if not 0 <= tolerance < 1:
+        raise UserError(f"numeric_match@{value}: expected a share from 0 to 1, as in numeric_match@0.05")
+
+    def within(prediction: str, golds: Sequence[str]) -> float:
+        """Numeric match within a share of the gold."""
+        return metric(prediction, golds, tolerance)
+
+    return within
+
+
+def _callable(name: str, found: object) -> Metric:
+    made = found() if isinstance(found, type) else found
+    if not callable(made):
+        raise UserError(f"metric '{name}' is no function: expected (prediction, golds) -> a number from 0 to 1")
+    metric: Metric = made
+    return metric
+
+
+@functools.cache
+def _strangers() -> dict[str, Any]:
+    return {point.name: point for point in entry_points(group="r_eval.metrics")}

@@ -1,0 +1,120 @@
+"""Text to words for the metrics of generated text: ROUGE-L and BLEU.
+
+`normalise` is for short answers; here whole sentences are cut. Decisions:
+
+- NFKC first, so that full-width and composed forms are equal, and a trailing stop of any script is dropped (`bare`).
+- An ASCII text is cut as rouge-score cuts it without a stemmer: runs of a-z and 0-9, lower case.
+- Elsewhere a word is a run of letters, digits and the marks on them. Chinese words are jieba's (default mode); kana are
+  a word each, and Thai, Lao, Khmer and Burmese text is cut into letters with their marks, since those scripts put no
+  space between words either. Korean puts spaces, and is cut at them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from r_eval.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from jieba import Tokenizer
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_KANA = "\u3040-\u30ff\u31f0-\u31ff"
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_PIECE = re.compile(rf"[{_HAN}]+|[{_KANA}]|[{_SPACELESS}]|[^{_HAN}{_KANA}{_SPACELESS}]+")
+_HAS_HAN = re.compile(rf"[{_HAN}]")
+_NO_STOP = frozenset("#%&*@/\\\"'‰‱†‡")
+"""Signs of category Po that mean something at the end of a text: "C#", "50%", '5"'."""
+
+_HAN_LENGTH = 100
+"""Characters of a run of Chinese that jieba is given at once: its time grows with the square of the run."""
+
+
+def bare(text: str) -> str:
+    """The text in NFKC, without white space around it and without the stops at its end, of any script.
+
+    >>> bare(" ＰＡＲＩＳ。"), bare("C#."), bare("?!")
+    ('PARIS', 'C#', '?!')
+    """
+    text = unicodedata.normalize("NFKC", text).strip()
+    end = len(text)
+    while end and (text[end - 1].isspace() or _is_stop(text[end - 1])):
+        end -= 1
+    return text[:end] or text
+
+
+def segments(text: str) -> list[str]:
+    """The words of a text, folded.
+
+    >>> segments("The cat's 1.5 m."), segments("北京大学在北京。"), segments("กรุงเทพ")
+    (['the', 'cat', 's', '1', '5', 'm'], ['北京大学', '在', '北京'], ['ก', 'รุ', 'ง', 'เ', 'ท', 'พ'])
+
+    Raises:
+        MissingExtra: There is Chinese in it, and jieba is not installed.
+    """
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    found: list[str] = []
+    for run in "".join([char if _in_word(char) else " " for char in text]).split():
+        found += [run] if run.isascii() else _pieces(run)
+    return found
+
+
+def needs_jieba(text: str) -> bool:
+    """Whether there is Chinese in a text."""
+    return not text.isascii() and _HAS_HAN.search(text) is not None
+
+
+def spaced(text: str) -> str:
+    """The text with a space around every word of a script that puts none, case and punctuation kept.
+
+    >>> spaced("U.S. and 北京大学")
+    'U.S. and 北京大学'
+    """
+    if text.isascii():
+        return text
+    return " ".join(piece for run in text.split() for piece in _pieces(run))
+
+
+def _pieces(run: str) -> list[str]:
+    """Words of a run without spaces; a mark goes with the letter before it."""
+    found: list[str] = []
+    for piece in _PIECE.findall(run):
+        if _HAS_HAN.match(piece):
+            cut = _jieba().lcut
+            found += [
+                word for start in range(0, len(piece), _HAN_LENGTH) for word in cut(piece[start : start + _HAN_LENGTH])
+            ]
+        elif found and len(piece) == 1 and unicodedata.category(piece)[0] == "M":
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return found
+
+
+@cache
+def _jieba() -> Tokenizer:
+    """jieba's tokenizer, with its dictionary read here: by itself it would log, and keep a copy in the temporary folder."""
+    try:
+        import jieba
+    except ImportError:
+        raise MissingExtra("jieba", "metrics", "cutting Chinese text into words") from None
+    tokenizer = jieba.Tokenizer()
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    return tokenizer
+
+
+@lru_cache(maxsize=4_096)
+def _is_stop(char: str) -> bool:
+    return unicodedata.category(char) == "Po" and char not in _NO_STOP
+
+
+@lru_cache(maxsize=65_536)
+def _in_word(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNM"

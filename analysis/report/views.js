@@ -1,0 +1,88 @@
+// Views: one part of the page at a time, each with an address of its own (`#/name?key=value`), so that what a person
+// sees can be sent to somebody. Further data lie in scripts beside the page and load when a view needs them.
+"use strict";
+
+const Views = {
+  known: new Map(),
+
+  // view: {title, draw(params), hidden?()}; `draw` fills the section whose data-view is the name, and may be async.
+  add(name, view) {
+    Views.known.set(name, view);
+  },
+
+  address(name, params = {}) {
+    const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
+    const query = new URLSearchParams(given).toString();
+    return `#/${name}${query ? `?${query}` : ""}`;
+  },
+
+  current() {
+    const [path, query = ""] = window.location.hash.replace(/^#\/?/, "").split("?");
+    const first = Views.known.keys().next().value;
+    const name = Views.known.has(path) ? path : first;
+    return { name, params: Object.fromEntries(new URLSearchParams(query)) };
+  },
+
+  // Go to a view; with `replace` the change is no step of its own for the back button.
+  go(name, params = {}, replace = false) {
+    const address = Views.address(name, params);
+    if (replace) window.history.replaceState(null, "", address);
+    else window.history.pushState(null, "", address);
+    Views.show();
+  },
+
+  // Change some of the shown view's parameters and keep the others; null takes one away.
+  change(changes, replace = false) {
+    const { name, params } = Views.current();
+    Views.go(name, { ...params, ...changes }, replace);
+  },
+
+  async show() {
+    const { name, params } = Views.current();
+    const { conditions } = Report.data;
+    Report.condition = conditions.includes(params.condition) ? params.condition : conditions[0];
+    for (const section of document.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== name;
+    drawNavigation(name);
+    drawConditions();
+    document.title = `${Views.known.get(name).title} · ${Report.title}`;
+    try {
+      await Views.known.get(name).draw(params);
+    } catch (error) {
+      if (!(error instanceof MissingData)) throw error;
+      fill("notices", element("div", { class: "notice", role: "alert" }, error.message));
+    }
+  },
+};
+
+class MissingData extends Error {}
+
+const Data = {
+  loading: new Map(),
+
+  // What data/<name>.js sets, once it is there.
+  load(name) {
+    if (!Data.loading.has(name)) {
+      Data.loading.set(name, new Promise((resolve, reject) => {
+        const script = element("script", { src: `data/${name}.js` });
+        script.addEventListener("load", () => resolve(window.R_EVAL[name]));
+        script.addEventListener("error", () => reject(new MissingData(`The file data/${name}.js beside this page is missing; write the report again.`)));
+        document.head.append(script);
+      }));
+    }
+    return Data.loading.get(name);
+  },
+};
+
+function drawNavigation(shown) {
+  const links = [...Views.known].filter(([, view]) => view.title && !view.quiet && !(view.hidden && view.hidden())).map(([name, view]) => element("a",
+    { href: Views.address(name, { condition: Report.condition === Report.data.conditions[0] ? null : Report.condition }), "aria-current": name === shown ? "page" : null }, view.title));
+  fill("views", ...links);
+}
+
+function drawConditions() {
+  const { conditions } = Report.data;
+  const box = document.getElementById("conditions");
+  box.hidden = conditions.length < 2;
+  box.replaceChildren(...conditions.map((condition) => element("button",
+    { type: "button", "aria-pressed": String(condition === Report.condition), onclick: () => Views.change({ condition }) }, condition)));
+}

@@ -1,0 +1,184 @@
+"""Causes: every word that the source can record has one, and steps are counted as what they were."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from r_eval.analysis.causes import CAUSES, ENDINGS, EXCEPTIONS, GENERAL, STEP_ERRORS, actions, declines, named, why
+from r_eval.analysis.responses import LIMITS, classify
+from r_eval.records import CallError, Episode, Outcome, OutcomeKind, Step
+
+Make = Callable[..., Episode]
+MakeCall = Callable[..., Step]
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(
+    [
+        *(ROOT / "workflows").glob("*.py"),
+        *(ROOT / "r_eval" / "llms").glob("*.py"),
+        ROOT / "environments" / "session.py",
+        ROOT / "environments" / "sandbox.py",
+        ROOT / "r_eval" / "runner" / "episode.py",
+    ]
+)
+WORDS_OF = {
+    "LimitReached": "exhausted",
+    "LLMError": "llm_failure",
+    "Passing": "llm_failure",
+    "ProgramError": "tool_misuse",
+    "fault": "step",
+}
+"""Calls whose first argument is a word, and what it is a word of."""
+
+
+def texts(node: ast.AST | None) -> list[str]:
+    """The texts that an expression can be: of a condition both sides, of a look-up the values."""
+    if isinstance(node, ast.IfExp):
+        return [*texts(node.body), *texts(node.orelse)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+        values = node.func.value.values if isinstance(node.func.value, ast.Dict) else []
+        return [text for part in [*values, *node.args[1:]] for text in texts(part)]
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def words(tree: ast.AST, assigned: str) -> Iterator[tuple[str, str]]:
+    """The words in a module with what they are words of; `assigned` is that of what is called a cause in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            given = [*node.args, None, None, None]
+            if name == "ended":
+                yield from ((str(getattr(given[0], "value", "")), word) for word in texts(given[1]))
+            elif name == "CallResult":
+                yield from (("step", word) for word in texts(given[2]))
+            elif name in WORDS_OF:
+                yield from ((WORDS_OF[name], word) for word in texts(given[0]))
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "cause":
+            yield from ((assigned, word) for word in texts(node.value))
+        elif isinstance(node, ast.FunctionDef) and node.name == "_cause":
+            returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return)]
+            yield from ((assigned, word) for value in returned for word in texts(value))
+
+
+def vocabulary() -> list[tuple[str, str]]:
+    found = set()
+    for path in SOURCES:
+        assigned = "tool_misuse" if path.name == "sandbox.py" else "llm_failure"
+        for kind, word in words(ast.parse(path.read_text(encoding="utf-8")), assigned):
+            found.add(("exhausted" if (kind, word) == ("llm_failure", "context") else kind, word))
+    return sorted(found)
+
+
+VOCABULARY = vocabulary()
+
+
+def test_the_walk_over_the_source_finds_the_words_that_a_reader_finds() -> None:
+    assert {
+        ("gave_up", "give_up"),
+        ("exhausted", "depth"),
+        ("exhausted", "context"),
+        ("tool_misuse", "no_answer"),
+        ("tool_misuse", "memory"),
+        ("tool_failure", "workflow"),
+        ("llm_failure", "rate_limit"),
+        ("cancelled", "stopped"),
+        ("step", "invented"),
+        ("step", "unknown_api"),
+    } <= set(VOCABULARY)
+
+
+@pytest.mark.parametrize(("kind", "word"), VOCABULARY)
+def test_every_word_of_the_source_has_a_cause(kind: str, word: str) -> None:
+    table = STEP_ERRORS if kind == "step" else ENDINGS[kind]  # type: ignore[index]
+    assert table[word] in CAUSES
+
+
+@pytest.mark.parametrize("word", sorted(get_args(CallError)))
+def test_every_error_that_a_call_may_have_has_a_cause(word: str) -> None:
+    assert STEP_ERRORS[word] in CAUSES
+
+
+@pytest.mark.parametrize("word", ["length", "content_filter", "refusal", "empty", "invented", "unparsed"])
+def test_every_error_of_a_reply_has_a_cause(word: str) -> None:
+    assert STEP_ERRORS[word] in CAUSES
+
+
+@pytest.mark.parametrize("kind", sorted(get_args(OutcomeKind)))
+def test_a_word_that_nobody_knows_falls_to_the_general_cause(kind: str) -> None:
+    assert named(Outcome(kind=kind, cause="of a plug-in")) == GENERAL[kind]  # type: ignore[arg-type,index]
+
+
+def test_every_cause_in_the_tables_has_its_sentence() -> None:
+    endings = {cause for table in ENDINGS.values() for cause in table.values()}
+    assert {*endings, *GENERAL.values(), *STEP_ERRORS.values(), *EXCEPTIONS.values()} <= set(CAUSES)
+    assert all(sentence.endswith(".") for sentence in CAUSES.values())
+
+
+def test_every_limit_is_an_ending_of_its_own() -> None:
+    assert set(ENDINGS["exhausted"]) == set(LIMITS)
+
+
+def test_a_right_answer_has_no_cause(make_episode: Make) -> None:
+    made = make_episode()
+    assert why(made, classify(made, 1.0)) == ""
+
+
+def test_a_note_after_a_reply_says_that_it_could_not_be_read() -> None:
+    made = actions([Step(kind="thought", text="?"), Step(kind="observation", text="Write an action.")])
+    assert (made.calls, made.made, made.faults["unreadable_action"]) == (0, 1, 1)
+
+
+def test_a_note_after_a_repeated_call_is_a_hint(make_call: MakeCall) -> None:
+    made = actions([make_call("x"), make_call("x"), Step(kind="observation", text="You did this before.")])
+    assert dict(made.faults) == {"repeated_call": 1}
+
+
+def test_a_note_before_any_reply_is_no_complaint() -> None:
+    assert not actions([Step(kind="observation", text="The question's own evidence is given.")]).faults
+
+
+@pytest.mark.parametrize("observation", ["", "0 results.", "[]", "{}", "null", " \n"])
+def test_an_empty_result_found_nothing(make_call: MakeCall, observation: str) -> None:
+    made = actions([make_call(observation)])
+    assert (made.right, made.found, made.main_fault()) == (1, 0, "empty_search")
+
+
+def test_the_order_of_arguments_does_not_make_another_call(make_call: MakeCall) -> None:
+    made = actions([make_call("x", a=1, b=2), make_call("x", b=2, a=1)])
+    assert made.faults["repeated_call"] == 1
+
+
+def test_of_two_faults_the_first_is_the_main_one_where_they_are_as_many(make_call: MakeCall) -> None:
+    made = actions([make_call("x", "bad_arguments"), make_call("y", "unknown_api")])
+    assert (made.main_fault(), made.main_fault(0.6)) == ("bad_arguments", "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I'm sorry, I can't help with that.",
+        "Unknown.",
+        "N/A",
+        "The answer cannot be determined.",
+        "I do not know.",
+        "I could not find the page.",
+        "No information was found.",
+        "无法确定",
+    ],
+)
+def test_an_answer_can_decline(answer: str) -> None:
+    assert declines(answer)
+
+
+@pytest.mark.parametrize("answer", ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"])
+def test_an_answer_that_only_looks_like_it_does_not_decline(answer: str) -> None:
+    assert not declines(answer)
+
+
+@pytest.mark.parametrize("letter", ["a", " ", "'", "。", "(", "can"])
+def test_a_long_answer_is_read_in_no_time(letter: str) -> None:
+    declines(letter * 100_000)
