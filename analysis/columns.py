@@ -94,7 +94,9 @@ def of_records(cell: Cell, records: list[dict[str, Any]], expected: int) -> Colu
 def clusters(run: RunFolder) -> dict[str, dict[str, str]]:
     """By task and question id, what the question shares with others: its template, document, or itself alone."""
     return {
-        entry["name"]: {question.id: _cluster(question.meta) or question.id for question in run.questions(entry["name"])}
+        entry["name"]: {
+            question.id: _cluster(question.meta) or question.id for question in run.questions(entry["name"])
+        }
         for entry in run.manifest()["tasks"]
     }
 

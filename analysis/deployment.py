@@ -100,6 +100,21 @@ class Choice:
     resamples: int
 
 
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """Systems where the questions of each task are drawn again with replacement.
+
+    Attributes:
+        questions: Distinct ones to draw from.
+        quality: Resamples x systems.
+        numbers: The same of each number asked for, a scored episode.
+    """
+
+    questions: int
+    quality: Floats
+    numbers: dict[str, Floats]
+
+
 def deployment(systems: Sequence[System]) -> list[Deployed]:
     """What every system reaches and takes, with the fronts of its condition."""
     found = []
@@ -262,20 +277,44 @@ def _shares(
     """Distinct questions, and in which share of the resamples each system is the best within the bounds."""
     if not systems:
         return 0, []
-    parts = [_Task(systems, task, list(bounds), clusters.get(task, {})) for task in tasks_of(systems)]
-    wins = np.zeros(len(systems))
+    found = resampled(systems, list(bounds), clusters, resamples, rng)
+    fits = np.ones(found.quality.shape, bool)
+    for name, bound in bounds.items():
+        fits &= found.numbers[name] <= bound
+    quality = np.where(fits, found.quality, -1.0)
+    most = quality.max(axis=1, keepdims=True)
+    best = (np.abs(quality - most) < 1e-12) & fits
+    wins = (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).sum(axis=0)
+    return found.questions, (wins / resamples).tolist()
+
+
+def resampled(
+    systems: Sequence[System],
+    names: Sequence[str],
+    clusters: Mapping[str, Mapping[str, str]],
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator | None = None,
+) -> Resampled:
+    """What some systems reach and take where their questions are drawn again.
+
+    Args:
+        systems: At least one, each with scores on every task.
+        names: Of the columns' numbers; one that is not known of all of a system's episodes is NaN in every resample.
+        rng: A new one of seed 0 where it is left out; then the draws are those of `choose`.
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    parts = [_Task(systems, task, list(names), clusters.get(task, {})) for task in tasks_of(systems)]
+    blocks: list[list[Floats]] = []
     for start in range(0, resamples, CHUNK):
         drawn = [part.draw(min(CHUNK, resamples - start), rng) for part in parts]
-        quality = sum(means[0] for means, _ in drawn) / len(parts)
-        fits = np.ones(quality.shape, bool)
-        for number, bound in enumerate(bounds.values(), 1):
-            counts = sum(count for _, count in drawn)
-            fits &= sum(means[number] * count for means, count in drawn) / np.maximum(counts, 1) <= bound
-        quality = np.where(fits, quality, -1.0)
-        most = quality.max(axis=1, keepdims=True)
-        best = (np.abs(quality - most) < 1e-12) & fits
-        wins += (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).sum(axis=0)
-    return sum(part.questions for part in parts), (wins / resamples).tolist()
+        counts = sum(count for _, count in drawn)
+        numbers = [
+            sum(means[place] * count for means, count in drawn) / np.maximum(counts, 1)
+            for place in range(1, len(names) + 1)
+        ]
+        blocks.append([sum(means[0] for means, _ in drawn) / len(parts), *numbers])
+    quality, *rest = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    return Resampled(sum(part.questions for part in parts), quality, dict(zip(names, rest, strict=True)))
 
 
 class _Task:
@@ -287,7 +326,9 @@ class _Task:
         place = {name: number for number, name in enumerate(dict.fromkeys(names))}
         at = np.array([place[name] for name in names], np.int64)
         values = [np.stack([question_means(s, task, ids, name) for s in systems], axis=1) for name in (None, *numbers)]
-        self.known, *self.sums = (_summed(part, at) for part in (~np.isnan(values[0]), *map(np.nan_to_num, values)))
+        known = ~np.isnan(values[0])
+        filled = (np.where(known, part, 0.0) for part in values)  # a price that is not known makes its column NaN
+        self.known, *self.sums = (_summed(part, at) for part in (known, *filled))
         self.questions = len(ids)
         self.means = [part.sum(axis=0) / self.known.sum(axis=0) for part in self.sums]
 

@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from r_eval.analysis import metrics as known_metrics
@@ -31,6 +34,8 @@ from r_eval.records import MACHINERY, Episode
 DEFAULT_METRIC = "token_f1"
 BATCH = 512
 """Episodes in memory at a time."""
+TICK = 20_000_000
+"""Nanoseconds within which a file system may give two changes of a file the same time."""
 
 
 @dataclass(slots=True)
@@ -68,7 +73,11 @@ class Scores:
 
 
 def score_run(
-    run: RunFolder, metrics: Sequence[str] = (), taxonomy: str = "strict", threshold: float | None = None
+    run: RunFolder,
+    metrics: Sequence[str] = (),
+    taxonomy: str = "strict",
+    threshold: float | None = None,
+    cells: Sequence[Cell] | None = None,
 ) -> Scores:
     """Score every recorded episode of a run and keep the scores in its folder, a cell at a time.
 
@@ -76,6 +85,7 @@ def score_run(
         metrics: More metrics to compute beside each task's own.
         taxonomy: "strict" or "published"; see `responses`.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
+        cells: Which ones; None takes all.
 
     Raises:
         UserError: A metric or the taxonomy is unknown, or a record cannot be read. Nothing has been written
@@ -88,14 +98,26 @@ def score_run(
         raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
     scores = Scores(taxonomy, limit)
-    for cell in run.cells():
+    for cell in run.cells() if cells is None else cells:
         if not cell.path(run.episodes_root).exists():
             cell.path(run.scores_root).unlink(missing_ok=True)
             continue
+        changed = _changed(run, cell)
         episodes = run.cell_episodes(cell)
         records = _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit), scores)
         run.write_scores(cell, records)
+        os.utime(cell.path(run.scores_root), ns=(changed, changed))
     return scores
+
+
+def _changed(run: RunFolder, cell: Cell) -> int:
+    """When a cell's episodes last changed: the time that its scores get, since a run may go on while it is scored.
+
+    Returns once every later change is sure to have a later time.
+    """
+    changed = cell.path(run.episodes_root).stat().st_mtime_ns
+    time.sleep(max(0, min(TICK, changed + TICK - time.time_ns())) / 1e9)
+    return changed
 
 
 def score_cell(
@@ -200,24 +222,27 @@ def _record(
 
 
 def ensure_scored(run: RunFolder) -> None:
-    """Score a run whose scores are missing, older than its episodes, or from a version that wrote less.
+    """Score the cells of a run whose scores are missing, older than their episodes, or from a version that wrote less.
 
-    The settings are those of the kept scores.
+    The settings are those of the kept scores. A run that goes on is scored as far as it has come.
     """
-    stale, kept = False, None
-    for cell in run.cells():
-        episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
-        if not episodes.exists():
-            continue
-        if not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns:
-            stale = True
-        if kept is None and scores.exists():
-            kept = next((record for _, record in read_lines(scores)), None)
-            stale = stale or (kept is not None and "why" not in kept)
+    there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
+    kept = next((record for cell in there if (record := _first(cell.path(run.scores_root)))), None)
+    stale = there if kept is not None and "why" not in kept else [cell for cell in there if _stale(run, cell)]
     if stale and kept:
-        score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"])
+        score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)
     elif stale:
-        score_run(run)
+        score_run(run, cells=stale)
+
+
+def _first(path: Path) -> dict[str, Any] | None:
+    """The first record of a file of scores, if there is one."""
+    return next((record for _, record in read_lines(path)), None) if path.exists() else None
+
+
+def _stale(run: RunFolder, cell: Cell) -> bool:
+    episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
+    return not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns
 
 
 def _counted(records: Iterator[dict[str, Any]], scores: Scores) -> Iterator[dict[str, Any]]:

@@ -41,11 +41,16 @@ class Run:
 
         return text_summary(self.folder)
 
-    def report(self, out: str | Path | None = None) -> Path:
-        """Write the report; returns the path of its page."""
+    def report(self, out: str | Path | None = None, figures: bool = True) -> Path:
+        """Write the report; returns the path of its page.
+
+        Args:
+            out: Its folder; `report` in the run's by default.
+            figures: Whether the figures for papers are drawn; they take a few seconds.
+        """
         from r_eval.analysis.report import write_report
 
-        return write_report([self.folder], Path(out) if out is not None else self.path / "report")
+        return write_report([self.folder], Path(out) if out is not None else self.path / "report", figures=figures)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row an episode: the record's fields flat, `score` (0 to 1), `response_type`, further metrics.

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.sandbox import Sandbox
+from tests.workers import ByFile, place
+
+# An example may take as long as it needs: how long that is says more of the machine than of the code.
+settings.register_profile("suite", settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]))
+settings.load_profile("suite")
 
 
 class Pantry(Environment):
@@ -42,6 +49,21 @@ class Pantry(Environment):
         if kind != "dish":
             raise KeyError(kind)
         return [{"name": name, "count": len(parts)} for name, parts in self.DISHES.items()]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand tests out by file, where they may be handed out by group."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False
+    return ByFile(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first what takes longest."""
+    items.sort(key=lambda item: place(item.nodeid))
 
 
 @pytest.fixture(autouse=True)

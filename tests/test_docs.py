@@ -69,6 +69,7 @@ def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path, 
         if words[0] == "cd":
             folder = folder / words[1]
             write_files(folder, port)
+            documents.hurry(folder / "grid.yaml")
         elif needs(command.line) is None:
             done = documents.typed(command.line, folder)
             assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
@@ -153,6 +154,7 @@ def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp
         words = command.line.split()
         if words[0] == "cd":
             folder = folder / words[1]
+            documents.hurry(folder / "reflect.yaml")
             continue
         done = documents.typed(command.line, folder)
         assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"

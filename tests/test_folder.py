@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> RunFolder:
 @given(records=RECORDS, cut=st.floats(0, 1))
 @example(records=[{"a": "x" * 200_000}, {"b": "y" * 200_000}], cut=0.9)
 @example(records=[{"a": "x" * 65_533}, {"b": "y"}], cut=0.9999)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_beginning_of_a_valid_file_is_repaired_to_its_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, str]], cut: float
 ) -> None:

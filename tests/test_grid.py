@@ -242,7 +242,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "unknown condition": ({"conditions": ["claen"]}, r"unknown condition 'claen'\. Did you mean clean\?"),
     "unknown metric": (
         {"tasks": [{"task": "aminer/soay-easy", "metric": "tokn_f1"}]},
-        r"no metric is called 'tokn_f1'; did you mean token_f1\?",
+        r"unknown metric 'tokn_f1'. Did you mean token_f1\?",
     ),
     "unknown environment": (
         {"tasks": [{**OWN, "environment": "amine"}]},

@@ -40,7 +40,13 @@ def test_the_custom_domain_of_readme_runs_and_the_oracle_is_right(tmp_path: Path
 
 
 def test_the_python_of_readme_runs(tmp_path: Path) -> None:
-    script = blocks("python", "from r_eval import Grid, run").replace("samples=5", "samples=1")
+    script = blocks("python", "from r_eval import Grid, run")
+    model, short = (
+        '["gguf/smollm2-135m"]',
+        '[{"llm": "gguf/smollm2-135m", "max_tokens": 8}], shots=0, limits={"steps": 1}',
+    )
+    assert script.count("samples=5") == script.count(model) == 1
+    script = script.replace("samples=5", "samples=1").replace(model, short)
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False
     )

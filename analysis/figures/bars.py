@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from r_eval.analysis.figures.style import placed_figure, shown
+from r_eval.analysis.figures.style import INK, Style, legend_columns, placed_figure
 from r_eval.analysis.responses import NAMES, TYPES
 from r_eval.analysis.rows import Aggregates
 
@@ -18,7 +18,7 @@ NOTED = 0.05
 """Share from which a part of a bar holds its number."""
 
 
-def response_bars(aggregates: Aggregates, condition: str) -> Figure | None:
+def response_bars(aggregates: Aggregates, condition: str, style: Style) -> Figure | None:
     """The figure, best system at the top; None where nothing is recorded."""
     rows = [row for row in aggregates.under(condition) if row.recorded]
     rows.sort(key=lambda row: row.overall.mean or 0.0)
@@ -32,15 +32,16 @@ def response_bars(aggregates: Aggregates, condition: str) -> Figure | None:
         axes.barh(range(len(rows)), shares, left=ends, color=COLOURS[type_], height=0.78, label=NAMES[type_])
         for line, (share, end) in enumerate(zip(shares, ends, strict=True)):
             if share >= NOTED:
-                colour = "white" if type_ in DARK else "#1c2126"
+                colour = "white" if type_ in DARK else INK
                 axes.text(end + share / 2, line, f"{100 * share:.0f}", color=colour, size=7, ha="center", va="center")
         ends = [end + share for end, share in zip(ends, shares, strict=True)]
-    axes.set_yticks(range(len(rows)), [f"{shown(row.system)}  (n={row.recorded})" for row in rows])
+    axes.set_yticks(range(len(rows)), [f"{style.name(row)}  (n={row.recorded})" for row in rows])
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100"])
     axes.set_xlabel("Share of the recorded episodes, percent")
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.tick_params(length=0)
     axes.spines[["left", "bottom"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=3)
+    columns = legend_columns(figure.get_figwidth(), [NAMES[type_] for type_ in TYPES])
+    figure.legend(loc="outside lower center", ncols=columns)
     return figure

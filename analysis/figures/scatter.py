@@ -1,28 +1,44 @@
 """Quality against seconds, tokens and money, with the front that no system lies beyond.
 
-A point is the mean; the line beside it leads from the median to the 95th percentile. A system whose price is not
-known is in no panel of money.
+A mark is the mean, the larger the more parameters the LLM has by the grid; the line beside it leads from the median to
+the 95th percentile. A system whose price is not known is in no panel of money.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from r_eval.analysis.deployment import Deployed, Percentiles, pareto
-from r_eval.analysis.figures.style import INK, Style, legend_columns, placed_figure
+from r_eval.analysis.figures.axis import Part, parts
+from r_eval.analysis.figures.style import INK, NO_LLM, Style, legend_columns, placed_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
 
-SPREAD = 20
-"""Largest over smallest cost from which the axis is logarithmic."""
+AREA = 64.0
+"""Of the mark of an LLM whose parameters are not known."""
 PANELS = (
     ("seconds", "Seconds an episode, without queue and retry"),
     ("tokens", "Tokens an episode, prompt and completion"),
     ("cost", "USD an episode"),
 )
+
+
+class Panel(NamedTuple):
+    """Quality against one cost.
+
+    Attributes:
+        known: Systems of which it is known.
+        without: How many it is not known of.
+    """
+
+    label: str
+    known: list[tuple[Deployed, Percentiles]]
+    without: int
 
 
 def deployment_scatter(deployed: Sequence[Deployed], style: Style) -> Figure | None:
@@ -32,19 +48,20 @@ def deployment_scatter(deployed: Sequence[Deployed], style: Style) -> Figure | N
     for cost, label in PANELS:
         known = [(one, ends) for one in found if (ends := _cost(one, cost)) is not None and ends.mean > 0]
         if known:
-            panels.append((label, known, len(found) - len(known)))
+            panels.append(Panel(label, known, len(found) - len(known)))
     if not panels:
         return None
     figure = placed_figure(max(5.2, 4.2 * len(panels)), 4.6)
-    for number, (label, known, without) in enumerate(panels, 1):
-        _panel(figure.add_subplot(1, len(panels), number), label, known, without, style)
-    llms = [llm for llm in style.colours if llm != "none" and any(one.llm == llm for one in found)]
+    grid = figure.add_gridspec(1, len(panels))
+    for number, panel in enumerate(panels):
+        _panel(figure, grid[number], panel, style)
+    llms = [llm for llm in style.colours if llm != NO_LLM and any(one.llm == llm for one in found)]
     workflows = [w for w in style.markers if any(one.workflow == w for one in found)]
     handles = [*style.workflow_handles(workflows), *style.llm_handles(llms, lines=False)]
     labels = [str(handle.get_label()) for handle in handles]
     columns = legend_columns(figure.get_figwidth(), labels)
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
-    figure.suptitle(_connections(found))
+    figure.suptitle(_title(found))
     return figure
 
 
@@ -59,56 +76,96 @@ def _cost(one: Deployed, cost: str) -> Percentiles | None:
     return Percentiles(mean, mean, mean, mean, mean, prompt.n)
 
 
-def _panel(axes: Axes, label: str, known: Sequence[tuple[Deployed, Percentiles]], without: int, style: Style) -> None:
+def _panel(figure: Figure, place: SubplotSpec, panel: Panel, style: Style) -> None:
+    """A panel; its axis of costs in several parts where systems lie orders apart."""
+    found = parts([_span(ends) for _, ends in panel.known])
+    widths = [1.0 + 0.25 * part.count for part in found]
+    grid = place.subgridspec(1, len(found), width_ratios=widths, wspace=0.02)
+    first = None
+    for number, part in enumerate(found):
+        axes = figure.add_subplot(grid[number], sharey=first)
+        first = first or axes
+        _systems(axes, panel.known, style)
+        _front(axes, panel.known)
+        _across(axes, part, len(found))
+        axes.set_ylim(0, min(105.0, 8 + max(100 * (one.quality or 0.0) for one, _ in panel.known)))
+        axes.grid(visible=True)
+        if number:
+            axes.tick_params(axis="y", length=0, labelleft=False)
+            axes.spines["left"].set_visible(False)
+        _breaks(axes, at_left=number > 0, at_right=number < len(found) - 1)
+    assert first is not None
+    first.set_ylabel("Quality, percent (mean over tasks)")
+    note = f"\n(left out: {panel.without}, where it is not known or 0)" if panel.without else ""
+    head = figure.add_subplot(place, frameon=False)  # carries the name of the whole axis
+    head.set_xticks([])
+    head.set_yticks([])
+    head.set_xlabel(f"{panel.label}{note}", labelpad=19)
+
+
+def _span(ends: Percentiles) -> tuple[float, float]:
+    """The least and the largest positive number that is drawn of a system."""
+    drawn = [value for value in (ends.mean, ends.p50, ends.p95) if value > 0]
+    return min(drawn), max(drawn)
+
+
+def _systems(axes: Axes, known: Sequence[tuple[Deployed, Percentiles]], style: Style) -> None:
     for one, ends in known:
-        colour = style.colours[one.llm]
-        quality = 100 * (one.quality or 0.0)
+        colour, quality = style.colours[one.llm], 100 * (one.quality or 0.0)
         if ends.p95 > ends.p50 > 0:
             axes.plot([ends.p50, ends.p95], [quality, quality], color=colour, linewidth=1, alpha=0.45)
-        face = "none" if one.bound else colour
-        axes.plot(
-            *([ends.mean], [quality]),
-            **{"marker": style.markers[one.workflow], "markersize": 8, "linestyle": ""},  # type: ignore[arg-type]
-            color=colour,
-            markerfacecolor=face,
-        )
+        size = bubble(one.parameters)
+        drawn = axes.scatter([ends.mean], [quality], s=size, marker=style.markers[one.workflow], zorder=3)
+        drawn.set(facecolor="none" if one.bound else colour, edgecolor=colour if one.bound else "white", alpha=0.9)
+        drawn.set_linewidth(1.4 if one.bound else 0.7)
+
+
+def bubble(parameters: float | None) -> float:
+    """The area of a system's mark, in square points: it grows with the root of the LLM's parameters, in billions."""
+    if parameters is None:
+        return AREA
+    return AREA * min(8.0, max(0.6, math.sqrt(parameters / 3)))
+
+
+def _front(axes: Axes, known: Sequence[tuple[Deployed, Percentiles]]) -> None:
     contending = [(ends.mean, one.quality or 0.0) for one, ends in known if not one.bound and one.complete]
     front = sorted(point for point, on in zip(contending, pareto(contending), strict=True) if on)
     if front:
-        axes.plot(
-            *zip(*[(x, 100 * y) for x, y in front], strict=True),
-            color=INK,
-            linewidth=1,
-            linestyle="--",
-            zorder=0,
-            drawstyle="steps-post",
-        )
-    _across(axes, [value for _, ends in known for value in (ends.mean, ends.p50, ends.p95) if value > 0])
-    axes.set_xlabel(f"{label}\n(left out: {without}, where it is not known or 0)" if without else label)
-    axes.set_ylabel("Quality, percent (mean over tasks)")
-    axes.set_ylim(0, min(105.0, 8 + max(100 * (one.quality or 0.0) for one, _ in known)))
-    axes.grid(visible=True)
+        xs, ys = [x for x, _ in front], [100 * y for _, y in front]
+        axes.plot(xs, ys, color=INK, linewidth=1, linestyle="--", zorder=0, drawstyle="steps-post")
 
 
-def _across(axes: Axes, costs: Sequence[float]) -> None:
-    """The scale of the costs, with plain numbers."""
+def _across(axes: Axes, part: Part, count: int) -> None:
+    """The scale of a part of an axis, with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-    if max(costs) / min(costs) > SPREAD:
+    if part.logarithmic:
         axes.set_xscale("log")
-        axes.set_xlim(min(costs) / 1.5, max(costs) * 1.5)
         axes.xaxis.set_major_locator(LogLocator(numticks=6))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_xlim(0, 1.06 * max(costs))
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_locator(MaxNLocator(5 if count == 1 else 2, prune=None if count == 1 else "upper"))
+    axes.set_xlim(part.low, part.high)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip(".")))
 
 
-def _connections(found: Sequence[Deployed]) -> str:
-    """At how many connections the times were taken."""
-    given = sorted({one.connections for one in found if one.connections is not None and one.llm != "none"})
-    unknown = any(one.connections is None and one.llm != "none" for one in found)
-    parts = [f"{number} connection{'s' if number != 1 else ''}" for number in given]
-    parts += ["a number of connections that is not recorded"] if unknown else []
-    return f"Deployment; times taken at {', '.join(parts)}; dashed: the Pareto front" if parts else "Deployment"
+def _breaks(axes: Axes, at_left: bool, at_right: bool) -> None:
+    """Slanted strokes where the axis goes on beyond a gap."""
+    from matplotlib.lines import Line2D
+
+    mark = {"marker": [(-0.6, -1), (0.6, 1)], "markersize": 9, "linestyle": "", "color": INK, "markeredgewidth": 1}
+    for there, x in ((at_left, 0.0), (at_right, 1.0)):
+        if there:
+            line = Line2D([x], [0.0], transform=axes.transAxes, clip_on=False, zorder=5, **mark)  # type: ignore[arg-type]
+            axes.add_line(line)
+
+
+def _title(found: Sequence[Deployed]) -> str:
+    """At how many connections the times were taken, and what the marks mean."""
+    known = sorted({one.connections for one in found if one.connections is not None and one.llm != NO_LLM})
+    unknown = any(one.connections is None and one.llm != NO_LLM for one in found)
+    given = [f"{number} connection{'s' if number != 1 else ''}" for number in known]
+    given += ["a number of connections that is not recorded"] if unknown else []
+    times = f"times taken at {', '.join(given)}" if given else ""
+    sizes = "larger marks: more parameters" if any(one.parameters is not None for one in found) else ""
+    return "; ".join(part for part in ("Deployment", times, sizes, "dashed: the Pareto front") if part)

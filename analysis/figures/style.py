@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import re
+import unicodedata
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.rows import Aggregates
+from r_eval.analysis.rows import Aggregates, Row
 from r_eval.analysis.summary import short_names
 from r_eval.errors import MissingExtra
 from r_eval.folder import write_whole
@@ -26,6 +27,16 @@ MARKERS = ("o", "s", "D", "^", "P", "*", "p", "h", "v", "X")
 LONGEST = 36
 """Characters of a name in a figure."""
 INK, DIM, FAINT = "#1c2126", "#5b646d", "#c9ced4"
+NO_LLM, GREY = "none", "#8a949e"
+"""The name that stands where a workflow asks no LLM, and its colour; no colour of the LLMs is spent on it."""
+FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Arial Unicode MS")
+"""Where a character is looked for, in this order; the first comes with matplotlib."""
+FORMATS: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""Formats, with what is left out of them so that the same data give the same bytes."""
 DPI = 150
 
 
@@ -41,14 +52,20 @@ class Style:
     @classmethod
     def of(cls, aggregates: Aggregates) -> Style:
         """In the order in which the names are met, which is the page's too."""
-        llms = list(dict.fromkeys(row.llm for row in aggregates.rows))
+        every = list(dict.fromkeys(row.llm for row in aggregates.rows))
+        llms = [llm for llm in every if llm != NO_LLM]
         workflows = list(dict.fromkeys(row.workflow for row in aggregates.rows))
         return cls(
-            {llm: COLOURS[number % len(COLOURS)] for number, llm in enumerate(llms)},
-            {llm: DASHES[number // len(COLOURS) % len(DASHES)] for number, llm in enumerate(llms)},
+            {llm: COLOURS[number % len(COLOURS)] for number, llm in enumerate(llms)} | {NO_LLM: GREY},
+            {llm: DASHES[number // len(COLOURS) % len(DASHES)] for number, llm in enumerate(llms)} | {NO_LLM: "-"},
             {workflow: MARKERS[number % len(MARKERS)] for number, workflow in enumerate(workflows)},
-            {llm: shown(short) for llm, short in zip(llms, short_names(llms), strict=True)},
+            {llm: shown(short) for llm, short in zip(every, short_names(every), strict=True)},
         )
+
+    def name(self, row: Row, between: str = " · ") -> str:
+        """A system's name as the page has it."""
+        workflow = shown(row.workflow)
+        return workflow if row.llm == NO_LLM else f"{workflow}{between}{self.short[row.llm]}"
 
     def llm_handles(self, llms: Sequence[str], lines: bool = True) -> list[Line2D]:
         """Legend entries for LLMs: a line, or a patch of their colour."""
@@ -74,6 +91,8 @@ class Style:
 def styled() -> Iterator[None]:
     """Settings of matplotlib for the figures, put back afterwards. No text of a name is read as a formula.
 
+    A character that no font here has becomes a box, without a word from matplotlib for each.
+
     Raises:
         MissingExtra: matplotlib is not installed.
     """
@@ -81,9 +100,13 @@ def styled() -> Iterator[None]:
         import matplotlib
     except ImportError:
         raise MissingExtra("matplotlib", "report", "Drawing figures") from None
+    from matplotlib.font_manager import get_font_names
+
+    there = set(get_font_names())
     ours: dict[Any, Any] = {
         "text.parse_math": False,
         "text.usetex": False,
+        "font.family": [*(font for font in FONTS if font in there), "sans-serif"],
         "font.size": 9,
         "axes.titlesize": 10,
         "axes.edgecolor": FAINT,
@@ -98,8 +121,12 @@ def styled() -> Iterator[None]:
         "legend.frameon": False,
         "svg.hashsalt": "r-eval",
         "svg.fonttype": "none",
+        "pdf.fonttype": 42,
+        "hatch.linewidth": 0.6,
+        "hatch.color": FAINT,
     }
-    with matplotlib.rc_context(ours):
+    with matplotlib.rc_context(ours), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
 
 
@@ -119,21 +146,26 @@ def legend_columns(width: float, labels: Sequence[str]) -> int:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure as PNG and SVG, whole files without a date."""
+    """Write a figure in each of the formats, whole files without a date."""
     paths = []
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the places are found once, not for each format
-    for ending in ("png", "svg"):
+    settle(figure)
+    for ending, metadata in FORMATS.items():
         written = io.BytesIO()
-        metadata = {"Date": None} if ending == "svg" else {"Software": None}
         figure.savefig(written, format=ending, dpi=DPI, metadata=metadata)
         paths.append(folder / f"{name}.{ending}")
         write_whole(paths[-1], [written.getvalue()])
     return paths
 
 
+def settle(figure: Figure) -> None:
+    """Have matplotlib find the places of a figure's parts, once and not for each format."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
 def shown(name: str, longest: int = LONGEST) -> str:
-    """A name in one line, cut where it is long."""
-    line = " ".join(re.sub(r"[^\S ]|[^\x20-\U0010ffff]|[\x7f-\x9f\ud800-\udfff]", " ", name).split()) or "?"
+    """A name in one line, cut where it is long; what cannot be seen or turns the direction of text is left out."""
+    seen = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in name)
+    line = " ".join(seen.split()) or "?"
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

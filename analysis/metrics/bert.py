@@ -80,7 +80,7 @@ def _load(folder: str) -> Any:
         from bert_score import BERTScorer
         from bert_score.utils import model2layers
     except ImportError as error:
-        raise MissingExtra(error.name or "bert-score", "metrics", "bert_score") from None
+        raise MissingExtra(error.name or "bert-score", "bert", "bert_score") from None
     try:
         scorer = BERTScorer(model_type=str(path), num_layers=_layer(path, config, model2layers))
     except (OSError, ValueError, RuntimeError) as error:

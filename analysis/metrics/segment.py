@@ -99,7 +99,7 @@ def _pieces(run: str) -> list[str]:
 
 @cache
 def _jieba() -> Tokenizer:
-    """jieba's tokenizer, with its dictionary read here: by itself it would log, and keep a copy in the temporary folder."""
+    """jieba's tokenizer, with its dictionary read here: by itself it would log, and write a copy to disk."""
     try:
         import jieba
     except ImportError:

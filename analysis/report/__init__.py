@@ -25,12 +25,15 @@ from r_eval.folder import RunFolder, write_whole
 __all__ = ["write_report"]
 
 
-def write_report(runs: Sequence[RunFolder], out: Path, told: Callable[[str], None] | None = None) -> Path:
+def write_report(
+    runs: Sequence[RunFolder], out: Path, told: Callable[[str], None] | None = None, figures: bool = True
+) -> Path:
     """Write the report of one or more runs; scores that are missing or out of date are computed first.
 
     Args:
         out: The report's folder; what it held before is replaced.
         told: Given a sentence where a part is left out because its extra is not installed.
+        figures: Whether the figures for papers are drawn; they take a few seconds.
 
     Returns:
         The page's path.
@@ -39,17 +42,24 @@ def write_report(runs: Sequence[RunFolder], out: Path, told: Callable[[str], Non
         UserError: A run cannot be read.
         MissingExtra: plotly is not installed.
     """
+    from r_eval.analysis.report.analysed import analysed
     from r_eval.analysis.report.files import write_files
+    from r_eval.analysis.report.payload_matching import matching_payload
+    from r_eval.analysis.report.payload_responses import responses_payload
+    from r_eval.analysis.report.standing import standing
 
     library = _plotly()
     aggregates = load(*runs)
+    found = analysed(aggregates, runs)
     page = out / "index.html"
     files = _assets()
     template = files.pop(page.name)
     for name, text in files.items():
         write_whole(out / "assets" / name, text)
     write_whole(out / "assets" / "plotly.min.js", library)
-    data = payload(aggregates) | write_files(runs, aggregates, out, told)
+    data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
+    data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
+    data |= responses_payload(aggregates, found.runs)
     write_whole(out / "data" / "results.js", script("results", data))
     write_whole(page, template)
     return page

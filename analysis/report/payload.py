@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from r_eval.analysis.estimate import Estimate
@@ -46,7 +47,7 @@ def script(name: str, data: Any) -> str:
 
 
 def _run(manifest: dict[str, Any]) -> dict[str, Any]:
-    keys = ("name", "created", "updated", "state", "seed", "versions", "published")
+    keys = ("name", "created", "updated", "state", "seed", "versions", "published", "spent", "seconds")
     reached = [budget["text"] for budget in manifest.get("budget", [])]
     return {**{key: manifest.get(key) for key in keys}, "budget": reached}
 
@@ -74,12 +75,12 @@ def _row(aggregates: Aggregates, row: Row) -> dict[str, Any]:
         "undecided": row.undecided,
         "unparsed": row.unparsed,
         "use": {
-            "seconds": _rounded(use.seconds_mean),
-            "median": _rounded(use.seconds_median),
-            "calls": _rounded(use.calls),
-            "prompt": _rounded(use.prompt_tokens),
-            "completion": _rounded(use.completion_tokens),
-            "cost": _rounded(use.cost),
+            "seconds": rounded(use.seconds_mean),
+            "median": rounded(use.seconds_median),
+            "calls": rounded(use.calls),
+            "prompt": rounded(use.prompt_tokens),
+            "completion": rounded(use.completion_tokens),
+            "cost": rounded(use.cost),
         },
         "failures": [
             {
@@ -96,12 +97,13 @@ def _row(aggregates: Aggregates, row: Row) -> dict[str, Any]:
 
 def _estimate(found: Estimate) -> dict[str, Any]:
     return {
-        "mean": _rounded(found.mean),
-        "low": _rounded(found.low),
-        "high": _rounded(found.high),
-        "worst": _rounded(found.worst),
-        "best": _rounded(found.best),
+        "mean": rounded(found.mean),
+        "low": rounded(found.low),
+        "high": rounded(found.high),
+        "worst": rounded(found.worst),
+        "best": rounded(found.best),
         "n": found.n,
+        "questions": found.questions,
         "expected": found.expected,
         "missing": found.missing,
         "tasks": found.tasks,
@@ -109,5 +111,6 @@ def _estimate(found: Estimate) -> dict[str, Any]:
     }
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")
+def rounded(value: float | None) -> float | None:
+    """A number as the page gets it: with six digits, None for one that is not known or no number."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

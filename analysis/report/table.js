@@ -1,4 +1,5 @@
-// The score table: a row a system; first all tasks (average, interval, rank, episodes), then a block a domain.
+// The score table: a row a system; first all tasks (average, interval, rank, group, episodes), then a block a domain.
+// The column that it is sorted by is in the address (`sort`, and `order=reversed`).
 "use strict";
 
 const sorting = { column: "overall", descending: true };
@@ -23,30 +24,35 @@ function scoreColumns() {
   return columns;
 }
 
-function drawScoreTable() {
+function drawScoreTable(params) {
   const columns = scoreColumns();
   const rows = rowsShown();
+  const known = ["system", "rank", "n", ...columns.map((column) => column.key)];
+  sorting.column = known.includes(params.sort) ? params.sort : "overall";
+  sorting.descending = risesFirst(sorting.column) === (params.order === "reversed");
   const best = new Map(columns.map((column) => [column.key, Math.max(
     ...rows.filter((row) => !row.baseline).map((row) => column.found(row)?.mean ?? -1))]));
   const sorted = [...rows].sort(comparison(columns));
   fill("score-table",
+    element("caption", { class: "unseen" }, "Scores by system, percent"),
     element("thead", {}, domainHeads(columns), columnHeads(columns)),
     element("tbody", {}, ...sorted.map((row) => scoreRow(row, columns, best))));
 }
 
 function comparison(columns) {
+  const rankOf = (row) => row.ranks[groupIndex("all")] ?? Infinity;
   const value = (row) => {
-    if (sorting.column === "system") return null;
     if (sorting.column === "n") return overall(row).n;
     return columns.find((column) => column.key === sorting.column).found(row)?.mean ?? -1;
   };
   const sign = sorting.descending ? -1 : 1;
+  if (sorting.column === "rank") return (a, b) => sign * (rankOf(a) - rankOf(b)) || a.system.localeCompare(b.system, "en");
   if (sorting.column === "system") return (a, b) => sign * a.system.localeCompare(b.system, "en");
   return (a, b) => sign * (value(a) - value(b)) || a.system.localeCompare(b.system, "en");
 }
 
 function domainHeads(columns) {
-  const heads = [element("th", { class: "system" }), element("th", { colspan: Report.data.hasEpisodes ? 4 : 2, scope: "colgroup" }, element("span", {}, "all tasks"))];
+  const heads = [element("th", { class: "system" }), element("th", { colspan: 2 + (Report.data.hasEpisodes ? 2 : 0) + (standingOf(Report.condition) ? 1 : 0), scope: "colgroup" }, element("span", {}, "all tasks"))];
   for (const domain of new Set(columns.map((column) => column.domain))) {
     const width = columns.filter((column) => column.domain === domain).length;
     if (domain) heads.push(element("th", { colspan: width, scope: "colgroup" }, element("span", {}, domain)));
@@ -57,21 +63,25 @@ function domainHeads(columns) {
 function columnHeads(columns) {
   const head = (key, label, settings = {}, more = null) => element("th",
     { scope: "col", "aria-sort": sorting.column === key ? (sorting.descending ? "descending" : "ascending") : null, ...settings },
-    element("button", { type: "button", onclick: () => sortBy(key) }, label), more);
+    element("button", { type: "button", id: `sort ${key}`, onclick: () => sortBy(key) }, label), more);
   const [all, ...rest] = columns.map((column) => head(column.key, column.label, { class: column.kind, title: column.title },
     column.level ? element("span", { class: "level" }, column.level) : null));
   const { hasEpisodes } = Report.data;
   return element("tr", {},
     head("system", "system", { class: "system" }), all,
     hasEpisodes ? element("th", { scope: "col", title: "Where the mean of such questions lies, with 95 % confidence" }, "95 % interval") : null,
-    element("th", { scope: "col", title: "1 is best; ties share the lower number" }, "rank"),
+    head("rank", "rank", { title: "1 is best; ties share the lower number" }),
+    standingOf(Report.condition) ? element("th", { scope: "col", title: "Systems that share a letter cannot be told apart" }, "group") : null,
     hasEpisodes ? head("n", "n", { title: "Episodes with a score" }) : null, ...rest);
 }
 
+// Names and ranks rise on the first click, numbers fall.
+const risesFirst = (key) => key === "system" || key === "rank";
+
 function sortBy(key) {
-  sorting.descending = sorting.column === key ? !sorting.descending : key !== "system";
-  sorting.column = key;
-  drawScoreTable();
+  const reversed = sorting.descending === risesFirst(key);
+  const again = sorting.column === key && !reversed;
+  Views.change({ sort: key === "overall" ? null : key, order: again ? "reversed" : null }, true);
 }
 
 function scoreRow(row, columns, best) {
@@ -89,9 +99,12 @@ function scoreRow(row, columns, best) {
   });
   const n = all.expected === null ? "–" : all.missing ? `${count(all.n)} of ${count(all.expected)}` : count(all.n);
   const rank = row.ranks[groupIndex("all")];
+  const place = placeOf(row);
+  const range = place && place.highest !== place.lowest ? element("small", {}, ` ${place.highest}–${place.lowest}`) : null;
   const { hasEpisodes } = Report.data;
   return element("tr", { class: row.baseline ? "baseline" : null }, name, average,
-    hasEpisodes ? element("td", {}, rangeBar(all)) : null, element("td", {}, rank === null ? "–" : String(rank)),
+    hasEpisodes ? element("td", {}, rangeBar(all)) : null, element("td", { class: "rank" }, rank === null ? "–" : String(rank), range),
+    standingOf(Report.condition) ? element("td", { class: "group" }, place ? place.groups : "–") : null,
     hasEpisodes ? element("td", {}, n) : null, ...cells);
 }
 

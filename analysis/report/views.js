@@ -4,6 +4,7 @@
 
 const Views = {
   known: new Map(),
+  shown: null,
 
   // view: {title, draw(params), hidden?()}; `draw` fills the section whose data-view is the name, and may be async.
   add(name, view) {
@@ -40,13 +41,19 @@ const Views = {
   async show() {
     const { name, params } = Views.current();
     const { conditions } = Report.data;
+    const focused = document.activeElement?.id;
+    if (Views.shown !== name && Views.shown) window.scrollTo(0, 0);
+    Views.shown = name;
     Report.condition = conditions.includes(params.condition) ? params.condition : conditions[0];
     for (const section of document.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== name;
     drawNavigation(name);
     drawConditions();
+    drawNotices(name);
     document.title = `${Views.known.get(name).title} · ${Report.title}`;
     try {
       await Views.known.get(name).draw(params);
+      // A control that was drawn anew keeps the focus that the old one had.
+      if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
     } catch (error) {
       if (!(error instanceof MissingData)) throw error;
       fill("notices", element("div", { class: "notice", role: "alert" }, error.message));

@@ -176,11 +176,12 @@ def compare(
 def show(
     run: RunPath,
     episode_id: Annotated[str, typer.Argument(metavar="EPISODE_ID", help="Its beginning is enough.")],
+    full: Annotated[bool, typer.Option("--full", help="Show long texts whole.")] = False,
 ) -> None:
     """Print the transcript of one episode."""
     from r_eval.cli.reading import show_command
 
-    show_command(run, episode_id)
+    show_command(run, episode_id, full)
 
 
 @app.command()

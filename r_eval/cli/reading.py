@@ -59,16 +59,21 @@ def print_tables(folder: RunFolder) -> None:
 def report_command(
     paths: list[Path], out: Path | None, max_seconds: float | None = None, max_usd: float | None = None
 ) -> None:
-    """Write a report and print where its page is; with a bound, also the best system within it."""
+    """Write a report and print what the runs came to and where its page is.
+
+    With a bound, also the best system within it.
+    """
     from r_eval.analysis.published import is_published
     from r_eval.analysis.report import write_report
+    from r_eval.cli.closing import closing_lines
 
     folders = [RunFolder(path) for path in paths]
     for folder in folders:
         if not is_published(folder.path):
             folder.manifest()
     page = write_report(folders, out if out is not None else paths[0] / "report", _told)
-    sys.stdout.write(f"{page}\n")
+    lines = [*closing_lines(folders), f"Report    {page}"]
+    sys.stdout.write("\n".join(lines) + "\n")
     if max_seconds is not None or max_usd is not None:
         from r_eval.cli.choosing import say_choice
 
@@ -79,11 +84,11 @@ def _told(line: str) -> None:
     sys.stderr.write(f"r-eval: {line}\n")
 
 
-def show_command(path: Path, episode_id: str) -> None:
-    """Print one transcript."""
+def show_command(path: Path, episode_id: str, full: bool = False) -> None:
+    """Print one transcript; with `full`, long texts whole."""
     from rich.console import Console
 
-    from r_eval.cli.transcript import transcript
+    from r_eval.cli.transcript import print_whole, transcript
 
     found = [e for e in RunFolder(path).episodes() if e.episode_id.startswith(episode_id)]
     if not found:
@@ -91,7 +96,7 @@ def show_command(path: Path, episode_id: str) -> None:
     if len(found) > 1:
         ids = ", ".join(e.episode_id for e in found[:5])
         raise UserError(f"{len(found)} episodes begin with {episode_id}: {ids}{', ...' if len(found) > 5 else ''}")
-    Console(highlight=False).print(transcript(found[0], _scored(path, found[0])))
+    print_whole(Console(highlight=False), transcript(found[0], _scored(path, found[0]), full))
 
 
 def _scored(path: Path, episode: Episode) -> dict[str, Any] | None:

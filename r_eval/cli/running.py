@@ -39,6 +39,7 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
         sys.stderr.write(STOPPED)
         return 130
     from r_eval.analysis.scoring import ensure_scored
+    from r_eval.cli.closing import closing_lines
 
     folder = result.folder
     ensure_scored(folder)
@@ -51,10 +52,8 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
     else:
         print_tables(folder)
-        sys.stdout.write(f"\nEpisodes  {result.path}\n")
-        sys.stdout.write(_from_cache(result))
-        if page:
-            sys.stdout.write(f"Report    {page}\n")
+        lines = [*closing_lines([folder]), f"Episodes  {result.path}", *([f"Report    {page}"] if page else [])]
+        sys.stdout.write("\n" + "\n".join(lines) + "\n")
     return _status(result, state)
 
 
@@ -67,20 +66,11 @@ def carried_out(grid: Grid, out: Path | None, quiet: bool, how: dict[str, Any]) 
         return None
 
 
-def _from_cache(result: Run) -> str:
-    """A line on how many replies were not made now; nothing where all were."""
-    spent = result.folder.manifest().get("spent", {}).values()
-    cached, made = sum(s["cached"] for s in spent), sum(s["calls"] for s in spent)
-    if not cached:
-        return ""
-    return f"Cache     {cached:,} of {cached + made:,} replies are from earlier runs; --no-cache makes every call\n"
-
-
 def _page(result: Run) -> Path | None:
     from r_eval.errors import MissingExtra
 
     try:
-        return result.report()
+        return result.report(figures=False)
     except MissingExtra as missing:
         sys.stderr.write(f"r-eval: no report page: {missing}\n")
         return None

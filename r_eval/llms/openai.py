@@ -25,7 +25,6 @@ from r_eval.llms.breaker import Breaker
 from r_eval.llms.http import Passing, Refused
 from r_eval.llms.pace import Pace
 from r_eval.llms.preflight import preflight
-from r_eval.llms.turns import OneByOne
 from r_eval.records import Tokens
 
 if TYPE_CHECKING:
@@ -90,7 +89,6 @@ class OpenAI(LLM):
         self._limits = (settings.get("requests_per_minute"), settings.get("tokens_per_minute"))
         self._pace = Pace(self.connections, *self._limits)
         self._breaker = Breaker()
-        self._one_by_one = OneByOne()
         self._session: aiohttp.ClientSession | None = None
         self._without: set[str] = set()
 
@@ -243,10 +241,7 @@ class OpenAI(LLM):
                 raise
             self._breaker.answered()
             self._pace.went_well(reply.tokens.prompt + reply.tokens.completion)
-        answered = time.monotonic()
-        await self._one_by_one.turn()
-        effort.queue += time.monotonic() - answered
-        return reply
+            return reply
 
     def _failed(self, failure: Passing, begun: float, effort: _Effort) -> Passing:
         """Count a failed attempt."""

@@ -15,10 +15,7 @@ import pytest
 
 from tests.chaos.campaign import Again, Campaign, cluster
 
-pytestmark = [
-    pytest.mark.xdist_group("ray"),
-    pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to look at processes (Linux)"),
-]
+pytestmark = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to look at processes (Linux)")
 KILLS = 5
 
 

@@ -20,8 +20,6 @@ from r_eval.records import Episode
 FAULTS = ("429", "500", "dropped", "stalled", "broken json", "no choice", "wrong type")
 EPOCHS = 7
 
-pytestmark = pytest.mark.xdist_group("storm")
-
 
 class Server:
     """Answers by the question alone, so that the replies are the same however often it fails before."""

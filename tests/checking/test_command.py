@@ -14,7 +14,7 @@ WRONG = "recipes.py:Recipes", "templates.yaml", "questions.jsonl", "grid.yaml", 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(R_EVAL), "check", *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+        [str(R_EVAL), "check", *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
 
 

@@ -18,7 +18,7 @@ R_EVAL = Path(sys.executable).with_name("r-eval")
 def made(recipes: Path) -> Path:
     """A question file that `generate` made, with its season."""
     command = [str(R_EVAL), "generate", "templates.yaml", "--count", "8", "--out", "made.jsonl"]
-    subprocess.run(command, cwd=recipes, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=recipes, check=True, capture_output=True, timeout=300)
     return recipes / "made.jsonl"
 
 

@@ -19,7 +19,7 @@ def typed(folder: Path, results: object, *words: str, **meta: Any) -> subprocess
     (folder / "private.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     command = [str(R_EVAL), "score", "private.jsonl", "--answers", "results.json", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False)
 
 
 def test_the_table_has_mean_interval_number_and_missing(tmp_path: Path) -> None:
@@ -73,6 +73,6 @@ def test_response_types_need_episodes(tmp_path: Path) -> None:
 def test_a_question_file_without_answers_is_no_run(tmp_path: Path) -> None:
     typed(tmp_path, {})
     command = [str(R_EVAL), "score", "private.jsonl"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 2
     assert "name --answers RESULTS.json" in done.stderr

@@ -20,7 +20,7 @@ PAPER = {"id": "p1", "title": "On Tea", "year": 2001, "authors": [{"id": "a", "n
 
 def built(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [str(R_EVAL), "build-snapshot", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False)
 
 
 def test_a_snapshot_of_a_wiki_opens_as_the_last_line_says(tmp_path: Path) -> None:

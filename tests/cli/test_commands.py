@@ -398,7 +398,7 @@ def test_a_wrong_command_ends_with_2_and_one_message(r_eval: Typed, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--metric", "f2"], "no metric is called 'f2'"),
+        (["--metric", "f2"], "unknown metric 'f2'"),
         (["--taxonomy", "loose"], "no taxonomy is called 'loose'; there are strict and published"),
         (["--match-threshold", "7"], "'--match-threshold'"),
     ],

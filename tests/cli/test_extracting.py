@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def typed(folder: Path, *words: str, status: int = 0) -> str:
     ran = subprocess.run(
-        [str(R_EVAL), *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False
+        [str(R_EVAL), *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
     assert ran.returncode == status, ran.stderr
     return ran.stderr if status else ran.stdout

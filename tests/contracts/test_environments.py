@@ -126,7 +126,6 @@ class TestZimFile(EnvironmentContract):
         return Wiki(source="zim", zim=str(environment._source.path))  # type: ignore[attr-defined]
 
 
-@pytest.mark.xdist_group("mediawiki")
 class TestLiveMediaWiki(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING

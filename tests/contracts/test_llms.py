@@ -108,10 +108,7 @@ BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
 }
 
 
-PARAMS = [pytest.param(name, marks=pytest.mark.xdist_group("torch")) if name == "hf" else name for name in BACKENDS]
-
-
-@pytest.fixture(scope="module", params=PARAMS)
+@pytest.fixture(scope="module", params=BACKENDS)
 def llm(
     request: pytest.FixtureRequest, loop: asyncio.Runner, gguf: GGUF, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LLM]:

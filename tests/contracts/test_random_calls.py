@@ -226,7 +226,7 @@ def test_every_call_is_an_observation_and_changes_nothing(name: str, sandbox: Sa
     came_of: collections.Counter[str | None] = collections.Counter()
 
     @settings(
-        max_examples=CALLS[name] // BATCH, derandomize=True, database=None, deadline=None,
+        max_examples=CALLS[name] // BATCH, derandomize=True, database=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(batches(environment.specs(), known, text))

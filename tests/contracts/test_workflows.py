@@ -27,6 +27,7 @@ from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow, make
+from tests.timing import quickest, slowness
 
 AGENTS = Path(__file__).parent.parent / "agents.py"
 NEEDED: dict[str, dict[str, Any]] = {"langgraph": {"agent": f"{AGENTS}:by_hand"}}
@@ -168,7 +169,7 @@ def test_it_asks_no_more_once_the_tokens_are_used_up(name: str, pantry: Environm
 def test_it_ends_when_its_time_is_over(name: str, pantry: Environment, sandbox: Sandbox) -> None:
     started = time.monotonic()
     episode = play(name, Talker(calling, seconds=30.0), pantry, sandbox, Limits(seconds=0.3))
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 5 * slowness()
     assert (episode.outcome.kind, episode.outcome.cause) == ("exhausted", "seconds")
     assert episode.seconds.total >= 0.3
 
@@ -329,7 +330,7 @@ ANSWERS: dict[str, Callable[[Request], Reply | str]] = {
     "actions": lambda request: "Action: " * (LONG // 8),
     "observations": lambda request: "\nObservation 1: x" * (LONG // 17),
 }
-LIMITS = Limits(steps=10, calls=60, seconds=60.0)
+LIMITS = Limits(steps=10, calls=20, seconds=60.0)
 
 
 @pytest.fixture(scope="module")
@@ -344,9 +345,16 @@ def quick_sandbox() -> Iterable[Sandbox]:
 def test_it_survives_whatever_an_llm_answers(
     name: str, answer: str, native: bool, pantry: Environment, quick_sandbox: Sandbox
 ) -> None:
-    started = time.process_time()
-    episode = play(name, Talker(ANSWERS[answer], native), pantry, quick_sandbox, LIMITS)
-    assert time.process_time() - started < 2.0 + 0.1 * episode.usage.calls
+    episodes: list[Episode] = []
+
+    def playing() -> None:
+        episodes.append(play(name, Talker(ANSWERS[answer], native), pantry, quick_sandbox, LIMITS))
+
+    def clock() -> float:  # each call of the LLM may take a tenth of a second
+        return time.process_time() - 0.1 * sum(episode.usage.calls for episode in episodes)
+
+    assert quickest(playing, enough=2.0, clock=clock) < 2.0
+    episode = episodes[-1]
     assert episode.outcome.kind in ("finished", "gave_up", "exhausted", "tool_misuse"), episode.outcome
     assert loaded(episode)["question_id"] == QUESTION.id
 

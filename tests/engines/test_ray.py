@@ -21,10 +21,7 @@ from r_eval.runner.run import Runner
 from r_eval.runner.watching import Silent
 from tests.engines.desks import LOGGING, THOUGHTFUL, Desk, contents
 
-pytestmark = [
-    pytest.mark.xdist_group("ray"),
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)"),
-]
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 NODE = {
@@ -108,7 +105,7 @@ def test_a_node_that_dies_in_the_middle_costs_nothing_but_its_episodes_in_flight
     grid = desk.grid(desk.llm(LOGGING, connections=6, seconds=0.1, crowd=3), workflows=["react"], samples=40)
 
     def kill() -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while not any(node == third.node_id for _, _, node, _ in desk.log()) and time.monotonic() < until:
             time.sleep(0.05)
         cluster.remove_node(third, allow_graceful=False)
@@ -171,7 +168,7 @@ def test_a_cancelled_run_leaves_no_worker_behind(cluster: Any, desk: Desk, tmp_p
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(cancelled())
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     workers = {int(process) for _, process, *_ in desk.log()}
     while any(Path(f"/proc/{process}").exists() for process in workers) and time.monotonic() < until:
         time.sleep(0.05)
@@ -190,7 +187,7 @@ def test_a_signal_lets_the_episodes_under_way_finish(cluster: Any, desk: Desk, t
     while len(desk.log()) < 4 and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=300) == 130
     found = load_run(desk.path / "out")
     assert found.state == "interrupted"
     words = [word for word, *_ in desk.log()]

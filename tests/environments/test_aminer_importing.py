@@ -19,7 +19,7 @@ from r_eval.environments.aminer.importing import Report, import_file
 from r_eval.environments.aminer.snapshot import content_hash
 from r_eval.errors import UserError
 
-EACH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EACH = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Desk:

@@ -26,7 +26,7 @@ from tests.serving import serving
 pytest.importorskip("requests", reason="a live AMiner needs requests")
 from aiohttp import web
 
-SAME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SAME = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 NOBODY = "0" * 24
 
 
@@ -317,7 +317,7 @@ def canned() -> AMiner:
     return aminer
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(body=JSON.map(lambda inner: {"data": inner}))
 def test_any_json_is_a_result_nothing_found_or_a_failure(canned: AMiner, body: Any) -> None:
     canned._source.body = body

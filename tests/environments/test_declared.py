@@ -180,7 +180,7 @@ def test_positional_arguments_are_put_under_the_names(find: DeclaredSpec) -> Non
         ),
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_whatever_is_given_is_taken_or_complained_about(arguments: dict[str, Any]) -> None:
     try:
         json.dumps(FIND.wired(FIND.check(arguments)), allow_nan=False).encode()

@@ -303,7 +303,7 @@ def test_a_path_that_leads_elsewhere_is_not_asked_for(
 
 
 @given(st.text(min_size=1))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_whatever_a_path_argument_is_it_stays_one_segment(
     call: Callable[..., CallResult], server: Server, value: str
 ) -> None:

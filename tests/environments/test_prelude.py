@@ -56,7 +56,7 @@ def test_a_value_that_holds_another_twice_many_times_does_not_hold_the_process_u
     error = run(SHARED + end).error
     assert error is not None
     assert error.cause in ("time", "memory")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 def test_an_unknown_name_is_not_given_its_arguments() -> None:

@@ -115,14 +115,14 @@ class Running:
         """Status, JSON and headers of an answer."""
         request = urllib.request.Request(f"{self.url}{path}", body.encode(), headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=300) as answer:
                 return answer.status, json.load(answer), answer.headers
         except urllib.error.HTTPError as error:
             return error.code, json.load(error), error.headers
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=300)
         return self.process.returncode, said
 
 
@@ -240,7 +240,7 @@ def test_the_command_says_where_it_serves() -> None:
     assert process.stderr is not None
     assert process.stderr.readline().startswith("wiki at http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=300) == 0
 
 
 @pytest.mark.parametrize(("http", "mcp"), [(None, False), (0, True)])
@@ -306,7 +306,7 @@ def test_the_mcp_server_speaks_to_a_client_of_the_older_protocol(script: Path) -
     hello, answer = (json.loads(process.stdout.readline()) for _ in range(2))
     assert hello["result"]["instructions"] == "Fails, and has its own way over HTTP."
     assert answer["error"]["message"] == "the disk is full"
-    assert process.communicate(timeout=30)[1].endswith("ended\n")
+    assert process.communicate(timeout=300)[1].endswith("ended\n")
     assert process.returncode == 0
 
 
@@ -316,5 +316,5 @@ def test_the_mcp_server_ends_cleanly_on_a_signal(script: Path, number: int) -> N
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(number)
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=300) == 0
     assert "Traceback" not in process.communicate()[1]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("lxml", reason="reading HTML needs lxml")
 
 from r_eval.environments.wiki.sources.html import begins_ambiguous, links, marked_ambiguous, paragraphs, parse
+from tests.timing import quickest
 
 
 def read(markup: str | bytes) -> list[str]:
@@ -84,15 +83,13 @@ def test_a_deep_page_does_not_break() -> None:
 
 def test_a_long_page_is_read_in_a_moment() -> None:
     page = "<p>Some <b>words</b> of a <a href='x'>page</a>.<sup class='reference'>1</sup></p>" * 5_000
-    started = time.perf_counter()
+    assert quickest(lambda: read(page), enough=5.0) < 5.0
     assert len(read(page)) == 5_000
-    assert time.perf_counter() - started < 5
 
 
 MARKUP = ["<p>", "</p>", "<li>", "<ul>", "</ul>", "<h2>", "</h2>", "<table>", "<br>", "<a href='x'>", "&", "<", "a"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([*MARKUP, "\x00", "\ud800"]), max_size=40))
 def test_any_markup_can_be_read(parts: list[str]) -> None:
     markup = "".join(parts)

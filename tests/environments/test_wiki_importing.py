@@ -23,7 +23,7 @@ from r_eval.environments.wiki.importing.records import pieces
 from r_eval.environments.wiki.snapshot import content_hash
 from r_eval.errors import UserError
 
-EACH = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EACH = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 class Desk:

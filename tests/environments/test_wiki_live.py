@@ -98,7 +98,7 @@ def replies(tmp_path: Path) -> Replies:
 @pytest.fixture
 def ask(server: Server, replies: Replies) -> Callable[[], dict[str, Any]]:
     """One question to the server, asked three times at most."""
-    wiki = MediaWiki(server.address, replies, Pace(1000), timeout=0.3, attempts=3, backoff=0.01)
+    wiki = MediaWiki(server.address, replies, Pace(1000), timeout=1.0, attempts=3, backoff=0.01)
     return lambda: wiki.ask(action="query", titles="Kenya")
 
 
@@ -114,7 +114,7 @@ PASSING = {
     "429": (429, {}, b"slow down"),
     "500": (500, {}, b"<html>"),
     "503": (503, {"Retry-After": "0"}, b""),
-    "silence": 0.6,
+    "silence": 1.5,
     "maxlag": {"error": {"code": "maxlag", "info": "Waiting for a database server"}},
     "database": {"error": {"code": "internal_api_error_DBQueryError", "info": "[x] Caught exception"}},
     "cut off": (200, {"Content-Length": "100"}, b'{"query"'),

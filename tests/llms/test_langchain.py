@@ -281,13 +281,13 @@ def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
                 ended.append("stopped")
 
     async def main() -> None:
-        async with asyncio.timeout(0.2):
+        async with asyncio.timeout(1.0):
             await llm.generate(ASK)
 
     llm = opened(Slow(answer=None, seen=[]))
     with pytest.raises(TimeoutError):
         asyncio.run(main())
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not ended and time.monotonic() < end:
         time.sleep(0.01)
     assert ended == ["stopped"]
@@ -334,7 +334,7 @@ def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: py
 
 def test_the_module_imports_nothing_heavy() -> None:
     code = "import sys, r_eval.llms.langchain; print({'langchain_core'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout == "set()\n"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval.llms.lenient import DEEPEST, Unreadable, arguments, lenient_json, value_at, values
+from tests.timing import quickest
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ json_values = st.recursive(
 objects = st.dictionaries(st.text(max_size=8), json_values, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(objects, st.sampled_from([repr, json.dumps, lambda v: json.dumps(v, ensure_ascii=False, indent=1)]))
 def test_right_json_and_python_are_read_as_they_are(value: dict[str, Any], write: Any) -> None:
     assert lenient_json(write(value)) == value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(objects, st.data())
 def test_a_cut_value_is_none_or_an_object(value: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(value)
@@ -185,7 +185,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=60).map("".join))
 def test_no_text_raises_and_every_value_is_data(text: str) -> None:
     for start, end, value in values(text):
@@ -204,11 +204,4 @@ def test_no_text_raises_and_every_value_is_data(text: str) -> None:
 @pytest.mark.parametrize("head", ["", "[", "{'a': '"])
 def test_twenty_thousand_characters_are_read_in_a_fifth_of_a_second(head: str, piece: str) -> None:
     text = head + piece * (20_000 // len(piece))
-    spent = []
-    for _ in range(3):  # the machine may have been busy with something else
-        started = time.process_time()
-        lenient_json(text)
-        spent.append(time.process_time() - started)
-        if spent[-1] < 0.2:
-            return
-    pytest.fail(f"{spent} seconds")
+    assert quickest(lambda: lenient_json(text), enough=0.2) < 0.2

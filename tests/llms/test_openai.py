@@ -248,18 +248,18 @@ def test_waits_grow_where_the_server_asks_for_none(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_server_that_never_answers_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 0.1)
+    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 0.5)
     monkeypatch.setattr(openai, "ATTEMPTS", 2)
     slow = good()
-    slow.seconds = 1.0
+    slow.seconds = 60.0
     error, server = refused(slow)
     assert (error.cause, len(server.bodies)) == ("timeout", 2)
 
 
 def test_a_slow_attempt_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 0.2)
+    monkeypatch.setattr(openai, "ATTEMPT_SECONDS", 1.0)
     slow = good()
-    slow.seconds = 1.0
+    slow.seconds = 60.0
     assert ask(slow, good("Nairobi"))[0].text == "Nairobi"
 
 

@@ -101,15 +101,15 @@ def begun(gate: Pace, count: int, tokens: int = 0) -> list[float]:
 
 
 def test_requests_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "MINUTE", 0.2)
+    monkeypatch.setattr(pace, "MINUTE", 0.6)
     moments = begun(Pace(4, requests=3), 7)
-    assert (moments[2] < 0.1, moments[3] >= 0.2, moments[6] >= 0.4) == (True, True, True)
+    assert (moments[2] < 0.5, moments[3] >= 0.6, moments[6] >= 1.2) == (True, True, True)
 
 
 def test_tokens_a_minute_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "MINUTE", 0.2)
+    monkeypatch.setattr(pace, "MINUTE", 0.6)
     moments = begun(Pace(4, tokens=100), 4, tokens=60)
-    assert (moments[1] < 0.1, moments[2] >= 0.2) == (True, True)
+    assert (moments[1] < 0.5, moments[2] >= 0.6) == (True, True)
 
 
 def test_an_attempt_that_fails_gives_its_turn_back() -> None:

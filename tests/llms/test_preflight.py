@@ -12,6 +12,7 @@ import pytest
 from r_eval.llms import breaker, openai
 from r_eval.llms.base import LLMError
 from tests.chat_server import ASK, KEY, MODELS, USED, Answer, Server, bad, good, run
+from tests.timing import slowness
 
 
 @pytest.fixture(autouse=True)
@@ -176,7 +177,7 @@ def test_a_dead_server_is_soon_left_alone(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(errors) == 30
     assert len(server.bodies) < 30
     assert "is left alone" in str(errors[-1])
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 10 * slowness()
 
 
 def test_a_server_that_is_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +228,7 @@ def test_an_error_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_retries_before_a_deadline_are_not_lost() -> None:
     slow = good()
-    slow.seconds = 5.0
+    slow.seconds = 60.0
     caught: list[asyncio.CancelledError] = []
 
     async def asked(llm: Any) -> None:
@@ -239,7 +240,7 @@ def test_retries_before_a_deadline_are_not_lost() -> None:
 
     async def talk(llm: Any) -> None:
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.5):
+            async with asyncio.timeout(2.0):
                 await asked(llm)
 
     run(Server(bad(500), slow), talk)

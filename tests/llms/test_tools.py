@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.tools import RESPONSE, read, write, written
+from tests.timing import quickest
 
 TEXT = {"type": "string"}
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
@@ -228,7 +228,7 @@ def is_data(value: Any) -> bool:
     return isinstance(json.dumps(value), str)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(HOSTILE)
 @example("<tool_call>{'name': 'Search', 'arguments': {'entity': {1}}}")
 @example("[" * 3000)
@@ -246,7 +246,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=4))
 def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
     assert calls(written(ToolCall("", "Search", arguments))) == [("Search", arguments)]
@@ -257,9 +257,7 @@ def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
 )
 def test_a_hundred_thousand_characters_are_read_fast(piece: str) -> None:
     reply = Reply(piece * (100_000 // len(piece)))
-    started = time.process_time()
-    read(reply, TOOLS)
-    assert time.process_time() - started < 1.0
+    assert quickest(lambda: read(reply, TOOLS), enough=1.0) < 1.0
 
 
 # Written into the prompt

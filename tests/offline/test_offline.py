@@ -95,7 +95,7 @@ def desk(tmp_path: Path) -> Path:
 def guarded(desk: Path, *command: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(desk / "guard"), "GUARD_LOG": str(desk / "asked")}
     return subprocess.run(
-        command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False
+        command, cwd=desk, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
 
 

@@ -161,7 +161,7 @@ def test_the_command_says_what_stopped_it_and_ends_with_1(tmp_path: Path) -> Non
     text = yaml.safe_dump(keys(llm(tmp_path, price=PRICE, budget={"usd": 3})))
     (tmp_path / "grid.yaml").write_text(text, encoding="utf-8")
     command = [str(R_EVAL), "run", "grid.yaml", "--quiet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False)
     said = "r-eval: stopped: budget of 3 USD for one reached: 3.00 spent; raise it and run again to go on\n"
     assert (done.returncode, done.stderr) == (1, said)
     page = tmp_path / "runs" / "grid" / "report" / "index.html"

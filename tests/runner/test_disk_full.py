@@ -40,7 +40,7 @@ def r_eval(folder: Path, full: bool, name: str = "grid.yaml") -> subprocess.Comp
     command = [executable, "run", name, "--out", "run", "--quiet", "--no-cache"]
     before = limited if full else None
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=60, check=False, preexec_fn=before
+        command, cwd=folder, capture_output=True, text=True, timeout=300, check=False, preexec_fn=before
     )
 
 

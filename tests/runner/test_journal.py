@@ -55,7 +55,7 @@ def killed(tmp_path: Path) -> Path:
 def run(folder: Path) -> int:
     executable = str(Path(sys.executable).with_name("r-eval"))
     done = subprocess.run(
-        [executable, "run", "grid.yaml", "--quiet"], cwd=folder, capture_output=True, timeout=60, check=False
+        [executable, "run", "grid.yaml", "--quiet"], cwd=folder, capture_output=True, timeout=300, check=False
     )
     return done.returncode
 

@@ -37,7 +37,6 @@ def records(folder: Path, out: Path, api_url: str) -> list[str]:
     return re.sub(r'"(seconds|total|llm|environment|queue|retry)":[\d.e-]+', "", lines).splitlines()
 
 
-@pytest.mark.xdist_group("mediawiki")
 def test_two_runs_have_the_same_records_though_the_network_is_cut_in_the_second(tmp_path: Path) -> None:
     if why := mediawiki.missing():
         pytest.skip(why)

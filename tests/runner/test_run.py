@@ -28,6 +28,7 @@ from r_eval.folder import CellWriter
 from r_eval.runner.run import Runner
 from r_eval.runner.watching import Silent
 from r_eval.tasks.base import installed
+from tests.timing import slowness
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
@@ -115,7 +116,7 @@ class Desk:
 
     def type(self, *options: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*options)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def asked(self, name: str = "one") -> list[str]:
@@ -140,7 +141,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "waited in vain"
@@ -434,7 +435,7 @@ def test_a_second_process_on_the_same_folder_is_refused(desk: Desk) -> None:
         assert [path.name for path in desk.out.parent.iterdir()] == ["grid"]
     finally:
         first.send_signal(signal.SIGINT)
-        first.communicate(timeout=20)
+        first.communicate(timeout=300)
     assert first.returncode == 130
 
 
@@ -521,7 +522,7 @@ def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(des
     desk.write(remote, desk.llm(PLAIN), workflows=["direct", "oracle"])
     started = time.monotonic()
     down = desk.type()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 10 * slowness()
     assert down.returncode == 1
     assert f"no server answers at http://127.0.0.1:{port}/v1" in down.stderr
     assert "12 episodes failed" in down.stderr
@@ -676,7 +677,7 @@ def test_one_interrupt_lets_the_episodes_under_way_finish(desk: Desk) -> None:
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "letting the episodes under way finish" in err
     assert "what was done is kept" in err
@@ -699,7 +700,7 @@ def reply(request):
     wait_for(lambda: len(desk.asked()) == 1)
     time.sleep(0.2)
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert process.returncode == 130
     assert [(r["outcome"]["kind"], r["answer"]) for r in desk.lines()] == [("finished", "71999994000000")]
 
@@ -719,20 +720,20 @@ def reply(request):
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
     started = time.monotonic()
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=300)
     assert (process.returncode, "Traceback" in err) == (130, False)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 3 * slowness()
 
 
 def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
-    desk.write(desk.llm(SLOW, seconds=60), samples=20)
+    desk.write(desk.llm(SLOW, seconds=3600), samples=20)
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "what was done is kept" in err
@@ -748,7 +749,7 @@ async def reply(request):
         log.write("asked" + chr(10))
     if len(request.messages) == 2 and "Observation" not in request.messages[-1].content:
         return "Action 1: searchPerson(name='Jonas')"
-    await asyncio.sleep(60 if os.path.exists({slow!r}) else 0)
+    await asyncio.sleep(3600 if os.path.exists({slow!r}) else 0)
     return "Action 2: Finish[Ada]"
 """
     slow = desk.path / "slow"
@@ -759,7 +760,7 @@ async def reply(request):
     for _ in range(2):
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
-    process.communicate(timeout=10)
+    process.communicate(timeout=300)
     kinds = [(r["outcome"]["kind"], [s["kind"] for s in r["steps"]]) for r in desk.lines()]
     assert kinds == [("cancelled", ["thought", "call", "answer"])] * 3
     slow.unlink()
@@ -773,7 +774,7 @@ def test_a_termination_lets_the_episodes_under_way_finish(desk: Desk) -> None:
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=300)
     assert (process.returncode, desk.state()) == (130, "interrupted")
     assert "letting the episodes under way finish; once more cancels them" in err
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3

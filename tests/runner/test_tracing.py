@@ -16,6 +16,7 @@ from aiohttp import web
 
 from r_eval import Grid, run
 from tests.serving import serving
+from tests.timing import slowness
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="the extra otel is not installed")
@@ -224,7 +225,7 @@ def test_a_collector_that_is_down_costs_one_line_and_little_time(
     started = time.monotonic()
     with caplog.at_level(logging.WARNING):
         assert run(grid(tmp_path), tmp_path / "out").state == "complete"
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 15 * slowness()
     assert [r.getMessage() for r in caplog.records if r.name == "r_eval"] == [
         "spans are lost: the collector at the OTLP endpoint does not take them"
     ]
@@ -240,7 +241,7 @@ keys = dict(llms=["scripted/./llm.py:reply"], workflows=["react"], tasks=["amine
 run(Grid(**keys, folder=Path(".")), "out")
 assert not [name for name in sys.modules if name.startswith(("opentelemetry.sdk", "opentelemetry.exporter"))]
 """
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=300)
 
 
 def test_a_missing_extra_is_one_line_and_the_run_goes_on(

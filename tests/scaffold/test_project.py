@@ -18,7 +18,7 @@ R_EVAL = Path(sys.executable).with_name("r-eval")
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(R_EVAL), *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+        [str(R_EVAL), *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
 
 

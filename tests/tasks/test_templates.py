@@ -89,7 +89,7 @@ def test_the_same_question_with_the_same_answer_is_made_once(sandbox: Sandbox) -
 
 
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from("XYZ"), st.integers(1, 3)), max_size=12))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list[tuple[str, str, int]]) -> None:
     town = Town([(name, f"{city}{n}", age, []) for n, (name, city, age) in enumerate(people)])
     result = made(sandbox, {"question": "How old is {person[name]}?"}, town=town)

@@ -150,7 +150,7 @@ PEOPLE = st.lists(
 
 
 @given(PEOPLE, st.sampled_from(["person", {"from": "person", "match": {"city": 'person["city"]'}}]), st.integers(0, 3))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_question_is_kept_that_some_records_would_answer_otherwise(
     sandbox: Sandbox, people: list[tuple[str, str, int, list[str]]], let: Any, seed: int
 ) -> None:
@@ -171,7 +171,7 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
 
 
 @given(st.integers(1, 12), st.integers(0, 5))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_what_is_made_does_not_depend_on_how_much_goes_on_at_once(sandbox: Sandbox, ahead: int, seed: int) -> None:
     templates = [{"question": "How old is {person[name]}?"}, {**NEIGHBOURS, "id": "older"}]
     assert made(sandbox, *templates, seed=seed, ahead=ahead, count=4) == made(sandbox, *templates, seed=seed, count=4)

@@ -33,6 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=510, **names).save_pretrained(folder)
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     small = {"hidden_size": 16, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "intermediate_size": 16}
     BertModel(BertConfig(vocab_size=len(vocabulary), **small)).save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""Token F1 and exact match against the answer metrics of SQuAD, HotpotQA and MuSiQue, typed here from their description.
+"""Token F1 and exact match against the answer metrics of SQuAD, HotpotQA and MuSiQue, typed from their description.
 
 SQuAD: lower case, ASCII punctuation deleted, the articles a, an, the made spaces, white space collapsed; F1 of the bags
 of words, where a side without words scores 1 if both have none, else 0; the best over the golds. HotpotQA besides gives

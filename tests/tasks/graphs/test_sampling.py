@@ -88,7 +88,7 @@ triples = st.tuples(
     st.sampled_from(["a", "b", "c", "5", "7"]),
 ).filter(lambda t: t[0] != t[2])
 graphs = st.sets(triples, max_size=14)
-many = settings(max_examples=120, deadline=None)
+many = settings(max_examples=120)
 
 
 @many

@@ -16,9 +16,7 @@ from tests.tasks.loaders.test_finding import RECORDS
 from tests.tasks.loaders.test_streaming import VALUES
 
 KEYS = sorted({key for record in RECORDS.values() for key in record} | {"name", "text", "instance", "request_states"})
-LOOSE = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=30
-)
+LOOSE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)
 
 
 def tried(path: Path, name: str | None) -> None:

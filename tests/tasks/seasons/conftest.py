@@ -86,7 +86,12 @@ def typed(library: Path) -> Typed:
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(R_EVAL), *map(str, words)], cwd=library, capture_output=True, encoding="utf-8", timeout=60, check=False
+            [str(R_EVAL), *map(str, words)],
+            cwd=library,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=300,
+            check=False,
         )
 
     return run

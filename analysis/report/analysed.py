@@ -1,0 +1,48 @@
+"""What several parts of a report are made from, computed once: the systems with their columns, and the matching."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from r_eval.analysis.matching import Suited, suited
+from r_eval.analysis.published import is_published
+from r_eval.analysis.rows import Aggregates
+from r_eval.analysis.systems import System, clusters_of, systems
+from r_eval.analysis.upper_bound import UpperBound, upper_bounds
+from r_eval.folder import RunFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """The runs of a report that have episodes, and what was found in them.
+
+    Attributes:
+        systems: With their columns; none where all results are published ones.
+        shared: By task and question, what a question shares with others.
+        workflows, llms: For each workflow the LLM that suits it best, and the reverse; from means alone where there
+            are no episodes.
+        bounds: The best of all systems by question.
+    """
+
+    runs: Sequence[RunFolder]
+    systems: Sequence[System]
+    shared: Mapping[str, Mapping[str, str]]
+    workflows: Sequence[Suited]
+    llms: Sequence[Suited]
+    bounds: Sequence[UpperBound]
+
+
+def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
+    """Analyse the runs of a report; folders of published results among them are left to the aggregates."""
+    own = [run for run in runs if not is_published(run.path)]
+    found = systems(*own)
+    shared = clusters_of(own)
+    return Analysed(
+        own,
+        found,
+        shared,
+        suited(aggregates, "workflow", found, shared),
+        suited(aggregates, "llm", found, shared),
+        upper_bounds(found),
+    )

@@ -1,0 +1,151 @@
+// Overview: what failed or is missing first, then who leads and how surely, the score table, and what was run.
+"use strict";
+
+function drawOverview(params) {
+  drawLead();
+  drawScoreTable(params);
+  drawScoreNote();
+  drawRuns();
+}
+
+// On every view what is missing is named; the overview says which episodes, and why.
+function drawNotices(view) {
+  const whole = view === "overview";
+  const { rows, runs, scoring } = Report.data;
+  const missing = rows.reduce((sum, row) => sum + overall(row).missing, 0);
+  const expected = rows.reduce((sum, row) => sum + (overall(row).expected || 0), 0);
+  const going = runs.filter((run) => run.state === "running");
+  const notices = [];
+  if (whole) notices.push(failureNotice());
+  if (missing) {
+    const about = element("p", {}, element("strong", {}, `${going.length ? "The run is not over" : "Incomplete"}: ${count(missing)} of ${plural(expected, "episode")} ${missing === 1 ? "is" : "are"} missing.`));
+    if (whole) about.append(" ", `Means are over the ${count(expected - missing)} that are there and marked *. `, going.length
+      ? `This report was written while the run went on${when(going[0].updated) ? ` (its folder is of ${when(going[0].updated)})` : ""}; write it again to see more.`
+      : "Running the same grid again adds the rest.");
+    else about.append(" ", element("a", { href: Views.address("overview") }, "Which ones, and why"));
+    notices.push(element("div", { class: "notice", role: "note" }, about, whole ? missingTable() : null));
+  } else if (going.length) notices.push(element("div", { class: "notice", role: "note" }, "The run was not over when this report was written; every episode that it asks for is here."));
+  for (const text of runs.flatMap((run) => run.budget)) {
+    notices.push(element("div", { class: "notice", role: "note" }, `Stopped: ${text}. Raise it and run again to go on.`));
+  }
+  if (scoring.length > 1) notices.push(element("div", { class: "notice", role: "note" }, "The runs were scored with different taxonomies or thresholds: their response types cannot be compared."));
+  fill("notices", ...notices);
+}
+
+// Episodes that an LLM or an environment stopped: they say nothing about the system, and have no score.
+function failureNotice() {
+  const broken = Report.data.rows.flatMap((row) => row.failures.filter((failure) => failure.machinery).map((failure) => ({ row, ...failure })));
+  if (!broken.length) return null;
+  const stopped = broken.reduce((sum, failure) => sum + failure.episodes, 0);
+  const lines = broken.sort((a, b) => b.episodes - a.episodes).map(({ row, task, outcome, cause, episodes }) => [
+    row.system, row.condition, task, cause ? `${outcome}: ${cause}` : outcome, { cell: count(episodes), class: "number" }]);
+  return element("div", { class: "notice failure", role: "note" },
+    element("p", {}, element("strong", {}, `${plural(stopped, "episode")} failed through no fault of the system`),
+      ": an LLM or an environment did not work, or the run was stopped. They have no score. Running the same grid again tries them again."),
+    Figures.folded("Which episodes", Figures.scrolling("Failed episodes",
+      Figures.table("Failed episodes by system and task", ["system", "condition", "task", "what failed", { cell: "episodes", class: "number" }], lines, { quiet: true }))));
+}
+
+function missingTable() {
+  const lines = Report.data.rows.filter((row) => overall(row).missing).map((row) => {
+    const { n, expected, missing } = overall(row);
+    return [row.system, row.condition, ...[missing, n, expected].map((number) => ({ cell: count(number), class: "number" }))];
+  });
+  const heads = ["system", "condition", ...["missing", "scored", "asked for"].map((cell) => ({ cell, class: "number" }))];
+  return Figures.folded("By system", Figures.scrolling("Missing episodes", Figures.table("Missing episodes by system", heads, lines, { quiet: true })));
+}
+
+// The best system, and whether its lead is more than chance.
+function drawLead() {
+  const contenders = rowsShown().filter((row) => !row.baseline && overall(row).mean !== null).sort((a, b) => overall(b).mean - overall(a).mean);
+  if (!contenders.length) {
+    fill("scores-lead", "Nothing is scored yet.");
+    return;
+  }
+  const [best, next] = contenders;
+  const { mean, low, high } = overall(best);
+  const parts = ["Highest average: ", element("strong", {}, systemName(best)), `, ${percent(mean)} %`,
+    low === null ? "" : ` (95 % interval ${percent(low)} to ${percent(high)})`, ". "];
+  if (!next) parts.push("It is the only system that contends, so there is nothing to rank it against.");
+  else parts.push(...certainty(best, next));
+  fill("scores-lead", ...parts);
+}
+
+function certainty(best, next) {
+  const { rows, hasEpisodes } = Report.data;
+  const behind = `${points(overall(best).mean - overall(next).mean)} points`;
+  const found = standingOf(Report.condition);
+  if (!found) {
+    return [`${systemName(next)} follows, ${behind} behind. `, hasEpisodes
+      ? "No two systems have all tasks, so they cannot be compared question by question."
+      : "Only means were published, so nobody can tell from them whether the lead is more than chance."];
+  }
+  const first = rows[found.places[0].row];
+  const prefix = first === best ? [] : [`Of those that have all tasks, `, element("strong", {}, systemName(first)), " is first. "];
+  const near = found.lead.filter((rival) => !rival.apart);
+  const nearest = [...found.lead].sort((a, b) => a.lead - b.lead)[0];
+  if (!nearest) return [...prefix, "No two systems have a scored question in common yet."];
+  const gap = `${systemName(rows[nearest.row])} comes closest, ${points(nearest.lead)} points behind on the questions that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p ${pText(nearest.p)})`;
+  const power = nearest.detectable === null ? "" : ` ${plural(nearest.questions, "question")} like these would show a true difference of ${points(nearest.detectable)} points in 8 of 10 runs.`;
+  if (!near.length) return [...prefix, element("strong", {}, "The lead is certain"), ` at 5 %: every other system is behind by more than chance. ${gap}.`];
+  const names = listed(near.map((rival) => systemName(rows[rival.row])));
+  const all = near.length === found.lead.length && near.length > 1 ? "any other system" : names;
+  return [...prefix, element("strong", {}, "The lead is not certain"), `: it cannot be told apart from ${all}. ${gap}.${power}`];
+}
+
+const pText = (p) => (p < 0.001 ? "< 0.001" : `= ${pValue(p)}`);
+const standingOf = (condition) => Report.data.standing.find((found) => found.condition === condition);
+const placeOf = (row) => standingOf(row.condition)?.places.find((place) => Report.data.rows[place.row] === row);
+
+function drawScoreNote() {
+  const { tasks, hasEpisodes } = Report.data;
+  const metrics = [...new Set(tasks.map((task) => task.metric).filter(Boolean))];
+  const found = standingOf(Report.condition);
+  const notes = [`Percent${metrics.length ? `, ${metrics.join(", ")}` : ""}. Averages weigh every task the same.`];
+  if (rowsShown().some((row) => row.baseline)) notes.push("Bold is the best of the systems; those in italics are bounds: direct answers without tools, the oracle replays the gold programs.");
+  if (found) notes.push("Systems that share a letter cannot be told apart (paired permutation tests on the questions that both answered, Holm's correction over all pairs, 5 %). Beside a rank stand the ranks that the system may truly have.");
+  if (hasEpisodes && !found) notes.push("Ranks go by the mean alone.");
+  fill("scores-note", notes.join(" "));
+}
+
+// What was run: the tasks, the runs with their versions, and what the LLMs took.
+function drawRuns() {
+  const { runs, tasks, rows, conditions, hasEpisodes, scoring } = Report.data;
+  const questions = (place) => Math.max(0, ...rows.map((row) => row.tasks[place]?.questions ?? 0));
+  const lines = tasks.map((task, place) => [
+    hasEpisodes ? element("a", { href: Views.address("questions", { task: task.name }) }, task.name) : task.name,
+    task.title || "–", task.domain || "–", task.level || "–", task.metric || "–",
+    { cell: questions(place) ? count(questions(place)) : "–", class: "number" }]);
+  const heads = ["task", "what it asks", "domain", "level", "metric", { cell: "questions", class: "number" }];
+  const facts = runs.flatMap((run) => runFacts(run, runs.length > 1));
+  if (conditions.length > 1) facts.push(["conditions", conditions.join(", ")]);
+  if (scoring.length) facts.push(["response types", scoring.map(({ taxonomy, threshold }) => `${taxonomy}, an answer matches from a score of ${threshold}`).join("; ")]);
+  const spent = spentTable(runs);
+  const few = tasks.filter((_, place) => questions(place) > 0 && questions(place) < 30).length;
+  fill("run-facts",
+    Figures.scrolling("Tasks", Figures.table("Tasks", heads, lines, { quiet: true })),
+    few ? element("p", { class: "note" }, `${few === tasks.length ? "Every task has" : `${plural(few, "task")} ${few === 1 ? "has" : "have"}`} fewer than 30 scored questions a system. Means over so few say little; the intervals say how little.`) : null,
+    element("dl", { class: "facts-list" }, ...facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
+    spent);
+}
+
+function runFacts(run, several) {
+  const name = (text) => (several ? `${run.name}: ${text}` : text);
+  if (run.published) return [[name("source"), "published means, read from a table; there are no episodes"]];
+  const versions = Object.entries(run.versions || {}).map(([of, version]) => `${of} ${version}`).join(", ");
+  const state = { running: "going on when the report was written", complete: "complete", incomplete: "incomplete" }[run.state] || run.state;
+  return [["state", state], ["begun", when(run.created)], ["last written", when(run.updated)], ["seed", run.seed === null ? null : String(run.seed)],
+    ["versions", versions]].filter(([, text]) => text).map(([of, text]) => [name(of), text]);
+}
+
+// A price that is not known is said to be so; it is never 0.
+function spentTable(runs) {
+  const lines = runs.flatMap((run) => Object.entries(run.spent || {}).map(([llm, use]) => [
+    runs.length > 1 ? `${llm} (${run.name})` : llm, ...[count(use.calls), count(use.cached), count(use.tokens), seconds(use.seconds),
+      use.cost === null ? "not known" : `${use.cost.toFixed(use.cost < 1 ? 4 : 2)} USD`].map((cell) => ({ cell, class: "number" }))]));
+  if (!lines.length) return null;
+  const heads = ["LLM", ...["calls", "from the cache", "tokens", "seconds in calls", "cost"].map((cell) => ({ cell, class: "number" }))];
+  return Figures.scrolling("What the LLMs took", Figures.table("What the LLMs took", heads, lines));
+}
+
+Views.add("overview", { title: "Overview", draw: drawOverview });

@@ -1,0 +1,145 @@
+"""How long the report of a large run takes to write and to open: seconds, MiB at the peak, MiB on disk.
+
+    python -m benchmarks.report [--questions 100] [--visits 5] [--keep FOLDER]
+
+The run is made up: 21 systems x 12 tasks x 100 questions, 25,200 episodes. It is scored and reported in processes of
+their own, so that each peak is that of one thing alone. A headless Chromium then opens the page from disk, each time
+anew: on a laptop, and on a phone with a processor that is four times slower. The first view is there when the score
+table is drawn; R_EVAL_CHROMIUM names the browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from r_eval.folder import RunFolder
+from tests.analysis.report.browser import LAPTOP, PHONE, executable
+from tests.analysis.report.makers import large
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+MIB = 1 << 20
+VISITORS: dict[str, tuple[dict[str, int], int]] = {"laptop": (LAPTOP, 1), "phone": (PHONE, 4)}
+"""The window, and how many times slower the processor is."""
+
+FIRST = """() => { const seen = setInterval(() => {
+  if (!document.querySelector('#score-table tbody tr')) return;
+  clearInterval(seen);
+  requestAnimationFrame(() => setTimeout(() => { window.firstView = performance.now(); }));
+}, 1); }"""
+
+# From the change of the address until what the selector names is drawn.
+STEP = """async ([address, selector]) => {
+  const start = performance.now();
+  if (address) location.hash = address;
+  const shown = () => [...document.querySelectorAll(selector)].some((node) => node.checkVisibility());
+  while (!shown()) await new Promise(requestAnimationFrame);
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return performance.now() - start;
+}"""
+
+
+def measured(name: str, work: Callable[[], Any]) -> None:
+    """Do it, and print what it took."""
+    started = time.perf_counter()
+    work()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{name}: {time.perf_counter() - started:.1f} s, peak {peak:.0f} MiB", flush=True)
+
+
+def score(run: Path) -> None:
+    from r_eval.analysis.scoring import score_run
+
+    measured("scored", lambda: score_run(RunFolder(run)))
+
+
+def write(run: Path) -> None:
+    from r_eval.analysis.report import write_report
+
+    measured("report written", lambda: write_report([RunFolder(run)], run / "report"))
+
+
+def size(folder: Path) -> None:
+    """Print what lies in the report, by part."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    parts: dict[str, int] = {}
+    for path in files:
+        part = path.relative_to(folder).parent.as_posix()
+        parts[part] = parts.get(part, 0) + path.stat().st_size
+    print(f"size: {sum(parts.values()) / MIB:.1f} MiB in {len(files)} files")
+    for part, taken in sorted(parts.items()):
+        print(f"    {part}: {taken / MIB:.2f} MiB")
+
+
+def visit(page: Path, visits: int) -> None:
+    """Print how long a browser takes to open the page and to go on from it; medians, and the slowest."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable())
+        for name in VISITORS:
+            taken = [once(browser, page, name) for _ in range(visits)]
+            for step in taken[0]:
+                values = [one[step] for one in taken]
+                unit = "MiB" if step == "heap" else "ms"
+                print(f"{name}, {step}: {statistics.median(values):.0f} {unit} (at most {max(values):.0f})")
+        browser.close()
+
+
+def once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
+    """One visit with nothing cached: milliseconds to each part in turn, MiB of the heap at the end."""
+    window, slower = VISITORS[visitor]
+    context = browser.new_context(viewport={"width": window["width"], "height": window["height"]})
+    opened = context.new_page()
+    devtools = context.new_cdp_session(opened)
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    opened.add_init_script(f"({FIRST})()")
+    opened.goto(page.as_uri())
+    opened.wait_for_function("window.firstView")
+    taken = {"first view": float(opened.evaluate("window.firstView"))}
+    for step, address, selector in STEPS:
+        taken[step] = float(opened.evaluate(STEP, [address, selector]))
+    heap = opened.evaluate("performance.memory.usedJSHeapSize")
+    context.close()
+    return {**taken, "heap": heap / MIB}
+
+
+STEPS = (
+    ("matching", "#/matching", "[data-view=matching] svg"),
+    ("responses", "#/responses", "[data-view=responses] svg"),
+)
+"""What is opened in turn: its name, its address, and what shows that it is there."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=100, help="of each task; 252 episodes a question")
+    parser.add_argument("--visits", type=int, default=5)
+    parser.add_argument("--keep", type=Path, help="make the run here and leave it; or report the one there")
+    parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.part:
+        {"score": score, "write": write}[asked.part[0]](Path(asked.part[1]))
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        run = (asked.keep or Path(temporary) / "run").resolve()
+        if not (run / "run.json").exists():
+            large(run, asked.questions)
+        for part in ("score", "write"):
+            subprocess.run([sys.executable, "-m", "benchmarks.report", "--part", part, str(run)], check=True)
+        size(run / "report")
+        visit(run / "report" / "index.html", asked.visits)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Reports on disk, and a browser to read them with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from r_eval.analysis.report import write_report
+from r_eval.folder import RunFolder
+from tests.analysis.report import hostile, makers
+from tests.analysis.report.browser import Visit, chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PAPER = Path(__file__).parents[3] / "examples" / "paper"
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for the tests of a file: playwright's loop must not outlive them, others start loops of their own."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a report by name: small, hostile, paper or single."""
+    pytest.importorskip("plotly", reason="plotly is not installed")
+    made: dict[str, Path] = {}
+
+    def report(name: str) -> Path:
+        if name not in made:
+            root = tmp_path_factory.mktemp(name)
+            made[name] = write_report([_run(name, root / "run")], root / "report").parent
+        return made[name]
+
+    return report
+
+
+def _run(name: str, path: Path) -> RunFolder:
+    if name == "paper":
+        return RunFolder(PAPER)
+    if name == "hostile":
+        return hostile.hostile(path)
+    if name == "single":
+        return makers.write_run(path, [("react", "gguf/smollm2-135m")], makers.TASKS[:1], 5, makers.episode)
+    return makers.small(path)
+
+
+@pytest.fixture
+def visit(browser: Browser, reports: Callable[[str], Path]) -> Iterator[Visiting]:
+    """Opens a report in a page of its own. At the end nothing may have gone wrong in any of them."""
+    visits: list[Visit] = []
+
+    def visiting(name: str = "small", **settings: Any) -> Visit:
+        visits.append(Visit(browser, reports(name), settings))
+        return visits[-1]
+
+    yield visiting
+    for opened in visits:
+        opened.close()
+    assert [fault for opened in visits for fault in opened.faults] == []

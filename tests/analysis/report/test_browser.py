@@ -1,0 +1,118 @@
+"""The report page in a browser: every view opens, alone and by links, on any paper and any width."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.report.browser import LAPTOP, PHONE, VIEWS, Visit
+from tests.analysis.report.conftest import Visiting
+
+PAPERS = ("small", "paper", "single")
+
+# What reaches beyond the window although no box of its own scrolls it.
+WIDER = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
+  [...document.querySelectorAll('body *')]
+    .filter((node) => node.getBoundingClientRect().right > window.innerWidth + 1 && !node.closest('.scroll, svg'))
+    .map((node) => `${node.tagName}.${node.className || node.id}`).slice(0, 5)"""
+
+# Boxes that would print only a part of what they hold.
+CLIPPED = """() => [...document.querySelectorAll('main *')]
+    .filter((node) => node.checkVisibility() && !node.closest('svg'))
+    .filter((node) => getComputedStyle(node).overflowX !== 'visible' && node.scrollWidth > node.clientWidth + 2
+      || getComputedStyle(node).overflowY !== 'visible' && node.scrollHeight > node.clientHeight + 2)
+    .filter((node) => getComputedStyle(node).display !== 'inline')
+    .map((node) => `${node.tagName}.${node.className || node.id}`)"""
+
+
+def shown(visit: Visit) -> list[str]:
+    """The names of the views that can be seen."""
+    sections = visit.page.locator("[data-view]:visible").all()
+    return sorted({str(section.get_attribute("data-view")) for section in sections})
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_opens_by_its_address_and_alone(visit: Visiting, view: str, paper: str) -> None:
+    opened = visit(paper)
+    opened.open(f"#/{view}")
+    assert shown(opened) == [view]
+
+
+def test_a_view_opens_by_its_link(visit: Visiting) -> None:
+    opened = visit()
+    page = opened.open()
+    links = page.get_by_role("navigation").get_by_role("link")
+    for place in range(links.count()):
+        links.nth(place).click()
+        opened.settle()
+        link = page.locator("nav a[aria-current=page]")
+        assert [f"#/{view}" for view in shown(opened)] == [link.get_attribute("href")]
+        assert page.title().startswith(f"{link.inner_text()} · ")
+
+
+def test_every_view_but_the_transcript_has_a_link(visit: Visiting) -> None:
+    page = visit().open()
+    links = [link.get_attribute("href") for link in page.get_by_role("navigation").get_by_role("link").all()]
+    assert links == [f"#/{view}" for view in VIEWS if view != "transcript"]
+
+
+def test_back_leads_to_the_view_before(visit: Visiting) -> None:
+    opened = visit()
+    page = opened.open()
+    for view in ("Responses", "Deployment"):
+        page.get_by_role("navigation").get_by_role("link", name=view).click()
+        opened.settle()
+    page.go_back()
+    opened.settle()
+    assert shown(opened) == ["responses"]
+    page.go_back()
+    opened.settle()
+    assert shown(opened) == ["overview"]
+
+
+def test_an_unknown_address_leads_to_the_overview(visit: Visiting) -> None:
+    opened = visit()
+    for address in ("#/nothing", "#/__proto__", "#/constructor?x=%E0%A4%A", "#scores", "#/overview?condition=nothing"):
+        opened.open(address)
+        assert shown(opened) == ["overview"]
+
+
+def test_the_page_says_what_to_do_where_scripts_are_off(visit: Visiting) -> None:
+    opened = visit(java_script_enabled=False)
+    opened.page.goto((opened.report / "index.html").as_uri())
+    assert "tables" in opened.page.locator("noscript").inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("paper", [*PAPERS, "hostile"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_a_phone(visit: Visiting, view: str, paper: str, theme: str) -> None:
+    page = visit(paper, viewport=PHONE, color_scheme=theme).open(f"#/{view}")
+    assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_clipped_in_print(visit: Visiting, view: str) -> None:
+    opened = visit(viewport={**LAPTOP, "width": 720})
+    opened.page.emulate_media(media="print")
+    assert opened.open(f"#/{view}").evaluate(CLIPPED) == []
+
+
+def test_the_score_table_is_sorted_by_the_column_that_is_clicked(visit: Visiting) -> None:
+    opened = visit()
+    page = opened.open("#/overview")
+    table = page.locator("#score-table")
+    table.get_by_role("button", name="system").first.click()
+    opened.settle()
+    names = table.locator("tbody th").all_inner_texts()
+    assert names == sorted(names)
+    assert table.locator("[aria-sort=ascending]").count() == 1
+
+
+def test_a_resized_window_is_drawn_again(visit: Visiting) -> None:
+    opened = visit()
+    page = opened.open("#/responses")
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(300)
+    opened.settle()
+    assert page.evaluate(WIDER) == []

@@ -1,0 +1,84 @@
+"""What a model, a tool or a file wrote cannot act on the page, and is there to be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.analysis.report import hostile
+from tests.analysis.report.browser import VIEWS, Visit
+from tests.analysis.report.conftest import Visiting
+
+# Elements and attributes that only markup from the data could have made.
+STRANGE = """() => {
+  const made = 'iframe, object, embed, base, form, meta[http-equiv=refresh], main img, main style, main script';
+  const acts = ({ name, value }) => name.startsWith('on')
+    || (['href', 'src', 'xlink:href', 'action'].includes(name) && /^\\s*(javascript|https?):/i.test(value));
+  return [...document.querySelectorAll('*')].filter((node) => node.matches(made) || [...node.attributes].some(acts))
+    .map((node) => node.outerHTML.slice(0, 200));
+}"""
+
+ADDRESSES = (
+    "#/questions?q=<img src=x onerror=window.hacked=1>",
+    "#/transcript?task=__proto__&episode=constructor",
+    "#/transcript?episode=../../outside",
+    "#/matching?axis=__proto__",
+    "#/responses?system=<script>window.hacked=1</script>",
+    "#/deployment?x=toString&seconds=NaN&usd=-1",
+    "#/statistics?a=__proto__&b=__proto__",
+    "#/overview?sort=javascript:window.hacked=1&condition=__proto__",
+    "#/javascript:window.hacked=1",
+    "#/%00%ff?%00=%ff&&&===",
+)
+
+
+def harmless(visit: Visit) -> None:
+    """Nothing ran and nothing became markup."""
+    assert visit.page.evaluate("() => window.hacked") is None
+    assert visit.page.evaluate("() => ({}).hacked") is None
+    assert visit.page.evaluate(STRANGE) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_hostile_run_changes_no_view(visit: Visiting, view: str, theme: str) -> None:
+    opened = visit("hostile", color_scheme=theme)
+    opened.open(f"#/{view}")
+    harmless(opened)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_hostile_address_changes_nothing(visit: Visiting, address: str) -> None:
+    for name in ("hostile", "small"):
+        opened = visit(name)
+        opened.open(address)
+        harmless(opened)
+
+
+def test_names_are_shown_as_they_are(visit: Visiting) -> None:
+    page = visit("hostile").open("#/overview")
+    assert hostile.TEXTS["script"] in page.locator("h1").inner_text()
+    names = " ".join(page.locator("#score-table tbody th").all_inner_texts())
+    assert hostile.TEXTS["script"] in names
+    assert "__proto__" in names
+
+
+def test_pointing_at_every_part_of_a_figure_runs_nothing(visit: Visiting) -> None:
+    opened = visit("hostile")
+    for view in ("matching", "responses", "deployment"):
+        page = opened.open(f"#/{view}")
+        for plot in page.locator(".js-plotly-plot:visible").all():
+            for mark in plot.locator(".point path, path.point").all()[:12]:
+                mark.hover(force=True)
+    harmless(opened)
+
+
+def test_every_button_can_be_pressed_on_a_hostile_run(visit: Visiting) -> None:
+    opened = visit("hostile")
+    for view in VIEWS:
+        page = opened.open(f"#/{view}")
+        for place in range(min(30, page.locator("main button:visible").count())):
+            button = page.locator("main button:visible").nth(place)
+            if button.count() and button.is_enabled():
+                button.click()
+                opened.settle()
+                harmless(opened)

@@ -1,0 +1,29 @@
+"""docs/statistics.md is true: its commands print what the page says, and its Python runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests import documents
+from tests.cli.test_comparing import BETTER, KS, write
+
+PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+
+
+def test_every_command_prints_what_the_page_says(tmp_path: Path) -> None:
+    write(tmp_path / "runs" / "before", BETTER)
+    write(tmp_path / "runs" / "after", {**BETTER, "pal": {KS: [1] * 29 + [0] * 11}})
+    for command in documents.commands(PAGE):
+        done = documents.typed(command.line, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert documents.matches(done.stdout, command.expected), done.stdout
+
+
+def test_the_python_of_the_page_runs() -> None:
+    found: dict[str, Any] = {}
+    exec(documents.block(PAGE, "python", "pairwise"), found)
+    assert found["mean"].mean == 0.5
+    assert found["pairs"][0].difference == 0.5
+    assert [place.system for place in found["places"]] == ["react+m", "pal+m"]
+    assert (found["tries"].pass_at.mean, round(found["tries"].pass_hat.mean, 3)) == (1.0, 0.333)
