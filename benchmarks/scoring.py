@@ -1,9 +1,10 @@
-"""How long a run takes to be scored, and how much memory: episodes a second, seconds, MiB at the peak.
+"""How long a run takes to be scored and analysed, and how much memory: seconds, episodes a second, MiB at the peak.
 
     python benchmarks/scoring.py [--episodes 100000] [--steps 3] [--keep FOLDER]
 
 The run is made up: short episodes of four systems and four tasks, a third of them wrong, with observations of about
-thirty words. It is scored in a process of its own, so that the peak is that of scoring alone.
+thirty words. It is scored in a process of its own, so that the peak is that of scoring alone; then every analysis is
+made: averages with intervals and ranks, matching, upper bounds, all pairs, errors, sensitivity, deployment.
 """
 
 from __future__ import annotations
@@ -111,6 +112,42 @@ def score(path: Path) -> None:
         f"{scores.episodes:,} episodes in {seconds:.1f} s, {scores.episodes / seconds:,.0f} a second "
         f"({scores.episodes / worked:,.0f} a second of processor time), peak {peak:.0f} MiB"
     )
+    analyse(path)
+
+
+def analyse(path: Path) -> None:
+    """Make every analysis of the run and print what each took."""
+    from r_eval.analysis.aggregate import aggregate
+    from r_eval.analysis.deployment import choose
+    from r_eval.analysis.errors import analyse_errors
+    from r_eval.analysis.matching import suited
+    from r_eval.analysis.sensitivity import sensitivity
+    from r_eval.analysis.statistics.board import board
+    from r_eval.analysis.statistics.paired import pairwise
+    from r_eval.analysis.systems import clusters_of, systems
+    from r_eval.analysis.upper_bound import upper_bounds
+
+    run = RunFolder(path)
+    found = systems(run)
+    shared = clusters_of([run])
+    scores = {one.name: {task: part.by_question() for task, part in one.cells.items()} for one in found}
+    aggregates = aggregate(run)
+    jobs = {
+        "averages": lambda: aggregate(run),
+        "matching": lambda: [suited(aggregates, fixed, found, shared) for fixed in ("workflow", "llm")],
+        "upper bounds": lambda: upper_bounds(found),
+        "all pairs": lambda: pairwise(board(scores, shared)),
+        "errors": lambda: analyse_errors(run),
+        "sensitivity": lambda: sensitivity(run),
+        "deployment": lambda: choose(found, max_seconds=5.0),
+    }
+    begun = time.perf_counter()
+    for name, job in jobs.items():
+        started = time.perf_counter()
+        job()
+        print(f"  {name:<14} {time.perf_counter() - started:5.1f} s")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"all analyses {time.perf_counter() - begun:.1f} s, peak {peak:.0f} MiB")
 
 
 def main() -> None:

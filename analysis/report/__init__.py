@@ -43,9 +43,12 @@ def write_report(
         MissingExtra: plotly is not installed.
     """
     from r_eval.analysis.report.analysed import analysed
+    from r_eval.analysis.report.details import write_details
     from r_eval.analysis.report.files import write_files
+    from r_eval.analysis.report.payload_deployment import deployment_payload
     from r_eval.analysis.report.payload_matching import matching_payload
     from r_eval.analysis.report.payload_responses import responses_payload
+    from r_eval.analysis.report.payload_statistics import statistics_payload
     from r_eval.analysis.report.standing import standing
 
     library = _plotly()
@@ -60,6 +63,9 @@ def write_report(
     data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
     data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
     data |= responses_payload(aggregates, found.runs)
+    data["details"] = write_details(found.runs, aggregates, found.shared, out)
+    for name, made in (("deployment", deployment_payload), ("statistics", statistics_payload)):
+        write_whole(out / "data" / f"{name}.js", script(name, made(aggregates, found)))
     write_whole(out / "data" / "results.js", script("results", data))
     write_whole(page, template)
     return page

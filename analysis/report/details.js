@@ -107,5 +107,13 @@ const Details = (() => {
     return () => mine === turn;
   }
 
-  return { numbers, numberOf, task, transcript, shown, conditionParam, toTranscript, toQuestion, painted, badge, typeName, score, outcome, duration, begin };
+  // Fill a box anew; the control that was used there, by its data-keep, stays the focused one.
+  function refill(id, ...children) {
+    const box = document.getElementById(id);
+    const kept = box.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
+    fill(id, ...children);
+    if (kept) [...box.querySelectorAll("[data-keep]")].find((node) => node.dataset.keep === kept)?.focus({ preventScroll: true });
+  }
+
+  return { numbers, numberOf, task, transcript, shown, conditionParam, toTranscript, toQuestion, painted, badge, typeName, score, outcome, duration, begin, refill };
 })();

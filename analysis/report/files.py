@@ -31,7 +31,7 @@ def write_files(
     tables = write_tables(aggregates, out / "tables", deployed, _matching(analysed))
     drawn: list[Path] = []
     try:
-        drawn = write_figures(aggregates, out / "figures", deployed) if figures else []
+        drawn = write_figures(aggregates, out / "figures", deployed, analysed.systems) if figures else []
     except MissingExtra as missing:
         if told is not None:
             told(f"no figures: {missing}")

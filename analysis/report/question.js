@@ -7,12 +7,12 @@ const OneQuestion = (() => {
   function rows(question, params, chosen) {
     const several = question.some((episode) => episode.epoch > 0);
     const pick = (episode, key, place) => {
-      const radio = element("input", { type: "radio", name: `pick-${key}`, "aria-label": `${systemName(episode.row)} as ${key.toUpperCase()}`, checked: chosen[place] === episode.row.system });
+      const radio = element("input", { type: "radio", name: `pick-${key}`, "aria-label": `${systemName(episode.row)} as ${key.toUpperCase()}`, checked: chosen[place] === episode.row.system, "data-keep": `${key} ${episode.row.system}` });
       radio.addEventListener("change", () => Views.change({ [key]: episode.row.system }, true));
       return element("td", { class: "pick" }, episode.epoch ? null : radio);
     };
     const lines = question.map((episode) => element("tr", {}, pick(episode, "a", 0), pick(episode, "b", 1),
-      element("th", { scope: "row" }, systemName(episode.row), several ? element("small", {}, ` run ${episode.epoch + 1}`) : null),
+      element("th", { scope: "row" }, Texts.line(systemName(episode.row), 120), several ? element("small", {}, ` run ${episode.epoch + 1}`) : null),
       element("td", {}, Details.badge(episode.type)), element("td", { class: "number" }, percent(episode.score)),
       element("td", { class: "number" }, seconds(episode.seconds)), element("td", { class: "number" }, count(episode.calls)),
       element("td", { class: "cause" }, episode.sentence || null), element("td", {}, element("a", { href: Details.toTranscript(episode), "aria-label": `Transcript of ${systemName(episode.row)}` }, "transcript"))));
@@ -28,10 +28,10 @@ const OneQuestion = (() => {
     const tokens = (usage.prompt_tokens || 0) + (usage.completion_tokens || 0);
     const facts = [seconds(episode.seconds), plural(episode.calls, "LLM call"), plural(calls.length, "query"), tokens && `${count(tokens)} tokens`].filter(Boolean);
     return element("article", { class: "side" },
-      element("h3", {}, `${letter}  `, systemName(episode.row), episode.epoch ? ` run ${episode.epoch + 1}` : null),
+      element("h3", {}, `${letter}  `, Texts.line(systemName(episode.row), 120), episode.epoch ? ` run ${episode.epoch + 1}` : null),
       element("p", { class: "verdict" }, Details.badge(episode.type, true), ` · ${Details.score(episode.score)}`),
       element("h4", {}, "Answer"), data.answer ? Texts.block(data.answer, { kind: "answer" }) : element("p", { class: "none" }, "none"),
-      element("p", { class: "facts" }, ...facts.map((fact) => element("span", {}, fact))),
+      element("p", { class: "about" }, ...facts.map((fact) => element("span", {}, fact))),
       element("p", {}, ...Texts.plain(`It ${Details.outcome(data.outcome)}. ${episode.sentence || ""}`)),
       calls.length ? element("h4", {}, "Queries") : null,
       calls.length ? element("ol", { class: "queries" }, ...calls.slice(0, CALLS).map(query),
@@ -69,23 +69,24 @@ const OneQuestion = (() => {
     const task = number === undefined ? null : await Details.task(number);
     const question = task && task.questions.find((entry) => entry.id === params.question);
     if (!current()) return;
-    if (!question) {
-      fill("question-body", element("p", { class: "notice" }, "This report has no such question. ", element("a", { href: Views.address("questions") }, "All questions")));
+    const episodes = question ? Details.shown(question) : [];
+    if (!episodes.length) {
+      fill("question-body", element("p", { class: "notice" }, "There is no such question under this condition. ", element("a", { href: Views.address("questions") }, "All questions")));
       fill("question-title", "Question");
       return;
     }
-    const episodes = Details.shown(question);
     const chosen = pair(episodes, params);
     const cards = await Promise.all(chosen.map(async (system, place) => element("div", {}, ...await Promise.all(
       episodes.filter((episode) => episode.row.system === system).map((episode) => card("AB"[place], episode))))));
+    const { golds } = await Details.transcript(episodes[0]); // a condition may have changed them
     const way = await around(question, params);
     if (!current()) return;
     const { title, name } = Report.data.tasks[number];
     fill("question-title", Texts.line(question.text, 200));
-    fill("question-body", element("p", { class: "way" }, ...way),
+    Details.refill("question-body", element("p", { class: "way" }, ...way),
       question.text.length > 200 ? Texts.block(question.text) : null,
-      element("p", { class: "facts" }, ...[title || name, question.level, question.id].filter(Boolean).map((text) => element("span", {}, Texts.line(text, 100)))),
-      element("div", { class: "golds" }, element("h3", {}, question.golds.length > 1 ? "Gold answers, any of them" : "Gold answer"), ...question.golds.slice(0, 20).map((gold) => Texts.block(gold))),
+      element("p", { class: "about" }, ...[title || name, question.level, question.id].filter(Boolean).map((text) => element("span", {}, Texts.line(text, 100)))),
+      element("div", { class: "golds" }, element("h3", {}, golds.length > 1 ? "Gold answers, any of them" : "Gold answer"), ...golds.slice(0, 20).map((gold) => Texts.block(gold))),
       element("div", { class: "sides" }, ...cards),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All systems" }, element("table", { class: "plain" }, ...rows(episodes, params, chosen))));
   }

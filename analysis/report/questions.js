@@ -132,7 +132,7 @@ const Questions = (() => {
       `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;
     const strip = element("div", { class: "strip", role: "group", "aria-label": counts(episodes) }, ...episodes.map(mark));
     return element("li", {}, element("p", { class: "asked" }, element("a", { href: Details.toQuestion(question, carried(params)) }, Texts.line(question.text, 300))),
-      element("p", { class: "facts" }, ...facts), compared, strip);
+      element("p", { class: "about" }, ...facts), compared, strip);
   }
 
   function counts(episodes) {
@@ -148,7 +148,7 @@ const Questions = (() => {
 
   function pager(page, pages) {
     if (pages < 2) return null;
-    const turn = (to, text) => element("button", { type: "button", disabled: to < 1 || to > pages, onclick: () => { Views.change({ page: to === 1 ? null : to }); document.getElementById("questions-title").scrollIntoView(); } }, text);
+    const turn = (to, text) => element("button", { type: "button", "data-keep": text, disabled: to < 1 || to > pages, onclick: () => { Views.change({ page: to === 1 ? null : to }); document.getElementById("questions-title").scrollIntoView(); } }, text);
     return element("nav", { class: "pager", "aria-label": "Pages of the list" }, turn(1, "First"), turn(page - 1, "Previous"),
       element("span", {}, `page ${page} of ${pages}`), turn(page + 1, "Next"), turn(pages, "Last"));
   }
@@ -164,9 +164,9 @@ const Questions = (() => {
     const page = Math.min(pages, Math.max(1, Math.trunc(Number(params.page)) || 1));
     const list = found.slice((page - 1) * PAGE, page * PAGE);
     fill("questions-count", found.length ? `${plural(found.length, "question")}${pages > 1 ? `, ${count((page - 1) * PAGE + 1)} to ${count((page - 1) * PAGE + list.length)} shown` : ""}` : "No question fits. Take a filter away to see more.");
-    fill("questions-list", element("ol", { class: "questions", start: String((page - 1) * PAGE + 1) }, ...list.map((item) => entry(item, params))), pager(page, pages));
+    Details.refill("questions-list", element("ol", { class: "questions", start: String((page - 1) * PAGE + 1) }, ...list.map((item) => entry(item, params))), pager(page, pages));
     fill("questions-order", element("summary", {}, "Which system is which mark"),
-      element("ol", {}, ...rowsShown().filter((row) => row.recorded).map((row) => element("li", {}, systemName(row)))));
+      element("ol", {}, ...rowsShown().filter((row) => row.recorded).map((row) => element("li", {}, Texts.line(systemName(row), 120)))));
     fill("questions-legend", ...Report.data.types.map(({ key }) => Details.badge(key, true)));
   }
 

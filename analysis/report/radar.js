@@ -3,6 +3,7 @@
 "use strict";
 
 const TOGETHER = 6;
+const LONGEST_LABEL = 16;
 
 function drawProfiles(params) {
   const kinds = { level: levelAxes(), task: taskAxes() };
@@ -100,12 +101,18 @@ function dashes(llm) {
 const lineSample = (llm) => Figures.svg("svg", { class: "sample", width: 18, height: 10, "aria-hidden": "true" },
   Figures.svg("line", { x1: 0, x2: 18, y1: 5, y2: 5, stroke: llmColour(llm), "stroke-width": 3, "stroke-dasharray": dashes(llm) }));
 
+// Wide enough for the labels beside the axes.
+function roomy(axes, radius) {
+  const longest = Math.max(...axes.flatMap((axis) => axis.lines.map((line) => Math.min(line.length, LONGEST_LABEL))));
+  return { width: Math.round(Math.max(2 * radius + 150, 2 * (radius + 20 + 6.6 * longest))), height: 2 * radius + 104, radius, labels: true };
+}
+
 function widePanels(workflows, shown, scale) {
   if (!workflows.length) return [element("p", { class: "note" }, "All LLMs are switched off.")];
   return [element("div", { class: "panels" }, ...workflows.map((workflow) => {
     const rows = shown.filter((row) => row.workflow === workflow);
     return element("figure", { class: "panel" }, element("h3", {}, workflow, workflow === "direct" ? element("span", {}, " · no tools") : null),
-      radar(rows, scale, { width: 380, height: 290, radius: 92, labels: true }, workflow));
+      radar(rows, scale, roomy(scale.axes, 92), workflow));
   }))];
 }
 
@@ -114,7 +121,7 @@ function smallPanels(workflows, shown, scale) {
   const { axes, values } = scale;
   const best = axes.map((_, place) => Math.max(0, ...[...values].filter(([row]) => !row.baseline).map(([, own]) => own[place] ?? 0)));
   const key = element("figure", { class: "panel key" }, element("h3", {}, "how to read", element("span", {}, " · grey: the best of all on each axis")),
-    radar([], { ...scale, best }, { width: 380, height: 250, radius: 80, labels: true }, "The axes"));
+    radar([], { ...scale, best }, roomy(axes, 80), "The axes"));
   const sets = workflows.map((workflow) => element("section", { class: "small-set" }, element("h3", {}, workflow),
     element("div", { class: "small-panels" }, ...shown.filter((row) => row.workflow === workflow).map((row) => element("figure", { class: "small" },
       radar([row], { ...scale, best }, { width: 150, height: 130, radius: 56, labels: false }, systemName(row)),
@@ -163,7 +170,7 @@ function radarLabels(axes, spot, scale, size, text) {
     const side = Math.abs(a - size.width / 2) < 2 ? "middle" : a > size.width / 2 ? "start" : "end";
     const rise = b < size.height / 2 - 2 && side === "middle" ? -(axis.lines.length - 1) * 14 : side === "middle" ? 6 : -(axis.lines.length - 1) * 7;
     return Figures.svg("text", { x: a.toFixed(1), y: (b + rise).toFixed(1), "text-anchor": side, class: "axis-label" }, Figures.svg("title", {}, axis.label),
-      ...axis.lines.map((line, number) => Figures.svg("tspan", { x: a.toFixed(1), dy: number ? 14 : 4 }, line.length > 16 ? `${line.slice(0, 15)}…` : line)));
+      ...axis.lines.map((line, number) => Figures.svg("tspan", { x: a.toFixed(1), dy: number ? 14 : 4 }, line.length > LONGEST_LABEL ? `${line.slice(0, LONGEST_LABEL - 1)}…` : line)));
   });
   const [a, b] = spot(0, 0.5);
   return [...labels, Figures.svg("text", { x: a + 4, y: b + 4, class: "ring-label" }, text(scale.top / 2))];

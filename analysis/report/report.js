@@ -14,25 +14,11 @@ function drawHead() {
   fill("facts", ...facts.filter(Boolean).map((fact) => element("span", {}, fact)));
 }
 
-function drawLegends() {
-  const { llms, types } = Report.data;
-  const swatch = (colour, kind = "") => { const node = element("span", { class: `swatch ${kind}` }); node.style.background = colour; return node; };
-  const entries = {
-    llms: () => llms.filter((llm) => llm.name !== "none").map((llm) => element("span", {}, swatch(llmColour(llm.name)), llm.name)),
-    types: () => types.map((type) => element("span", {}, swatch(TYPE_COLOURS[theme()][type.key], "square"), `${type.key} ${type.name}`)),
-  };
-  for (const box of document.querySelectorAll("[data-legend]")) box.replaceChildren(...entries[box.dataset.legend]());
-}
-
 function drawFoot() {
-  const { runs, tables } = Report.data;
+  const { tables } = Report.data;
   const links = tables.flatMap((name) => [" ", element("a", { href: `tables/${encodeURIComponent(name)}` }, name)]);
-  const lines = runs.filter((run) => !run.published).map((run) => element("p", {},
-    `${run.name}: begun ${when(run.created) || "–"}, seed ${run.seed ?? "–"}, ${Object.entries(run.versions || {}).map(([name, version]) => `${name} ${version}`).join(", ")}`));
-  fill("foot", element("p", {}, "The same numbers as files:", ...links), ...lines);
+  fill("foot", element("p", {}, "The same numbers as files:", ...links));
 }
-
-Views.add("deployment", { title: "Deployment", draw: () => { drawLegends(); drawDeployment(); } });
 
 drawHead();
 drawFoot();

@@ -35,7 +35,8 @@ const typeCounts = (lines) => Report.data.types.map((_, type) => lines.reduce((s
 const added = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 const whyName = (word) => word.replaceAll("_", " ");
 const typeColour = (key) => TYPE_COLOURS[theme()][key];
-const typeInk = (key) => (["AM", "GE", "RE"].includes(key) || (key === "ME" && theme() === "light") ? "#1c2126" : "#ffffff");
+// Dark on the light colours, so that numbers on them can be read.
+const typeInk = (key) => (["AM", "GE", "RE", "ME"].includes(key) || (key === "EM" && theme() === "dark") ? "#1c2126" : "#ffffff");
 
 function drawResponseControls(task) {
   const options = [{ value: "", label: "all tasks" }, ...Report.data.tasks.map((known) => ({ value: known.name, label: known.name }))];

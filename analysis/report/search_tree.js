@@ -5,7 +5,6 @@ const SearchTree = (() => {
   const ROW = 30; // height of a line, as in the style
   const LANE = 16; // between two branches
   const LANES = 10; // deeper branches share the last lane
-  const SPACE = "http://www.w3.org/2000/svg";
 
   // A chain stays in its lane; where a reply is followed by several, the later ones begin a lane further in.
   function placed(tree) {
@@ -23,27 +22,26 @@ const SearchTree = (() => {
   const x = ({ lane }) => 9 + lane * LANE;
   const y = ({ line }) => line * ROW + ROW / 2;
 
-  function svg(tag, settings) {
-    const node = document.createElementNS(SPACE, tag);
-    for (const [key, value] of Object.entries(settings)) node.setAttribute(key, String(value));
+  function at(kind, left, top, width, height) {
+    const node = element("i", { class: kind });
+    Object.assign(node.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
     return node;
   }
 
+  // An edge goes down from the reply above and then across; chosen ones lie over the others.
   function branches(places, path) {
-    const lanes = Math.max(...[...places.values()].map((place) => place.lane));
-    const width = 18 + lanes * LANE;
-    const drawing = svg("svg", { width, height: places.size * ROW, "aria-hidden": "true", class: "branches" });
+    const width = 18 + Math.max(...[...places.values()].map((place) => place.lane)) * LANE;
+    const drawing = element("div", { class: "branches", "aria-hidden": "true" });
+    drawing.style.width = `${width}px`;
     const edges = [];
+    const nodes = [];
     for (const [number, place] of places) {
       const chosen = path.has(number);
       const above = places.get(place.parent);
-      if (above) edges.push([chosen && path.has(place.parent), svg("path", { d: `M${x(above)} ${y(above)}V${y(place)}H${x(place)}` })]);
+      if (above) edges.push(at(chosen && path.has(place.parent) ? "edge chosen" : "edge", x(above) - 1, y(above), x(place) - x(above), y(place) - y(above)));
+      nodes.push(at(chosen ? "node chosen" : "node", x(place) - 5, y(place) - 5, 10, 10));
     }
-    for (const [chosen, edge] of edges.sort(([one], [other]) => one - other)) {
-      edge.setAttribute("class", chosen ? "edge chosen" : "edge");
-      drawing.append(edge);
-    }
-    for (const [number, place] of places) drawing.append(svg("circle", { cx: x(place), cy: y(place), r: path.has(number) ? 5 : 4, class: path.has(number) ? "node chosen" : "node" }));
+    drawing.append(...edges.filter((edge) => edge.className === "edge"), ...edges.filter((edge) => edge.className !== "edge"), ...nodes);
     return { drawing, width };
   }
 

@@ -76,7 +76,7 @@ const Transcript = (() => {
       which.length ? element("mark", { "data-which": String(which[0]) }, "evidence") : null,
       chosen ? element("span", { class: "led" }, "led to the answer") : null);
     return element("li", { id: `step-${number + 1}`, class: `step ${data.kind}`, tabindex: "-1" },
-      element("div", { class: "step-head" }, head, element("p", { class: "facts" }, ...notes.filter(Boolean).map((note) => element("span", {}, note)))),
+      element("div", { class: "step-head" }, head, element("p", { class: "about" }, ...notes.filter(Boolean).map((note) => element("span", {}, note)))),
       ...body(data));
   }
 
@@ -106,7 +106,7 @@ const Transcript = (() => {
       return null;
     };
     const link = (other, text) => (other ? element("a", { href: Details.toTranscript(other) }, text) : null);
-    const select = element("select", { id: "transcript-system" }, ...episodes.map((other) => element("option", { value: other.id, selected: other === episode },
+    const select = element("select", { "data-keep": "system" }, ...episodes.map((other) => element("option", { value: other.id, selected: other === episode },
       `${systemName(other.row)}${episodes.some((one) => one.epoch) ? ` run ${other.epoch + 1}` : ""} · ${other.type}`)));
     select.addEventListener("change", () => Views.change({ episode: select.value, step: null }));
     return [element("a", { href: Details.toQuestion(episode.question, { a: episode.row.system }) }, "All systems on this question"),
@@ -141,18 +141,18 @@ const Transcript = (() => {
     if (!current()) return;
     if (!data) {
       fill("transcript-title", "Transcript");
-      fill("transcript-body", element("p", { class: "notice" }, "This report has no such episode. ", element("a", { href: Views.address("questions") }, "All questions")));
+      fill("transcript-body", element("p", { class: "notice" }, "There is no such episode under this condition. ", element("a", { href: Views.address("questions") }, "All questions")));
       return;
     }
     const path = new Set(data.path || []);
     const text = data.question || episode.question.text;
     fill("transcript-title", Texts.line(systemName(episode.row), 120));
-    fill("transcript-body", element("p", { class: "way" }, ...around),
+    Details.refill("transcript-body", element("p", { class: "way" }, ...around),
       element("div", { class: "qa" }, element("h3", {}, "Question"), Texts.block(text),
         element("h3", {}, data.golds.length > 1 ? "Gold answers" : "Gold answer"), element("div", {}, ...data.golds.slice(0, 20).map((gold) => Texts.block(gold))),
         element("h3", {}, "Answer"), data.answer ? Texts.block(data.answer, { kind: "answer" }) : element("p", { class: "none" }, "none")),
       element("div", { class: "rests" }, element("h3", {}, "What the type rests on"), ...rests(episode, data), wantedTable(data)),
-      element("p", { class: "facts" }, ...facts(episode, data)),
+      element("p", { class: "about" }, ...facts(episode, data)),
       data.tree ? SearchTree.drawn(data, jump) : null,
       element("h3", { id: "steps-title" }, plural(data.steps.length, "step")),
       element("ol", { class: "steps", "aria-labelledby": "steps-title" }, ...data.steps.map((one, number) => step(one, number, path.has(number)))));

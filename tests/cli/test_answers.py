@@ -56,7 +56,7 @@ def test_a_malformed_entry_ends_with_2_and_its_key(tmp_path: Path) -> None:
 def test_an_unknown_metric_ends_with_2(tmp_path: Path) -> None:
     done = typed(tmp_path, {}, "--metric", "exactmatch")
     assert done.returncode == 2
-    assert "did you mean exact_match?" in done.stderr
+    assert "Did you mean exact_match?" in done.stderr
 
 
 def test_texts_that_were_found_need_the_right_ones(tmp_path: Path) -> None:

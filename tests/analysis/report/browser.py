@@ -14,7 +14,9 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
-VIEWS = ("overview", "matching", "responses", "deployment", "statistics", "questions", "transcript")
+VIEWS = ("overview", "matching", "responses", "deployment", "statistics", "questions", "question", "transcript")
+LINKED = VIEWS[:6]
+"""Those that the navigation names; the others are of one question or one episode."""
 LAPTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 
@@ -85,6 +87,15 @@ class Visit:
         self.page.goto(f"{(self.report / 'index.html').as_uri()}{address}")
         self.settle()
         return self.page
+
+    def view(self, name: str) -> Page:
+        """Open a view; of questions and of episodes, the first one that the list links to."""
+        page = self.open(f"#/{name}" if name in LINKED else "#/questions")
+        if name not in LINKED:
+            links = page.locator("#questions-list .asked a" if name == "question" else "#questions-list a.mark")
+            self.open(links.first.get_attribute("href") or "" if links.count() else f"#/{name}")
+            page.locator(f"[data-view={name}] :is(h3, .notice)").first.wait_for()
+        return page
 
     def settle(self) -> None:
         """Wait until what was asked for is drawn."""

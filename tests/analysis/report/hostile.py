@@ -118,7 +118,7 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
             depth=depth,
         ),
         Step(kind="thought", text=text, error="length", depth=None if depth is None else 1),
-        Step(kind="call", api="toString", arguments=None, observation=text, error="not_found", depth=depth),
+        Step(kind="call", api="toString", arguments=None, observation=text, error="constructor", depth=depth),
         Step(kind="observation", text=f"The workflow says {text}"),
         Step(kind="answer", text=answer, error=None if right else "unparsed"),
     ]

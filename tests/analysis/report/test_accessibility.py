@@ -44,21 +44,21 @@ def faults(found: dict[str, Any]) -> list[str]:
 def test_no_view_has_a_serious_fault(
     visit: Visiting, axe: str, view: str, theme: str, viewport: dict[str, int]
 ) -> None:
-    page = visit("small", viewport=viewport, color_scheme=theme).open(f"#/{view}")
+    page = visit("small", viewport=viewport, color_scheme=theme).view(view)
     page.evaluate(axe)
     assert faults(page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")) == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_headings_leave_out_no_level(visit: Visiting, view: str) -> None:
-    levels = visit("small").open(f"#/{view}").evaluate(LEVELS)
+    levels = visit("small").view(view).evaluate(LEVELS)
     assert levels[0] == 1
     assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_keyboard_reaches_what_can_be_pressed_and_shows_where_it_is(visit: Visiting, view: str) -> None:
-    page = visit("small").open(f"#/{view}")
+    page = visit("small").view(view)
     for _ in range(25):
         page.keyboard.press("Tab")
         found = page.evaluate(FOCUS)

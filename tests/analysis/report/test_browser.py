@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.report.browser import LAPTOP, PHONE, VIEWS, Visit
+from tests.analysis.report.browser import LAPTOP, LINKED, PHONE, VIEWS, Visit
 from tests.analysis.report.conftest import Visiting
 
 PAPERS = ("small", "paper", "single")
@@ -34,7 +34,7 @@ def shown(visit: Visit) -> list[str]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_opens_by_its_address_and_alone(visit: Visiting, view: str, paper: str) -> None:
     opened = visit(paper)
-    opened.open(f"#/{view}")
+    opened.view(view)
     assert shown(opened) == [view]
 
 
@@ -50,10 +50,10 @@ def test_a_view_opens_by_its_link(visit: Visiting) -> None:
         assert page.title().startswith(f"{link.inner_text()} · ")
 
 
-def test_every_view_but_the_transcript_has_a_link(visit: Visiting) -> None:
+def test_the_views_have_links_in_their_order(visit: Visiting) -> None:
     page = visit().open()
     links = [link.get_attribute("href") for link in page.get_by_role("navigation").get_by_role("link").all()]
-    assert links == [f"#/{view}" for view in VIEWS if view != "transcript"]
+    assert links == [f"#/{view}" for view in LINKED]
 
 
 def test_back_leads_to_the_view_before(visit: Visiting) -> None:
@@ -87,7 +87,7 @@ def test_the_page_says_what_to_do_where_scripts_are_off(visit: Visiting) -> None
 @pytest.mark.parametrize("paper", [*PAPERS, "hostile"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_is_wider_than_a_phone(visit: Visiting, view: str, paper: str, theme: str) -> None:
-    page = visit(paper, viewport=PHONE, color_scheme=theme).open(f"#/{view}")
+    page = visit(paper, viewport=PHONE, color_scheme=theme).view(view)
     assert page.evaluate(WIDER) == []
 
 
@@ -95,7 +95,7 @@ def test_nothing_is_wider_than_a_phone(visit: Visiting, view: str, paper: str, t
 def test_nothing_is_clipped_in_print(visit: Visiting, view: str) -> None:
     opened = visit(viewport={**LAPTOP, "width": 720})
     opened.page.emulate_media(media="print")
-    assert opened.open(f"#/{view}").evaluate(CLIPPED) == []
+    assert opened.view(view).evaluate(CLIPPED) == []
 
 
 def test_the_score_table_is_sorted_by_the_column_that_is_clicked(visit: Visiting) -> None:

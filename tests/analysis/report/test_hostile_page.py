@@ -42,7 +42,7 @@ def harmless(visit: Visit) -> None:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_hostile_run_changes_no_view(visit: Visiting, view: str, theme: str) -> None:
     opened = visit("hostile", color_scheme=theme)
-    opened.open(f"#/{view}")
+    opened.view(view)
     harmless(opened)
 
 
@@ -65,7 +65,7 @@ def test_names_are_shown_as_they_are(visit: Visiting) -> None:
 def test_pointing_at_every_part_of_a_figure_runs_nothing(visit: Visiting) -> None:
     opened = visit("hostile")
     for view in ("matching", "responses", "deployment"):
-        page = opened.open(f"#/{view}")
+        page = opened.view(view)
         for plot in page.locator(".js-plotly-plot:visible").all():
             for mark in plot.locator(".point path, path.point").all()[:12]:
                 mark.hover(force=True)
@@ -75,7 +75,7 @@ def test_pointing_at_every_part_of_a_figure_runs_nothing(visit: Visiting) -> Non
 def test_every_button_can_be_pressed_on_a_hostile_run(visit: Visiting) -> None:
     opened = visit("hostile")
     for view in VIEWS:
-        page = opened.open(f"#/{view}")
+        page = opened.view(view)
         for place in range(min(30, page.locator("main button:visible").count())):
             button = page.locator("main button:visible").nth(place)
             if button.count() and button.is_enabled():
