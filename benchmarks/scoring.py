@@ -145,9 +145,9 @@ def analyse(path: Path) -> None:
     for name, job in jobs.items():
         started = time.perf_counter()
         job()
-        print(f"  {name:<14} {time.perf_counter() - started:5.1f} s")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"all analyses {time.perf_counter() - begun:.1f} s, peak {peak:.0f} MiB")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"  {name:<14} {time.perf_counter() - started:5.1f} s, peak so far {peak:,.0f} MiB")
+    print(f"all analyses {time.perf_counter() - begun:.1f} s")
 
 
 def main() -> None:

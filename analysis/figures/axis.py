@@ -63,4 +63,4 @@ def _part(spans: Sequence[tuple[float, float]]) -> Part:
     if high / low > SPREAD:
         return Part(low / 1.5, high * 1.5, True, len(spans))
     margin = MARGIN * (high - low) or MARGIN * high
-    return Part(max(0.0, low - margin), high + margin, False, len(spans))
+    return Part(low - min(margin, low / 2), high + margin, False, len(spans))

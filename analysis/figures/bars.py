@@ -33,7 +33,8 @@ def response_bars(aggregates: Aggregates, condition: str, style: Style) -> Figur
         for line, (share, end) in enumerate(zip(shares, ends, strict=True)):
             if share >= NOTED:
                 colour = "white" if type_ in DARK else INK
-                axes.text(end + share / 2, line, f"{100 * share:.0f}", color=colour, size=7, ha="center", va="center")
+                text = axes.text(end + share / 2, line, f"{100 * share:.0f}", color=colour, size=7)
+                text.set(ha="center", va="center", in_layout=False)  # within the bar: quicker to place
         ends = [end + share for end, share in zip(ends, shares, strict=True)]
     axes.set_yticks(range(len(rows)), [f"{style.name(row)}  (n={row.recorded})" for row in rows])
     axes.set_xlim(0, 1)

@@ -98,7 +98,8 @@ def difficulty(aggregates: Aggregates, found: Sequence[System]) -> Figure | None
         for line, (part, end) in enumerate(zip(parts, ends, strict=True)):
             if part >= NOTED:
                 ink = "white" if grade in DARK else INK
-                axes.text(end + part / 2, line, f"{100 * part:.0f}", color=ink, size=7, ha="center", va="center")
+                text = axes.text(end + part / 2, line, f"{100 * part:.0f}", color=ink, size=7)
+                text.set(ha="center", va="center", in_layout=False)  # within the bar: quicker to place
         ends = [end + part for end, part in zip(ends, parts, strict=True)]
     names = short_names([one.task.name for one in asked])
     axes.set_yticks(range(len(asked)), [_label(one, name) for one, name in zip(asked, names, strict=True)])

@@ -60,7 +60,7 @@ def _cell(axes: Axes, x: float, y: float, found: Estimate | None, most: float) -
     ink = INK if sum(w * c for w, c in zip((0.299, 0.587, 0.114), colour, strict=True)) > 0.5 else "white"
     known = found.low is not None and found.high is not None
     partial = "*" if not found.complete else ""
-    middle = {"ha": "center", "va": "center", "color": ink}
+    middle = {"ha": "center", "va": "center", "color": ink, "in_layout": False}  # within the cell: quicker to place
     axes.text(x + 0.5, y + (0.35 if known else 0.5), f"{100 * found.mean:.1f}{partial}", fontsize=8, **middle)  # type: ignore[arg-type]
     if known:
         ends = f"{100 * (found.low or 0.0):.0f}–{100 * (found.high or 0.0):.0f}"

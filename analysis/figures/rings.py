@@ -90,7 +90,6 @@ def _ring(axes: Axes, shares: Sequence[float], colours: Sequence[str], radius: f
         radius=radius,
         startangle=90,
         counterclock=False,
-        normalize=False,
         wedgeprops={"width": width, "edgecolor": "white", "linewidth": 0.8},
     )
 

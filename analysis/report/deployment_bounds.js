@@ -55,7 +55,7 @@ const DeploymentBounds = {
     const given = DeploymentBounds.kinds.some(({ key }) => bounds[key] !== null);
     const within = given ? "within these bounds" : "without a bound";
     const name = (system) => systemName(Report.data.rows[system.row]);
-    const shareOf = (share) => `${share > 0 && share < 0.005 ? "less than 1" : Math.round(100 * share)} %`;
+    const shareOf = (share) => `${share > 0 && share < 0.005 ? "less than 1" : Math.round(100 * share)}\u00a0%`;
     if (!choice.best) lines.push(element("p", { class: "verdict" }, choice.resamples || given ? "No system fits these bounds." : "No system can be judged."));
     else {
       const { best } = choice;
@@ -63,7 +63,7 @@ const DeploymentBounds = {
       lines.push(element("p", { class: "verdict" }, `Best ${within}: `, element("strong", {}, name(best)), `, ${percent(best.quality)} %`, costs.length ? ` at ${costs.join(" and ")} an episode.` : "."));
       const sure = choice.share >= 0.95 ? "That is nearly certain" : choice.share >= 0.8 ? "That is likely, not certain" : "That is not settled";
       const judged = choice.fitting.length + choice.beyond.length;
-      lines.push(element("p", {}, judged > 1 || given ? `${sure}: it comes out best that fits in ${shareOf(choice.share)} of ${count(choice.resamples)} resamples of the ${plural(choice.questions, "question")}` : "It is the only system that can be judged",
+      lines.push(element("p", {}, judged > 1 || given ? `${sure}: it is the best${given ? " that fits" : ""} in ${shareOf(choice.share)} of ${count(choice.resamples)} resamples of the ${plural(choice.questions, "question")}` : "It is the only system that can be judged",
         choice.rivals.length && judged > 1 ? `; otherwise ${listed(choice.rivals.map(({ system, share }) => `${name(system)} (${shareOf(share)})`), 3)}` : "",
         choice.noneFits >= 0.005 ? `; in ${shareOf(choice.noneFits)} no system fits` : "", "."));
     }

@@ -40,7 +40,7 @@ const DeploymentChart = {
   draw(box, shown) {
     const width = Math.max(280, box.clientWidth);
     const narrow = width < 600;
-    const frame = { width, height: narrow ? 380 : 460, left: narrow ? 40 : 48, right: 14, top: 16, bottom: 48 };
+    const frame = { width, height: narrow ? 380 : 460, left: narrow ? 40 : 48, right: 14, top: 30, bottom: 48 };
     const inner = { width: width - frame.left - frame.right, height: frame.height - frame.top - frame.bottom };
     const scale = DeploymentChart.scale(shown.entries.map(({ value }) => value), shown.log);
     const top = Math.max(0.02, roundedTop(1.04 * Math.max(...shown.entries.map(({ row, quality }) => overall(row).high ?? quality))));
@@ -75,7 +75,7 @@ const DeploymentChart = {
     });
     return [...rows, ...columns, ...cut,
       text({ x: frame.left + inner.width / 2, y: bottom + 40, "text-anchor": "middle" }, title),
-      text({ x: frame.left - 30, y: 11, "text-anchor": "start" }, "average score, percent")];
+      text({ x: 2, y: 13, "text-anchor": "start" }, "average score, percent")];
   },
 
   // The oracle, and the bounds that are set.
@@ -125,7 +125,8 @@ const DeploymentChart = {
     for (const { row, system, x, y } of order) {
       const name = systemName(row);
       const half = (name.length * size * 0.56 + 4) / 2;
-      const boxes = [0, 14, 28, 42].flatMap((far) => [[12 + half, -far], [-12 - half, -far], [12 + half, far], [-12 - half, far], [0, -18 - far], [0, 18 + far]]
+      const side = (system === best ? 16 : 12) + half;
+      const boxes = [0, 14, 28, 42].flatMap((far) => [[side, -far], [-side, -far], [side, far], [-side, far], [0, -18 - far], [0, 18 + far]]
         .map(([dx, dy]) => ({ far, x: x + dx, y: y + dy, left: x + dx - half, right: x + dx + half, top: y + dy - 8, bottom: y + dy + 8 })));
       const box = boxes.find((one) => inside(one) && !taken.some((other) => clash(one, other)));
       if (!box) continue;

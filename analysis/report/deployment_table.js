@@ -38,15 +38,15 @@ const DeploymentTable = {
       const row = Report.data.rows[system.row];
       const swatch = element("span", { class: "swatch" });
       swatch.style.background = llmColour(row.llm);
-      const fit = system.bound ? "bounds the others" : system === choice.best ? "best within the bounds" : choice.fitting.includes(system) ? "fits" : choice.beyond.some((other) => other.system === system) ? "beyond" : "not judged";
+      const fit = system.bound ? "no contender" : system === choice.best ? "best" : choice.fitting.includes(system) ? "yes" : choice.beyond.some((other) => other.system === system) ? "no" : "not judged";
       return [
         { cell: element("span", {}, swatch, systemName(row)), class: system === choice.best ? "system chosen" : "system", title: row.system },
-        fit, front.has(system) ? "yes" : system.bound || !state.entries.some((entry) => entry.system === system) ? "–" : "no",
+        fit, front.has(system) ? "yes" : contending.some((entry) => entry.system === system) ? "no" : "–",
         ...columns.map((column) => ({ cell: column.said(column.found(system)), class: "number" }))];
     });
     const caption = `What the systems reach and take an episode; percentiles of ${COSTS[state.cost].label}`;
-    const front_ = { cell: "front", title: `Whether no other is at least as good and takes as little, by ${COSTS[state.cost].label} (${PLACES[state.at]})` };
+    const onFront = { cell: "front", title: `Whether no other is at least as good and takes as little, by ${COSTS[state.cost].label} (${PLACES[state.at]})` };
     redraw("deployment-table", element("h3", {}, "The numbers"), Figures.scrolling(caption,
-      Figures.table(caption, [{ cell: "system", class: "system" }, "bounds", front_, ...columns.map(head)], lines, { class: "numbers sortable" })));
+      Figures.table(caption, [{ cell: "system", class: "system" }, "within bounds", onFront, ...columns.map(head)], lines, { class: "numbers sortable" })));
   },
 };

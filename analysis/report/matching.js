@@ -88,11 +88,12 @@ function dotRow(row, found, top, intervals, span) {
 
 // For each workflow the LLM that does best on each axis (or for each LLM the workflow), and whether it surely does.
 function drawSuited(params) {
-  const by = params.suits === "llm" ? "llm" : "workflow";
-  const found = Report.data.suited[by].filter((one) => one.condition === Report.condition);
-  const other = Report.data.suited[by === "llm" ? "workflow" : "llm"].some((one) => one.condition === Report.condition);
-  document.getElementById("suited").hidden = !found.length && !other;
-  const choose = (key, label) => Figures.toggle(`suits-${key}`, label, by === key, () => Views.change({ suits: key === "llm" ? key : null }, true));
+  const under = (key) => Report.data.suited[key].filter((one) => one.condition === Report.condition);
+  const usual = under("workflow").length || !under("llm").length ? "workflow" : "llm";
+  const by = ["workflow", "llm"].includes(params.suits) ? params.suits : usual;
+  const found = under(by);
+  document.getElementById("suited").hidden = !under("workflow").length && !under("llm").length;
+  const choose = (key, label) => Figures.toggle(`suits-${key}`, label, by === key, () => Views.change({ suits: key === usual ? null : key }, true));
   fill("suited-controls", Figures.choices("For each", choose("workflow", "the best LLM for each workflow"), choose("llm", "the best workflow for each LLM")));
   if (!found.length) {
     fill("suited-table", element("p", { class: "note" }, by === "llm" ? "No LLM was run with two workflows." : "No workflow was run with two LLMs."));
@@ -136,7 +137,8 @@ function drawUpperBound() {
   }
   const alone = [...found.systems].sort((a, b) => b.alone - a.alone)[0];
   fill("bound-lead", "Were each question answered by the system that does best on it, the average would be ",
-    element("strong", {}, `${percent(found.mean)} %`), `, ${points(found.mean - alone.alone)} points above the best single one (${systemName(rows[alone.row])}). `,
+    element("strong", {}, `${percent(found.mean)} %`), found.mean - alone.alone < 0.0005 ? `, no more than ${systemName(rows[alone.row])} has alone. `
+      : `, ${points(found.mean - alone.alone)} points above the best single one (${systemName(rows[alone.row])}). `,
     "No choice among these systems can do better; choosing without knowing the answers will do worse.");
   const top = roundedTop(found.mean);
   const lines = found.systems.map((one, place) => {

@@ -85,8 +85,9 @@ function certainty(best, next) {
   const near = found.lead.filter((rival) => !rival.apart);
   const nearest = [...found.lead].sort((a, b) => a.lead - b.lead)[0];
   if (!nearest) return [...prefix, "No two systems have a scored question in common yet."];
-  const gap = `${systemName(rows[nearest.row])} comes closest, ${points(nearest.lead)} points behind on the questions that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p ${pText(nearest.p)})`;
-  const power = nearest.detectable === null ? "" : ` ${plural(nearest.questions, "question")} like these would show a true difference of ${points(nearest.detectable)} points in 8 of 10 runs.`;
+  const gap = `${systemName(rows[nearest.row])} comes closest, ${points(Math.abs(nearest.lead))} points ${nearest.lead < 0 ? "ahead" : "behind"} on the ${plural(nearest.questions, "question")} that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p ${pText(nearest.p)})`;
+  const power = nearest.detectable === null || nearest.detectable > 0.5 ? " So few questions show almost nothing."
+    : ` Questions like these, and as many, show a true difference of ${points(nearest.detectable)} points in 8 of 10 runs.`;
   if (!near.length) return [...prefix, element("strong", {}, "The lead is certain"), ` at 5 %: every other system is behind by more than chance. ${gap}.`];
   const names = listed(near.map((rival) => systemName(rows[rival.row])));
   const all = near.length === found.lead.length && near.length > 1 ? "any other system" : names;

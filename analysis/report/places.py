@@ -26,7 +26,7 @@ _MARKS = ".,+#'-"
 
 
 class _Cut(NamedTuple):
-    """The words of a text without articles, and where each stands."""
+    """The words of a text without articles, unless it has no others, and where each stands."""
 
     words: list[str]
     spans: list[Span]
@@ -79,38 +79,40 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _cut(text: str, camel: bool) -> _Cut:
-    found, spans = [], []
+    read: list[tuple[str, Span]] = []
     for match in _PIECE.finditer(text.translate(_BLANKS)):
-        for word, start, end in _read(match[0], match.start(), camel):
-            if word not in ARTICLES:
-                found.append(word)
-                spans.append((start, end))
-    return _Cut(found, spans)
+        piece = match[0]
+        if not camel and piece.isascii() and piece.isalnum():  # most are
+            read.append((piece.lower(), match.span()))
+        else:
+            read.extend(_read(piece, match.start(), camel))
+    kept = [(word, span) for word, span in read if word not in ARTICLES] or read
+    return _Cut([word for word, _ in kept], [span for _, span in kept])
 
 
-def _read(piece: str, start: int, camel: bool) -> Iterator[tuple[str, int, int]]:
+def _read(piece: str, start: int, camel: bool) -> Iterator[tuple[str, Span]]:
     """The words of a piece without separators in it, which starts at a place of the text."""
     if camel:
         bounds = [0, *(match.start() for match in _CAMEL.finditer(piece)), len(piece)]
         for left, right in itertools.pairwise(bounds):
             yield from _read(piece[left:right], start + left, camel=False)
     elif piece.isascii() and piece.isalnum():
-        yield piece.lower(), start, start + len(piece)
+        yield piece.lower(), (start, start + len(piece))
     elif piece.strip(_MARKS):
         yield from _careful(piece, start)
 
 
-def _careful(piece: str, start: int) -> Iterator[tuple[str, int, int]]:
+def _careful(piece: str, start: int) -> Iterator[tuple[str, Span]]:
     """The words of a piece with marks in it; those that cannot be told apart share its place."""
     whole = words(piece)
     if len(whole) > 1:
         inner = [match for match in _INNER.finditer(piece) if match[0].strip(_MARKS)]
         if [word for match in inner for word in words(match[0])] == whole and len(inner) == len(whole):
             for word, match in zip(whole, inner, strict=True):
-                yield word, *_trimmed(match[0], start + match.start(), word)
+                yield word, _trimmed(match[0], start + match.start(), word)
             return
     for word in whole:
-        yield word, *_trimmed(piece, start, word)
+        yield word, _trimmed(piece, start, word)
 
 
 def _trimmed(piece: str, start: int, word: str) -> Span:

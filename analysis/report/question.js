@@ -94,4 +94,4 @@ const OneQuestion = (() => {
   return { draw };
 })();
 
-Views.add("question", { title: "Question", quiet: true, draw: OneQuestion.draw });
+Views.add("question", { title: "Question", quiet: true, under: "questions", draw: OneQuestion.draw });

@@ -3,7 +3,7 @@
 
 const Questions = (() => {
   const PAGE = 50;
-  const SORTS = { "": "in the order of the tasks", hard: "hardest first", easy: "easiest first", differ: "where A and B differ most first" };
+  const SORTS = { "": "in their order", hard: "hardest first", easy: "easiest first", differ: "where A and B differ most first" };
   const known = () => Report.data.tasks;
 
   // The questions that the parameters ask for, each {question, episodes}: all of its episodes under the condition.
@@ -121,6 +121,14 @@ const Questions = (() => {
     return Details.painted(element("a", { class: "mark", href: Details.toTranscript(episode), title: named, "aria-label": named, tabindex: "-1" }, episode.type[0]), episode.type);
   }
 
+  // A place for each system, so that the eye can follow one down the list; an empty one where it has no episode.
+  function marks(episodes) {
+    return rowsShown().filter((row) => row.recorded).flatMap((row) => {
+      const own = episodes.filter((episode) => episode.row === row);
+      return own.length ? own.map(mark) : [element("span", { class: "mark missing", title: `${systemName(row)}: no episode` })];
+    });
+  }
+
   function entry({ question, episodes }, params) {
     const { a, b } = params;
     const task = known()[question.task];
@@ -130,7 +138,7 @@ const Questions = (() => {
     const pair = [a, b].map((system) => episodes.find((episode) => episode.row.system === system));
     const compared = pair[0] && pair[1] ? element("p", { class: "pair" }, ...pair.flatMap((episode, place) => [
       `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;
-    const strip = element("div", { class: "strip", role: "group", "aria-label": counts(episodes) }, ...episodes.map(mark));
+    const strip = element("div", { class: "strip", role: "group", "aria-label": counts(episodes) }, ...marks(episodes));
     return element("li", {}, element("p", { class: "asked" }, element("a", { href: Details.toQuestion(question, carried(params)) }, Texts.line(question.text, 300))),
       element("p", { class: "about" }, ...facts), compared, strip);
   }

@@ -18,7 +18,8 @@ function drawResponsesView(params) {
   drawResponseControls(task);
   drawBars(rows, ends, task, params);
   drawResponseNote(rows);
-  drawCauses({ rows, chosen, type, task, params, lines: chosen ? ends.get(chosen) : [...ends.values()].flat() });
+  const together = contending(rows);
+  drawCauses({ rows, chosen, type, task, params, lines: (chosen ? [chosen] : together).flatMap((row) => ends.get(row)) });
   drawThresholds(rows, chosen, params);
 }
 
@@ -31,6 +32,13 @@ function endsOf(rows, task) {
   return found;
 }
 
+// Bounds would hide how those that contend fail; where there is nothing else, they count.
+function contending(rows) {
+  const found = rows.filter((row) => !row.baseline);
+  return found.length ? found : rows;
+}
+
+const EVERYBODY = "all contenders together";
 const typeCounts = (lines) => Report.data.types.map((_, type) => lines.reduce((sum, line) => sum + (line[2] === type ? line[4] : 0), 0));
 const added = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 const whyName = (word) => word.replaceAll("_", " ");
@@ -112,23 +120,23 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
   const { types, whys } = Report.data;
   const counts = typeCounts(lines);
   const all = added(counts);
-  const systems = [{ value: "", label: "all systems together" }, ...rows.map((row) => ({ value: row.system, label: row.system }))];
+  const systems = [{ value: "", label: EVERYBODY }, ...rows.map((row) => ({ value: row.system, label: row.system }))];
   const rings = params.rings === "yes";
   fill("causes-controls", Figures.select("causes-system", "System", systems, chosen ? chosen.system : "", (system) => Views.change({ system }, true)),
     Figures.toggle("causes-rings", "two-ring chart", rings, () => Views.change({ rings: rings ? null : "yes" }, true)));
   fill("causes-types", Figures.choices("Response type", Figures.toggle("causes-all", `all ${count(all)}`, type < 0, () => Views.change({ type: null }, true)),
     ...types.map((known, place) => Figures.toggle(`causes-${known.key}`, `${known.key} ${count(counts[place])}`, place === type, () => Views.change({ type: place === type ? null : known.key }, true), { title: known.name }))));
-  fill("rings", rings && all ? ringsFigure(counts, chosen ? systemName(chosen) : "All systems together") : null);
+  fill("rings", rings && all ? ringsFigure(counts, chosen ? systemName(chosen) : "All contenders together") : null);
   const sums = new Map();
   for (const [, , of, why, number] of lines) {
     if (type < 0 || of === type) sums.set(`${of} ${why}`, (sums.get(`${of} ${why}`) || 0) + number);
   }
   const found = [...sums].map(([key, number]) => { const [of, why] = key.split(" ").map(Number); return { type: types[of], why: whys[why], number }; }).sort((a, b) => b.number - a.number);
   const asked = { condition: params.condition, task: task < 0 ? null : Report.data.tasks[task].name, system: chosen?.system };
-  const linesShown = found.map((one) => [one.type.key, one.why.key ? whyName(one.why.key) : "right", one.why.text || "The answer matches.",
+  const linesShown = found.map((one) => [one.type.key, one.why.key ? whyName(one.why.key) : "right", { cell: one.why.text || "The answer matches.", class: "what" },
     { cell: element("a", { href: Views.address("questions", { ...asked, type: one.type.key, why: one.why.key }), "aria-label": `${plural(one.number, "episode")}, ${one.type.key} ${whyName(one.why.key)}: see the questions` }, count(one.number)), class: "number" },
     { cell: percent(one.number / all), class: "number" }]);
-  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : "all systems together"}`, ["type", "cause", "what happened", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }], linesShown, { quiet: true }))
+  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", "what happened", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }], linesShown, { quiet: true }))
     : element("p", { class: "note" }, "No episode is of this type."));
 }
 

@@ -37,7 +37,7 @@ const Transcript = (() => {
       if (!entry.steps.length) return "not observed";
       return element("span", {}, "in step ", ...entry.steps.slice(0, 12).flatMap((number, place) => [place ? ", " : null, jump(number)]), entry.steps.length > 12 ? " and more" : null);
     };
-    const lines = wanted.slice(0, 60).map((entry, which) => element("tr", {}, element("th", { scope: "row" }, element("mark", { "data-which": String(which) }, Texts.line(entry.text, 200))), element("td", {}, found(entry))));
+    const lines = wanted.slice(0, 60).map((entry) => element("tr", {}, element("th", { scope: "row" }, element(entry.steps.length ? "mark" : "span", {}, Texts.line(entry.text, 200))), element("td", {}, found(entry))));
     return element("table", { class: "plain wanted" }, element("caption", {}, named ? "Evidence that the question names, all of it needed" : "Gold answers, looked for in what was observed"),
       element("thead", { class: "sr" }, element("tr", {}, element("th", { scope: "col" }, "text"), element("th", { scope: "col" }, "where"))), element("tbody", {}, ...lines));
   }
@@ -162,4 +162,4 @@ const Transcript = (() => {
   return { draw, words };
 })();
 
-Views.add("transcript", { title: "Transcript", quiet: true, draw: Transcript.draw });
+Views.add("transcript", { title: "Transcript", quiet: true, under: "questions", draw: Transcript.draw });

@@ -82,7 +82,7 @@ const Data = {
 
 function drawNavigation(shown) {
   const links = [...Views.known].filter(([, view]) => view.title && !view.quiet && !(view.hidden && view.hidden())).map(([name, view]) => element("a",
-    { href: Views.address(name, { condition: Report.condition === Report.data.conditions[0] ? null : Report.condition }), "aria-current": name === shown ? "page" : null }, view.title));
+    { href: Views.address(name, { condition: Report.condition === Report.data.conditions[0] ? null : Report.condition }), "aria-current": name === shown ? "page" : name === Views.known.get(shown).under ? "true" : null }, view.title));
   fill("views", ...links);
 }
 

@@ -11,6 +11,8 @@ import numpy as np
 from r_eval.analysis.statistics.moments import Floats, Layout
 
 DRAWS = 4000
+IN_MEMORY = 1 << 22
+"""Drawn clusters in memory at once."""
 
 
 def bootstrap(sums: Floats, sizes: Floats, places: Layout, seed: int, draws: int = DRAWS) -> Floats:
@@ -26,17 +28,24 @@ def bootstrap(sums: Floats, sizes: Floats, places: Layout, seed: int, draws: int
     tasks = np.zeros_like(total)
     ends = [*places.task_starts[1:].tolist(), len(sums)]
     for start, end in zip(places.task_starts.tolist(), ends, strict=True):
-        number = end - start
-        weights = _times_drawn(rng, number, draws)
-        drawn = weights @ sizes[start:end]
+        both = np.hstack([sums[start:end], sizes[start:end]])
+        drawn_sums, drawn = np.split(_drawn(rng, both, draws), 2, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = (weights @ sums[start:end]) / drawn
+            means = drawn_sums / drawn
         there = sizes[start:end].sum(axis=0) > 0
         task_mean = sums[start:end].sum(axis=0) / np.maximum(1, sizes[start:end].sum(axis=0))
         total += np.where(there, np.where(drawn > 0, means, task_mean), 0.0)
         tasks += there
     with np.errstate(invalid="ignore"):
         return np.asarray(total / tasks)
+
+
+def _drawn(rng: np.random.Generator, values: Floats, draws: int) -> Floats:
+    """The sums of the values over each draw of clusters, a block of draws at a time (draws x columns)."""
+    number = len(values)
+    block = max(1, IN_MEMORY // number)
+    rows = [min(block, draws - start) for start in range(0, draws, block)]
+    return np.concatenate([_times_drawn(rng, number, some) @ values for some in rows])
 
 
 def _times_drawn(rng: np.random.Generator, number: int, draws: int) -> Floats:

@@ -21,7 +21,8 @@ from r_eval.analysis.statistics.moments import Floats
 
 FLIPS = 20_000
 EXACT = 14
-_BLOCK = 2048
+_SIGNS = 1 << 22
+"""Signs in memory at once."""
 
 
 def p_values(differences: Floats, seed: int, flips: int = FLIPS) -> Floats:
@@ -70,8 +71,9 @@ def _signs(clusters: int, seed: int, flips: int) -> Iterator[np.ndarray]:
     """Rows of +1 and -1, a block at a time."""
     rng = np.random.Generator(np.random.PCG64(seed))
     width = (clusters + 7) // 8
-    for start in range(0, flips, _BLOCK):
-        rows = min(_BLOCK, flips - start)
+    block = min(2048, max(16, _SIGNS // clusters))
+    for start in range(0, flips, block):
+        rows = min(block, flips - start)
         raw = np.frombuffer(rng.bytes(rows * width), np.uint8).reshape(rows, width)
         bits = np.unpackbits(raw, axis=1, count=clusters)
         yield bits.astype(np.float32) * np.float32(2) - np.float32(1)

@@ -27,9 +27,16 @@ def words(figure: Figure) -> list[str]:
 
 
 def _all(artist: Any) -> Iterator[Any]:
+    """An artist and those in it that are drawn; ticks beyond an axis' ends are not."""
+    from matplotlib.axis import Axis, Tick
+
     yield artist
     for child in artist.get_children():
-        if child.get_visible():
+        off = isinstance(child, Axis) and not getattr(artist, "axison", True)
+        if isinstance(child, Tick) and isinstance(artist, Axis):
+            low, high = sorted(artist.get_view_interval())
+            off = not low - 1e-9 <= child.get_loc() <= high + 1e-9
+        if child.get_visible() and not off:
             yield from _all(child)
 
 

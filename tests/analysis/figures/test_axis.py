@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ def test_every_span_lies_whole_in_one_part(found: Spans) -> None:
 def test_parts_stand_in_order_apart_from_each_other(found: Spans) -> None:
     made = parts(found)
     assert 1 <= len(made) <= MOST
-    assert all(one.high < two.low for one, two in zip(made, made[1:], strict=False))
+    assert all(one.high < two.low for one, two in itertools.pairwise(made))
     assert all(part.low < part.high for part in made)
     assert all(part.low > 0 for part in made if part.logarithmic)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def report(name: str) -> Path:
         if name not in made:
             root = tmp_path_factory.mktemp(name)
-            made[name] = write_report([_run(name, root / "run")], root / "report").parent
+            with pytest.MonkeyPatch.context() as without:
+                without.setitem(sys.modules, "matplotlib", None)  # the figures for papers are no part of the page
+                made[name] = write_report([_run(name, root / "run")], root / "report").parent
         return made[name]
 
     return report

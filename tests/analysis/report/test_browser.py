@@ -7,8 +7,6 @@ import pytest
 from tests.analysis.report.browser import LAPTOP, LINKED, PHONE, VIEWS, Visit
 from tests.analysis.report.conftest import Visiting
 
-PAPERS = ("small", "paper", "single")
-
 # What reaches beyond the window although no box of its own scrolls it.
 WIDER = """() => document.documentElement.scrollWidth <= window.innerWidth ? [] :
   [...document.querySelectorAll('body *')]
@@ -30,12 +28,20 @@ def shown(visit: Visit) -> list[str]:
     return sorted({str(section.get_attribute("data-view")) for section in sections})
 
 
-@pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_opens_by_its_address_and_alone(visit: Visiting, view: str, paper: str) -> None:
-    opened = visit(paper)
+def test_a_view_opens_by_its_address_and_alone(visit: Visiting, view: str) -> None:
+    opened = visit()
     opened.view(view)
     assert shown(opened) == [view]
+
+
+@pytest.mark.parametrize("paper", ["paper", "single"])
+def test_every_view_opens_where_there_is_little_to_show(visit: Visiting, paper: str) -> None:
+    opened = visit(paper)
+    for view in VIEWS:
+        opened.view(view)
+        assert shown(opened) == [view]
+        assert opened.page.locator(f"[data-view={view}]:visible").first.inner_text().strip()
 
 
 def test_a_view_opens_by_its_link(visit: Visiting) -> None:
@@ -83,19 +89,19 @@ def test_the_page_says_what_to_do_where_scripts_are_off(visit: Visiting) -> None
     assert "tables" in opened.page.locator("noscript").inner_text()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("paper", [*PAPERS, "hostile"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_nothing_is_wider_than_a_phone(visit: Visiting, view: str, paper: str, theme: str) -> None:
-    page = visit(paper, viewport=PHONE, color_scheme=theme).view(view)
-    assert page.evaluate(WIDER) == []
+@pytest.mark.parametrize("paper", ["small", "paper", "single", "hostile"])
+def test_nothing_is_wider_than_a_phone(visit: Visiting, paper: str) -> None:
+    opened = visit(paper, viewport=PHONE)
+    wide = {view: opened.view(view).evaluate(WIDER) for view in VIEWS}
+    assert wide == {view: [] for view in VIEWS}
 
 
-@pytest.mark.parametrize("view", VIEWS)
-def test_nothing_is_clipped_in_print(visit: Visiting, view: str) -> None:
-    opened = visit(viewport={**LAPTOP, "width": 720})
+@pytest.mark.parametrize("paper", ["small", "paper"])
+def test_nothing_is_clipped_in_print(visit: Visiting, paper: str) -> None:
+    opened = visit(paper, viewport={**LAPTOP, "width": 720})
     opened.page.emulate_media(media="print")
-    assert opened.view(view).evaluate(CLIPPED) == []
+    clipped = {view: opened.view(view).evaluate(CLIPPED) for view in VIEWS}
+    assert clipped == {view: [] for view in VIEWS}
 
 
 def test_the_score_table_is_sorted_by_the_column_that_is_clicked(visit: Visiting) -> None:

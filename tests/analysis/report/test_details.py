@@ -104,7 +104,7 @@ def test_every_episode_of_the_list_has_its_transcript_in_the_chunk_that_it_names
     assert all(data["steps"] for data in chunk.values())
 
 
-def test_chunks_hold_whole_questions_in_their_order(
+def test_chunks_follow_the_order_of_the_questions(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(details, "CHUNK", 6000)
@@ -112,7 +112,7 @@ def test_chunks_hold_whole_questions_in_their_order(
     assert min(written.chunks) > 2
     listed = [episode for system in written.questions(0)["systems"] for episode in system["episodes"]]
     assert {episode[8] for episode in listed} == set(range(written.chunks[0]))
-    assert [question for question, *_ in sorted(listed, key=lambda episode: episode[8])] == sorted(
+    assert [question for question, *_ in sorted(listed, key=lambda episode: (episode[8], episode[0]))] == sorted(
         question for question, *_ in listed
     )
     assert all(episode[7] in written.transcripts(0, episode[8]) for episode in listed)
