@@ -32,21 +32,35 @@ MIB = 1 << 20
 VISITORS: dict[str, tuple[dict[str, int], int]] = {"laptop": (LAPTOP, 1), "phone": (PHONE, 4)}
 """The window, and how many times slower the processor is."""
 
-FIRST = """() => { const seen = setInterval(() => {
-  if (!document.querySelector('#score-table tbody tr')) return;
-  clearInterval(seen);
-  requestAnimationFrame(() => setTimeout(() => { window.firstView = performance.now(); }));
-}, 1); }"""
+FIRST = """async () => {
+  while (!document.querySelector('#score-table tbody tr')) await new Promise(requestAnimationFrame);
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return performance.now();
+}"""
 
-# From the change of the address until what the selector names is drawn.
+# From the change of the address until what the selector names is drawn; "a.mark" stands for where that link leads.
 STEP = """async ([address, selector]) => {
   const start = performance.now();
-  if (address) location.hash = address;
+  location.hash = address.startsWith('#/') ? address : document.querySelector(address).getAttribute('href');
   const shown = () => [...document.querySelectorAll(selector)].some((node) => node.checkVisibility());
-  while (!shown()) await new Promise(requestAnimationFrame);
+  while (!shown()) {
+    if (performance.now() - start > 60000) throw new Error(`nothing is ${selector} at ${address}`);
+    await new Promise(requestAnimationFrame);
+  }
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   return performance.now() - start;
 }"""
+
+STEPS = (
+    ("matching", "#/matching", "#dots tbody tr"),
+    ("responses", "#/responses", "#response-bars tbody tr"),
+    ("deployment", "#/deployment", "[data-view=deployment] svg"),
+    ("statistics", "#/statistics", "[data-view=statistics] tbody tr"),
+    ("questions", "#/questions", "#questions-list li"),
+    ("transcript", "#questions-list a.mark", "#transcript-body .step"),
+    ("search", "#/questions?text=river&type=RE", "#questions-list li"),
+)
+"""What is opened in turn: its name, its address, and what shows that it is there."""
 
 
 def measured(name: str, work: Callable[[], Any]) -> None:
@@ -103,22 +117,13 @@ def once(browser: Browser, page: Path, visitor: str) -> dict[str, float]:
     opened = context.new_page()
     devtools = context.new_cdp_session(opened)
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    opened.add_init_script(f"({FIRST})()")
-    opened.goto(page.as_uri())
-    opened.wait_for_function("window.firstView")
-    taken = {"first view": float(opened.evaluate("window.firstView"))}
+    opened.goto(page.as_uri(), wait_until="commit")
+    taken = {"first view": float(opened.evaluate(FIRST))}
     for step, address, selector in STEPS:
         taken[step] = float(opened.evaluate(STEP, [address, selector]))
     heap = opened.evaluate("performance.memory.usedJSHeapSize")
     context.close()
     return {**taken, "heap": heap / MIB}
-
-
-STEPS = (
-    ("matching", "#/matching", "[data-view=matching] svg"),
-    ("responses", "#/responses", "[data-view=responses] svg"),
-)
-"""What is opened in turn: its name, its address, and what shows that it is there."""
 
 
 def main() -> None:

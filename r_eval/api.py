@@ -71,7 +71,9 @@ class Run:
         for cell in self.folder.cells():
             scores = self.folder.scores(cell)
             for episode in self.folder.cell_episodes(cell):
-                score = scores[episode.episode_id]
+                score = scores.get(episode.episode_id)
+                if score is None:  # recorded since, by a run that goes on
+                    continue
                 yield {
                     **flat(episode.model_dump(exclude={"steps", "schema_"})),
                     "steps": len(episode.steps),

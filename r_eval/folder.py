@@ -188,9 +188,13 @@ def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their numbers; a torn last line is left out."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.endswith(b"\n"):
-                yield number, line
+        yield from _whole(file)
+
+
+def _whole(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(file, 1):
+        if line.endswith(b"\n"):
+            yield number, line
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -291,10 +295,12 @@ class RunFolder:
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        newest = _tried_again(path)
-        for number, line in whole_lines(path):
-            if not newest or newest.get(_id(line, path, number), number) == number:
-                yield _episode(line, path, number)
+        with path.open("rb") as file:  # opened once: a run that goes on may put another file in its place
+            newest = _tried_again(file, path)
+            file.seek(0)
+            for number, line in _whole(file):
+                if not newest or newest.get(_id(line, path, number), number) == number:
+                    yield _episode(line, path, number)
 
     def episodes(self) -> Iterator[Episode]:
         """All episodes of the run, cell by cell, validated, without loading the run into memory."""
@@ -326,11 +332,11 @@ def _id(line: bytes, path: Path, number: int) -> bytes:
     return found[1] if found else str(_read(line, path, number).get("episode_id")).encode("utf-8", "replace")
 
 
-def _tried_again(path: Path) -> dict[bytes, int]:
+def _tried_again(file: IO[bytes], path: Path) -> dict[bytes, int]:
     """The number of the newest line of each episode that has several."""
     seen: set[int] = set()
     several: dict[bytes, int] = {}
-    for number, line in whole_lines(path):
+    for number, line in _whole(file):
         key = _id(line, path, number)
         short = hash(key)
         if short in seen:

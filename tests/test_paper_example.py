@@ -31,7 +31,6 @@ def rows() -> dict[str, Row]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("plotly")
     pytest.importorskip("matplotlib")
     out = tmp_path_factory.mktemp("paper") / "report"
     code = "from r_eval.cli.app import main; main()"
@@ -76,13 +75,13 @@ def test_the_tables_of_the_report_have_the_printed_averages_and_ranks(report: Pa
             assert found[name][f"rank_{line['group']}"] == line["rank"]
 
 
-def test_the_report_has_the_tables_in_three_formats_and_the_radars_in_two(report: Path) -> None:
+def test_the_report_has_the_tables_and_the_figures_in_three_formats_each(report: Path) -> None:
     assert {path.name for path in (report / "tables").iterdir()} == {
         f"{name}.{ending}" for name in ("scores", "matching") for ending in ("csv", "md", "tex")
     }
-    radars = ("radar", "radar-normalised", "radar-react", "radar-pal", "radar-dfsdt", "radar-fc")
+    drawn = ("heat-map", "radar", "radar-normalised", "radar-react", "radar-pal", "radar-dfsdt", "radar-fc")
     assert {path.name for path in (report / "figures").iterdir()} == {
-        f"{name}.{ending}" for name in radars for ending in ("png", "svg")
+        f"{name}.{ending}" for name in drawn for ending in ("png", "svg", "pdf")
     }
 
 

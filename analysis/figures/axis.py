@@ -23,13 +23,13 @@ class Part(NamedTuple):
 
     Attributes:
         low, high: Its ends.
-        count: Systems whose mean lies in it.
+        systems: How many lie in it.
     """
 
     low: float
     high: float
     logarithmic: bool
-    count: int
+    systems: int
 
 
 def parts(spans: Sequence[tuple[float, float]]) -> list[Part]:

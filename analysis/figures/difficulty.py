@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from r_eval.analysis.figures.style import INK, legend_columns, placed_figure, shown
+from r_eval.analysis.figures.style import INK, placed_figure, shown
 from r_eval.analysis.rows import Aggregates, Task
 from r_eval.analysis.statistics.paired import MATCH
 from r_eval.analysis.summary import short_names
@@ -109,8 +109,7 @@ def difficulty(aggregates: Aggregates, found: Sequence[System]) -> Figure | None
     axes.set_xlabel("Share of the questions, percent")
     axes.tick_params(length=0)
     axes.spines[["left", "bottom"]].set_visible(False)
-    columns = legend_columns(figure.get_figwidth(), list(GRADES))
-    figure.legend(loc="outside lower center", ncols=columns, title="Questions answered right by")
+    figure.legend(loc="outside lower center", ncols=len(GRADES), columnspacing=1.2, title="Questions answered right by")
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ WIDE, HIGH = 0.72, 0.34
 """Inches of a cell."""
 NAME = 15
 """Characters of a task's name."""
+CHARACTERS = 14
+"""Of a note, in an inch."""
 GAP = 0.18
 """Between the tasks and the average, and between the systems and the bounds, in cells."""
 FIRST, LAST = (0.969, 0.976, 0.984), (0.031, 0.251, 0.447)
@@ -44,7 +47,8 @@ def heat_map(aggregates: Aggregates, condition: str, style: Style) -> Figure | N
         if with_average:
             _cell(axes, len(tasks) + GAP, below, row.averages[ALL], most)
     _names(axes, rows, tasks, style, with_average)
-    axes.set_xlabel(_notes(rows), color=DIM, fontsize=8)
+    notes = textwrap.wrap(_notes(rows), int(CHARACTERS * figure.get_figwidth()))
+    figure.supxlabel("\n".join(notes), color=DIM, fontsize=8)
     return figure
 
 

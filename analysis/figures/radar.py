@@ -111,7 +111,7 @@ def _figure(panels: Sequence[Panel], aggregates: Aggregates, style: Style, title
     workflows = list(dict.fromkeys(row.workflow for panel in panels for row in panel.rows))
     handles = [*style.llm_handles(llms), *(style.workflow_handles(workflows) if len(workflows) > 1 else [])]
     labels = [str(handle.get_label()) for handle in handles]
-    across = min(across, len(panels))
+    across = math.ceil(len(panels) / math.ceil(len(panels) / across))  # lines that are about equally full
     width = max(SIDE * across, 4.2)
     columns = legend_columns(width, labels)
     below = 0.25 + LINE * math.ceil(len(labels) / columns)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.figures.bars import COLOURS, DARK
-from r_eval.analysis.figures.style import DIM, INK, Style, legend_columns
+from r_eval.analysis.figures.style import DIM, INK, Style, legend_columns, shown
 from r_eval.analysis.responses import NAMES, TYPES
 from r_eval.analysis.rows import Aggregates, Row
 
@@ -24,6 +24,8 @@ INNER = {"answer matches": "#4b7f52", "it does not": "#d9d4cb"}
 MOST_ACROSS = 6
 SIDE, HEAD, LINE = 1.75, 0.42, 0.22
 """Inches: of a chart, of the name above it, of a line of the legend."""
+NAME = 22
+"""Characters of a line of a name."""
 NOTED = 0.06
 """Share from which a part holds its number."""
 
@@ -51,7 +53,8 @@ def response_rings(aggregates: Aggregates, condition: str, style: Style) -> Figu
         bottom = height - 0.1 - (SIDE + HEAD) * (line + 1)
         axes = figure.add_axes(((left + place * SIDE) / width, bottom / height, SIDE / width, SIDE / height))
         _rings(axes, row)
-        axes.set_title(style.name(row, "\n"), fontsize=8, pad=1, linespacing=1.15)
+        name = [shown(part, NAME) for part in style.name(row, "\n").split("\n")]
+        axes.set_title("\n".join(name), fontsize=8, pad=1, linespacing=1.15)
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
     figure.legend(handles=handles, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.04 / height))
     return figure
@@ -84,13 +87,14 @@ def _rings(axes: Axes, row: Row) -> None:
 
 
 def _ring(axes: Axes, shares: Sequence[float], colours: Sequence[str], radius: float, width: float) -> None:
+    drawn = [(share, colour) for share, colour in zip(shares, colours, strict=True) if share > 0]
     axes.pie(
-        shares,
-        colors=list(colours),
+        [share for share, _ in drawn],
+        colors=[colour for _, colour in drawn],
         radius=radius,
         startangle=90,
         counterclock=False,
-        wedgeprops={"width": width, "edgecolor": "white", "linewidth": 0.8},
+        wedgeprops={"width": width, "edgecolor": "white", "linewidth": 0.8 if len(drawn) > 1 else 0},
     )
 
 

@@ -1,7 +1,8 @@
 """Quality against seconds, tokens and money, with the front that no system lies beyond.
 
 A mark is the mean, the larger the more parameters the LLM has by the grid; the line beside it leads from the median to
-the 95th percentile. A system whose price is not known is in no panel of money.
+the 95th percentile. A system whose price is not known is in no panel of money, and one that asks no LLM (the oracle) in
+none at all.
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from r_eval.analysis.figures.style import INK, NO_LLM, Style, legend_columns, pl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.gridspec import SubplotSpec
+    from matplotlib.figure import Figure, SubFigure
 
 AREA = 64.0
 """Of the mark of an LLM whose parameters are not known."""
@@ -43,7 +43,7 @@ class Panel(NamedTuple):
 
 def deployment_scatter(deployed: Sequence[Deployed], style: Style) -> Figure | None:
     """A panel for each cost that is known of some system; None where none is."""
-    found = [one for one in deployed if one.quality is not None]
+    found = [one for one in deployed if one.quality is not None and one.llm != NO_LLM]
     panels = []
     for cost, label in PANELS:
         known = [(one, ends) for one in found if (ends := _cost(one, cost)) is not None and ends.mean > 0]
@@ -51,11 +51,13 @@ def deployment_scatter(deployed: Sequence[Deployed], style: Style) -> Figure | N
             panels.append(Panel(label, known, len(found) - len(known)))
     if not panels:
         return None
-    figure = placed_figure(max(5.2, 4.2 * len(panels)), 4.6)
-    grid = figure.add_gridspec(1, len(panels))
-    for number, panel in enumerate(panels):
-        _panel(figure, grid[number], panel, style)
-    llms = [llm for llm in style.colours if llm != NO_LLM and any(one.llm == llm for one in found)]
+    figure = placed_figure(max(5.2, 4.2 * len(panels)), 4.6, gap=0.05)
+    lines = 2 if any(panel.without for panel in panels) else 1  # so that the panels are equally high
+    for part, panel in zip(figure.subfigures(1, len(panels), squeeze=False)[0], panels, strict=True):
+        _panel(part, panel, style)
+        note = f"(left out: {panel.without}, where it is not known or 0)" if panel.without else ""
+        part.supxlabel("\n".join([panel.label, note][:lines]), fontsize=9)
+    llms = [llm for llm in style.colours if any(one.llm == llm for one in found)]
     workflows = [w for w in style.markers if any(one.workflow == w for one in found)]
     handles = [*style.workflow_handles(workflows), *style.llm_handles(llms, lines=False)]
     labels = [str(handle.get_label()) for handle in handles]
@@ -76,31 +78,27 @@ def _cost(one: Deployed, cost: str) -> Percentiles | None:
     return Percentiles(mean, mean, mean, mean, mean, prompt.n)
 
 
-def _panel(figure: Figure, place: SubplotSpec, panel: Panel, style: Style) -> None:
+def _panel(figure: SubFigure, panel: Panel, style: Style) -> None:
     """A panel; its axis of costs in several parts where systems lie orders apart."""
-    found = parts([_span(ends) for _, ends in panel.known])
-    widths = [1.0 + 0.25 * part.count for part in found]
-    grid = place.subgridspec(1, len(found), width_ratios=widths, wspace=0.02)
-    first = None
-    for number, part in enumerate(found):
-        axes = figure.add_subplot(grid[number], sharey=first)
-        first = first or axes
-        _systems(axes, panel.known, style)
+    spans = [_span(ends) for _, ends in panel.known]
+    found = parts(spans)
+    widths = [1.0 + math.sqrt(part.systems) for part in found]
+    every = figure.subplots(1, len(found), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
+    top = min(105.0, 8 + max(100 * (one.quality or 0.0) for one, _ in panel.known))
+    for number, (axes, part) in enumerate(zip(every, found, strict=True)):
+        own = [
+            one for one, (low, high) in zip(panel.known, spans, strict=True) if part.low <= low and high <= part.high
+        ]
+        _systems(axes, own, style)
         _front(axes, panel.known)
         _across(axes, part, len(found))
-        axes.set_ylim(0, min(105.0, 8 + max(100 * (one.quality or 0.0) for one, _ in panel.known)))
+        axes.set_ylim(-0.03 * top, top)  # a mark at 0 is whole
         axes.grid(visible=True)
         if number:
             axes.tick_params(axis="y", length=0, labelleft=False)
             axes.spines["left"].set_visible(False)
         _breaks(axes, at_left=number > 0, at_right=number < len(found) - 1)
-    assert first is not None
-    first.set_ylabel("Quality, percent (mean over tasks)")
-    note = f"\n(left out: {panel.without}, where it is not known or 0)" if panel.without else ""
-    head = figure.add_subplot(place, frameon=False)  # carries the name of the whole axis
-    head.set_xticks([])
-    head.set_yticks([])
-    head.set_xlabel(f"{panel.label}{note}", labelpad=19)
+    every[0].set_ylabel("Quality, percent (mean over tasks)")
 
 
 def _span(ends: Percentiles) -> tuple[float, float]:
@@ -141,12 +139,21 @@ def _across(axes: Axes, part: Part, count: int) -> None:
 
     if part.logarithmic:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=6))
+        axes.xaxis.set_major_locator(
+            LogLocator(subs=(1.0, 3.0) if part.high / part.low < 1000 else (1.0,), numticks=12)
+        )
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(5 if count == 1 else 2, prune=None if count == 1 else "upper"))
+        axes.xaxis.set_major_locator(MaxNLocator(5) if count == 1 else MaxNLocator(3, prune="both"))
     axes.set_xlim(part.low, part.high)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip(".")))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _plain(value)))
+
+
+def _plain(value: float) -> str:
+    """A number without an exponent; from 10,000 on in thousands (k)."""
+    if value >= 10_000:
+        return f"{value / 1000:,.0f}k" if value % 1000 == 0 else f"{value / 1000:,g}k"
+    return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
 def _breaks(axes: Axes, at_left: bool, at_right: bool) -> None:
@@ -162,8 +169,8 @@ def _breaks(axes: Axes, at_left: bool, at_right: bool) -> None:
 
 def _title(found: Sequence[Deployed]) -> str:
     """At how many connections the times were taken, and what the marks mean."""
-    known = sorted({one.connections for one in found if one.connections is not None and one.llm != NO_LLM})
-    unknown = any(one.connections is None and one.llm != NO_LLM for one in found)
+    known = sorted({one.connections for one in found if one.connections is not None})
+    unknown = any(one.connections is None for one in found)
     given = [f"{number} connection{'s' if number != 1 else ''}" for number in known]
     given += ["a number of connections that is not recorded"] if unknown else []
     times = f"times taken at {', '.join(given)}" if given else ""

@@ -130,19 +130,25 @@ def styled() -> Iterator[None]:
         yield
 
 
-def placed_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, whose parts matplotlib places so that none covers another."""
+def placed_figure(width: float, height: float, gap: float = 0.1) -> Figure:
+    """An empty figure, in inches, whose parts matplotlib places so that none covers another.
+
+    That takes long with many texts: those that stand within something else are better left out of the layout.
+
+    Args:
+        gap: Inches at the left and right of each part.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
-    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+    figure.set_layout_engine("constrained", w_pad=gap, h_pad=0.08)
     return figure
 
 
 def legend_columns(width: float, labels: Sequence[str]) -> int:
     """How many columns of a legend a figure of this width, in inches, holds."""
     longest = max((len(label) for label in labels), default=1)
-    return max(1, min(len(labels), int(width * 11 / (longest + 7))))
+    return max(1, min(len(labels), int(width * 12 / (longest + 7))))
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:

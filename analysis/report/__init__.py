@@ -2,10 +2,11 @@
 
     report/
       index.html          the page; no server, no network
-      assets/             style, scripts, plotly.min.js
-      data/results.js     what the page shows
+      assets/             style and scripts
+      data/results.js     what the page shows first
+      data/*              what some views load when they are opened: deployment, statistics, questions, episodes
       tables/*            the same numbers for other programs (csv) and for papers (md, tex)
-      figures/*           radars, deployment and response types as png and svg
+      figures/*           for papers, as png, svg and pdf
 
 Opened from disk a page may not fetch, so its data are scripts. They hold nothing but a call of `JSON.parse`,
 and the page sets every text as text, never as markup: what a model wrote cannot become part of the page.
@@ -19,7 +20,6 @@ from pathlib import Path
 
 from r_eval.analysis.published import load
 from r_eval.analysis.report.payload import payload, script
-from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder, write_whole
 
 __all__ = ["write_report"]
@@ -40,7 +40,6 @@ def write_report(
 
     Raises:
         UserError: A run cannot be read.
-        MissingExtra: plotly is not installed.
     """
     from r_eval.analysis.report.analysed import analysed
     from r_eval.analysis.report.details import write_details
@@ -51,7 +50,6 @@ def write_report(
     from r_eval.analysis.report.payload_statistics import statistics_payload
     from r_eval.analysis.report.standing import standing
 
-    library = _plotly()
     aggregates = load(*runs)
     found = analysed(aggregates, runs)
     page = out / "index.html"
@@ -59,7 +57,6 @@ def write_report(
     template = files.pop(page.name)
     for name, text in files.items():
         write_whole(out / "assets" / name, text)
-    write_whole(out / "assets" / "plotly.min.js", library)
     data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
     data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
     data |= responses_payload(aggregates, found.runs)
@@ -69,14 +66,6 @@ def write_report(
     write_whole(out / "data" / "results.js", script("results", data))
     write_whole(page, template)
     return page
-
-
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
-    except ImportError:
-        raise MissingExtra("plotly", "report", "The report page") from None
-    return str(get_plotlyjs())
 
 
 def _assets() -> dict[str, str]:

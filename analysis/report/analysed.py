@@ -1,4 +1,4 @@
-"""What several parts of a report are made from, computed once: the systems with their columns, and the matching."""
+"""What several parts of a report are made from, computed once: systems with their columns, matching, comparisons."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from r_eval.analysis.matching import Suited, suited
 from r_eval.analysis.published import is_published
+from r_eval.analysis.report.comparisons import Compared, comparisons, reworded
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.systems import System, clusters_of, systems
 from r_eval.analysis.upper_bound import UpperBound, upper_bounds
@@ -23,6 +24,8 @@ class Analysed:
         workflows, llms: For each workflow the LLM that suits it best, and the reverse; from means alone where there
             are no episodes.
         bounds: The best of all systems by question.
+        reworded: Questions (task, id) that several runs ask in other words; they are not compared.
+        compared: The comparisons of each condition.
     """
 
     runs: Sequence[RunFolder]
@@ -31,6 +34,8 @@ class Analysed:
     workflows: Sequence[Suited]
     llms: Sequence[Suited]
     bounds: Sequence[UpperBound]
+    reworded: frozenset[tuple[str, str]]
+    compared: Sequence[Compared]
 
 
 def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
@@ -38,6 +43,7 @@ def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
     own = [run for run in runs if not is_published(run.path)]
     found = systems(*own)
     shared = clusters_of(own)
+    changed = reworded(own)
     return Analysed(
         own,
         found,
@@ -45,4 +51,6 @@ def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
         suited(aggregates, "workflow", found, shared),
         suited(aggregates, "llm", found, shared),
         upper_bounds(found),
+        changed,
+        comparisons(aggregates, found, shared, changed),
     )

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from r_eval.analysis.report.analysed import Analysed
 from r_eval.analysis.rows import ALL, Aggregates, Row
 from r_eval.analysis.statistics.board import Board, board
 from r_eval.analysis.statistics.paired import Comparison, compare_pairs, corrected, pairwise
@@ -39,20 +38,24 @@ class Compared:
 
 
 def comparisons(
-    aggregates: Aggregates, found: Analysed, left_out: frozenset[tuple[str, str]] = frozenset()
+    aggregates: Aggregates,
+    systems: Sequence[System],
+    shared: Shared,
+    left_out: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Compared]:
     """The comparisons of every condition that has a ranked system with scores.
 
     Args:
+        systems: With their columns.
         left_out: Questions (task, id) that take no part.
     """
     made = []
     for condition in aggregates.conditions:
-        own = {system.name: system for system in found.systems if system.condition == condition}
+        own = {system.name: system for system in systems if system.condition == condition}
         rows = [row for row in aggregates.under(condition) if _ranked(row) and row.system in own]
         if rows:
             scores = {row.system: _scores(own[row.system], left_out) for row in rows}
-            made.append(_compared(condition, rows, board(scores, found.shared)))
+            made.append(_compared(condition, rows, board(scores, shared)))
     return made
 
 

@@ -82,8 +82,8 @@ const Deployment = {
     const outline = (row) => Figures.svg("svg", { width: 14, height: 14, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
       Figures.svg("path", { d: Figures.outline(marker(row.workflow), 5), fill: row.baseline ? "none" : cssColour("--soft"), stroke: cssColour("--soft"), "stroke-width": 1.6 }));
     fill("deployment-legend",
-      ...llms.map((llm) => { const swatch = element("span", { class: "swatch" }); swatch.style.background = llmColour(llm); return element("span", {}, swatch, llm); }),
-      ...workflows.map((workflow) => element("span", {}, outline(rows.find((row) => row.workflow === workflow)), workflow)));
+      ...llms.map((llm) => { const swatch = element("span", { class: "swatch" }); swatch.style.background = llmColour(llm); return element("span", {}, swatch, calm(llm)); }),
+      ...workflows.map((workflow) => element("span", {}, outline(rows.find((row) => row.workflow === workflow)), calm(workflow))));
   },
 
   drawFigure(state, condition, choice) {
@@ -98,7 +98,7 @@ const Deployment = {
     const x = at === "mean" && cost !== "tokens" ? bounds[cost] : null;
     const drawn = DeploymentChart.draw(box, {
       entries: state.entries, log: state.log, best: choice.best, bounds: { x, quality: bounds.quality }, said: COSTS[cost].said,
-      faded: new Set(choice.beyond.map(({ system }) => system)), oracle: oracle ? overall(oracle).mean : null,
+      faded: new Set([...choice.beyond, ...choice.leftOut.filter(({ system }) => !system.bound)].map(({ system }) => system)), oracle: oracle ? overall(oracle).mean : null,
       axis: `${COSTS[cost].unit}, ${PLACES[at]}${state.log ? ", log axis" : ""}`,
       name: `Average score of ${plural(state.entries.length, "system")} against ${COSTS[cost].unit}, ${PLACES[at]}; the numbers are in the table below`,
     });
@@ -106,7 +106,7 @@ const Deployment = {
     fill("deployment-note", "Bars are 95 % intervals. ",
       state.entries.some(({ system }) => system.bound) ? "Hollow markers bound the others: answers without tools, or with the gold. " : null,
       drawn.beyond ? `The oracle, ${percent(overall(oracle).mean)}, lies above this figure. ` : null,
-      unknown.length ? `Not drawn, since ${cost === "cost" ? "the price" : "the number"} is not known: ${unknown.map(({ row }) => Report.data.rows[row].system).join(", ")}. ` : null,
+      unknown.length ? `Not drawn, since ${cost === "cost" ? "the price" : "the number"} is not known: ${listed(unknown.map(({ row }) => calm(Report.data.rows[row].system)), 4)}. ` : null,
       drawn.unlabelled ? "Where names would cover each other they are left away; point at a marker to read it." : null);
   },
 
@@ -114,10 +114,18 @@ const Deployment = {
   drawNotes(data, condition) {
     const driven = condition.systems.filter((system) => Report.data.rows[system.row].llm !== "none");
     const settled = driven.length > 0 && driven.every(({ connections }) => connections === data.paperConnections);
-    const notes = [...new Set(driven.flatMap((system) => system.notes))];
+    const llms = new Map(); // what is said alike of several LLMs is said once
+    for (const system of driven) {
+      const { llm } = Report.data.rows[system.row];
+      for (const note of system.notes) {
+        const text = note.startsWith(`${llm}: `) ? note.slice(llm.length + 2) : note;
+        llms.set(text, new Set([...(llms.get(text) || []), llm]));
+      }
+    }
+    const notes = [...llms].map(([text, names]) => `${[...names].join(", ")}: ${text}`);
     fill("deployment-notes",
       settled ? element("p", { class: "note" }, `Times were taken at ${plural(data.paperConnections, "connection")} an LLM, as in the paper.`) : null,
-      notes.length ? element("ul", { class: "note" }, ...notes.map((note) => element("li", {}, note))) : null,
+      notes.length ? element("ul", { class: "note" }, ...notes.map((note) => element("li", {}, calm(note)))) : null,
       element("p", { class: "note" }, "Seconds are of the episode itself; time in a queue for a free connection and before a try again stand apart. Money is by the prices in the grid; a price that is not known is –, never 0."));
   },
 };

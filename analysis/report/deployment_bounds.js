@@ -55,7 +55,8 @@ const DeploymentBounds = {
     const given = DeploymentBounds.kinds.some(({ key }) => bounds[key] !== null);
     const within = given ? "within these bounds" : "without a bound";
     const name = (system) => systemName(Report.data.rows[system.row]);
-    const shareOf = (share) => `${share > 0 && share < 0.005 ? "less than 1" : Math.round(100 * share)}\u00a0%`;
+    // Nothing that happened in some resamples is 0 %, and nothing that did not in some is 100 %.
+    const shareOf = (share) => `${share > 0 && share < 0.005 ? "less than 1" : share >= 0.995 && share < 1 - 1e-9 ? "more than 99" : Math.round(100 * share)}\u00a0%`;
     if (!choice.best) lines.push(element("p", { class: "verdict" }, choice.resamples || given ? "No system fits these bounds." : "No system can be judged."));
     else {
       const { best } = choice;

@@ -123,8 +123,9 @@ const DeploymentChart = {
     const size = narrow ? 11 : 12;
     const found = [];
     for (const { row, system, x, y } of order) {
-      const name = systemName(row);
-      const half = (name.length * size * 0.56 + 4) / 2;
+      const whole = systemName(row);
+      const name = whole.length > 36 ? `${whole.slice(0, 34)}…` : whole;
+      const half = (name.length * size * (system === best ? 0.61 : 0.57) + 4) / 2;
       const side = (system === best ? 16 : 12) + half;
       const boxes = [0, 14, 28, 42].flatMap((far) => [[side, -far], [-side, -far], [side, far], [-side, far], [0, -18 - far], [0, 18 + far]]
         .map(([dx, dy]) => ({ far, x: x + dx, y: y + dy, left: x + dx - half, right: x + dx + half, top: y + dy - 8, bottom: y + dy + 8 })));

@@ -4,7 +4,8 @@
 const DeploymentTable = {
   columns(cost) {
     const number = (key, label, found, said, title) => ({ key, label, found, said, title });
-    const short = (value) => (value === null ? "–" : plainNumber(value >= 100 ? Math.round(value) : value));
+    const digits = { minimumSignificantDigits: 3, maximumSignificantDigits: 3, useGrouping: false };
+    const short = (value) => (value === null ? "–" : value >= 100 ? count(Math.round(value)) : value === 0 ? "0" : value.toLocaleString("en-US", digits));
     const spread = Object.keys(PLACES).map((at) => number(`${at}`, at === "mean" ? `${COSTS[cost].label}, mean` : at, (system) => (system[cost] ? system[cost][at] : null), short, `${COSTS[cost].unit}, ${PLACES[at]}`));
     const mean = (key, label, title) => number(key, label, (system) => (system[key] ? system[key].mean : null), short, title);
     const others = [mean("seconds", "seconds", "Mean seconds an episode"), mean("cost", "USD", "Mean USD an episode"), mean("tokens", "tokens", "Mean tokens an episode, prompt and completion")];
@@ -17,7 +18,7 @@ const DeploymentTable = {
       mean("calls", "LLM calls", "Mean requests to the LLM an episode"),
       mean("prompt_tokens", "prompt", "Mean prompt tokens an episode"), mean("completion_tokens", "completion", "Mean completion tokens an episode"),
       ...others.filter(({ key }) => key !== cost),
-      number("connections", "connections", (system) => system.connections, short, "Requests that the LLM may be sent at once"),
+      number("connections", "connections", (system) => system.connections, (value) => (value === null ? "–" : count(value)), "Requests that the LLM may be sent at once"),
     ];
   },
 

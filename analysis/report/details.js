@@ -91,7 +91,8 @@ const Details = (() => {
 
   function outcome({ kind, cause, detail }) {
     const words = OUTCOMES[kind] || kind;
-    return [words, cause && `(${cause})`, detail && `: ${detail}`].filter(Boolean).join(" ").replace(" : ", ": ");
+    if (detail) return `${words}: ${detail.replace(/\.\s*$/, "")}`;
+    return cause ? `${words} (${cause})` : words;
   }
 
   function duration(value) {

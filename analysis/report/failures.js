@@ -27,7 +27,7 @@ const Failures = {
   separator(one, data) {
     const few = one.groups.some(([, , questions]) => questions < data.few);
     const lines = one.groups.map(([value, episodes, questions, right, low, high]) => [
-      value, { cell: percent(right), class: "number" }, { cell: rangeBar({ mean: right, low, high, n: episodes }), class: "wide" },
+      calm(value), { cell: percent(right), class: "number" }, { cell: rangeBar({ mean: right, low, high, n: episodes }), class: "wide" },
       { cell: count(questions), class: questions < data.few ? "number few" : "number" }, { cell: count(episodes), class: "number" }]);
     const name = data.errors.separators[one.name];
     const notes = [one.spread === null ? "" : `The best and the worst group with enough questions lie ${points(one.spread)} points apart.`,
@@ -51,8 +51,8 @@ const Failures = {
       [head, ...[...Report.data.types.map((type) => ({ cell: type.key, title: type.name, class: "number" })), { cell: "episodes", class: "number" }]],
       sums.map(([name, types]) => {
         const all = types.reduce((sum, number) => sum + number, 0);
-        return [name, ...types.map((number) => ({ cell: percent(number / all), class: "number" })), { cell: count(all), class: "number" }];
-      })));
+        return [calm(name), ...types.map((number) => ({ cell: percent(number / all), class: "number" })), { cell: count(all), class: "number" }];
+      }), { class: `numbers by-${head}` }));
     const levels = summed(runs.flatMap((run) => run.levels), "level").filter(([level]) => level);
     const tasks = summed(runs.flatMap((run) => run.tasks), "task").map(([task, types]) => [Report.data.tasks[task].name, types]);
     return [

@@ -1,5 +1,5 @@
 // Parts that figures and their controls are made of: SVG, markers, scales, tables with the same numbers, buttons and
-// lists to choose from. Figures are drawn here rather than by plotly where a table's row or a link is part of them.
+// lists to choose from. Figures are drawn as SVG, since a table's row or a link is part of most of them.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg"; // a name, not an address: nothing is fetched
@@ -14,7 +14,7 @@ const Figures = {
     return node;
   },
 
-  // The outlines of the workflows' markers about (0, 0), as plotly has them.
+  // The outlines of the workflows' markers about (0, 0).
   outline(name, size = 5) {
     const turned = (points) => `M${points.map(([x, y]) => `${x.toFixed(2)} ${y.toFixed(2)}`).join("L")}Z`;
     const regular = (corners, start, radius = () => size * 1.15) => turned(Array.from({ length: corners }, (_, corner) => {

@@ -72,11 +72,11 @@ function dotRow(row, found, top, intervals, span) {
   const at = (share) => `${(100 * Math.max(0, Math.min(share, top))) / top}%`;
   const colour = llmColour(row.llm);
   const told = [systemName(row), describe(found)].filter(Boolean).join("\n");
-  const track = Figures.svg("svg", { class: "dot", width: "100%", height: 24, "aria-hidden": "true" },
+  const track = Figures.svg("svg", { class: "dot", width: "100%", "aria-hidden": "true" },
     Figures.svg("title", {}, told),
-    ...Figures.ticks(top).map((tick) => Figures.svg("line", { x1: at(tick), x2: at(tick), y1: 0, y2: 24, class: "grid" })),
-    found.low === null ? null : Figures.svg("line", { x1: at(found.low), x2: at(found.high), y1: 12, y2: 12, stroke: colour, "stroke-width": 4, "stroke-opacity": 0.4, "stroke-linecap": "round" }),
-    Figures.svg("svg", { x: at(found.mean), y: 12, overflow: "visible" }, Figures.mark(row, {}, 5.5)));
+    ...Figures.ticks(top).map((tick) => Figures.svg("line", { x1: at(tick), x2: at(tick), y1: "0", y2: "100%", class: "grid" })),
+    found.low === null ? null : Figures.svg("line", { x1: at(found.low), x2: at(found.high), y1: "50%", y2: "50%", stroke: colour, "stroke-width": 4, "stroke-opacity": 0.4, "stroke-linecap": "round" }),
+    Figures.svg("svg", { x: at(found.mean), y: "50%", overflow: "visible" }, Figures.mark(row, {}, 5.5)));
   const partial = found.missing > 0 || found.tasks < found.ofTasks;
   return element("tr", { class: row.baseline ? "baseline" : null },
     span ? element("th", { scope: "rowgroup", rowspan: span, class: "workflow" }, row.workflow) : null,
@@ -105,7 +105,7 @@ function drawSuited(params) {
   const name = (text, own) => (own ? text : by === "workflow" ? llmShort(text) : text);
   const lines = fixed.map((one) => [by === "llm" ? llmShort(one) : one, ...axes.map((axis) => suitedCell(found.find((cell) => cell.fixed === one && cell.axis === axis.key), name))]);
   fill("suited-table", Figures.scrolling("Who suits whom",
-    Figures.table(by === "llm" ? "The best workflow for each LLM" : "The best LLM for each workflow", [by, ...axes.map(groupLabel)], lines, { quiet: true, class: "numbers suited" })));
+    Figures.table(by === "llm" ? "The best workflow for each LLM" : "The best LLM for each workflow", [by === "llm" ? "LLM" : by, ...axes.map(groupLabel)], lines, { quiet: true, class: "numbers suited" })));
   fill("suited-note", hasEpisodes
     ? "Bold: surely the best, ahead of every other by more than chance (paired by question, Holm's correction, 5 %). Otherwise those stand below that cannot be told apart from it."
     : "From published means: nobody can tell from them what is more than chance. Below stands who comes next, and how far behind.");

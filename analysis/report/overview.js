@@ -82,7 +82,7 @@ function certainty(best, next) {
   }
   const first = rows[found.places[0].row];
   const prefix = first === best ? [] : [`Of those that have all tasks, `, element("strong", {}, systemName(first)), " is first. "];
-  const near = found.lead.filter((rival) => !rival.apart);
+  const near = found.lead.filter((rival) => !rival.apart).sort((a, b) => a.lead - b.lead);
   const nearest = [...found.lead].sort((a, b) => a.lead - b.lead)[0];
   if (!nearest) return [...prefix, "No two systems have a scored question in common yet."];
   const gap = `${systemName(rows[nearest.row])} comes closest, ${points(Math.abs(nearest.lead))} points ${nearest.lead < 0 ? "ahead" : "behind"} on the ${plural(nearest.questions, "question")} that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p ${pText(nearest.p)})`;
@@ -113,11 +113,11 @@ function drawScoreNote() {
 function drawRuns() {
   const { runs, tasks, rows, conditions, hasEpisodes, scoring } = Report.data;
   const questions = (place) => Math.max(0, ...rows.map((row) => row.tasks[place]?.questions ?? 0));
+  const known = [["what it asks", (task) => task.title], ["domain", (task) => task.domain], ["level", (task) => task.level], ["metric", (task) => task.metric],
+    ["questions", (_, place) => questions(place) && { cell: count(questions(place)), class: "number" }]].filter(([, of]) => tasks.some(of));
   const lines = tasks.map((task, place) => [
-    hasEpisodes ? element("a", { href: Views.address("questions", { task: task.name }) }, task.name) : task.name,
-    task.title || "–", task.domain || "–", task.level || "–", task.metric || "–",
-    { cell: questions(place) ? count(questions(place)) : "–", class: "number" }]);
-  const heads = ["task", "what it asks", "domain", "level", "metric", { cell: "questions", class: "number" }];
+    hasEpisodes ? element("a", { href: Views.address("questions", { task: task.name }) }, task.name) : task.name, ...known.map(([, of]) => of(task, place) || "–")]);
+  const heads = ["task", ...known.map(([name]) => ({ cell: name, class: name === "questions" ? "number" : null }))];
   const facts = runs.flatMap((run) => runFacts(run, runs.length > 1));
   if (conditions.length > 1) facts.push(["conditions", conditions.join(", ")]);
   if (scoring.length) facts.push(["response types", scoring.map(({ taxonomy, threshold }) => `${taxonomy}, an answer matches from a score of ${threshold}`).join("; ")]);

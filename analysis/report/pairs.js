@@ -50,8 +50,8 @@ const Pairs = {
     const { difference, adjusted } = found;
     const apart = adjusted !== null && adjusted < 0.05;
     const rounded = whole ? Math.round(100 * Math.abs(difference)) : (100 * Math.abs(difference)).toFixed(1);
-    const sign = difference > 0 ? "+" : difference < 0 ? "−" : "";
-    const said = `${systemName(row)} less ${systemName(other)}: ${sign}${points(Math.abs(difference))} points${adjusted === null ? "" : `, p ${pValue(adjusted)}, ${apart ? "told apart" : "not told apart"}`}`;
+    const sign = Number(rounded) === 0 ? "" : difference > 0 ? "+" : "−";
+    const said = `${systemName(row)} less ${systemName(other)}: ${signed(difference)} points${adjusted === null ? "" : `, p ${pValue(adjusted)}, ${apart ? "told apart" : "not told apart"}`}`;
     const button = element("button", { type: "button", class: apart ? "apart" : null, tabindex: on ? "0" : "-1", "aria-pressed": String(on), "aria-label": said, title: said, onclick: () => Views.change({ a: row.system, b: other.system }) },
       byP ? pValue(adjusted) : `${sign}${rounded}`);
     const colours = PAIR_COLOURS[theme()];
@@ -111,7 +111,7 @@ const Pairs = {
 
   byTask(tasks, a, b, link) {
     const lines = tasks.map((one) => [
-      one.task.name, { cell: count(one.questions), class: "number" }, { cell: signed(one.difference), class: "number" },
+      calm(one.task.name), { cell: count(one.questions), class: "number" }, { cell: signed(one.difference), class: "number" },
       { cell: `${signed(one.low)} to ${signed(one.high)}`, class: "number" }, { cell: pValue(one.adjusted), class: one.adjusted < 0.05 ? "number best" : "number" },
       { cell: count(one.only_a), class: "number" }, { cell: count(one.only_b), class: "number" }, link("questions", { task: one.task.name })]);
     const caption = `${systemName(a)} less ${systemName(b)} by task`;

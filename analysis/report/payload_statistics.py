@@ -12,7 +12,7 @@ from typing import Any
 
 from r_eval.analysis.estimate import FEW, Estimate, average
 from r_eval.analysis.report.analysed import Analysed
-from r_eval.analysis.report.comparisons import Compared, Shared, comparisons, reworded
+from r_eval.analysis.report.comparisons import Compared, Shared
 from r_eval.analysis.report.payload import rounded
 from r_eval.analysis.report.payload_errors import errors_payload
 from r_eval.analysis.rows import Aggregates
@@ -30,17 +30,16 @@ FIELDS = (
 
 def statistics_payload(aggregates: Aggregates, found: Analysed) -> dict[str, Any]:
     """Comparisons, ranking, what epochs say, and the error analysis."""
-    left_out = reworded(found.runs)
     places = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
     return {
         "fields": FIELDS,
         "alpha": ALPHA,
         "match": MATCH,
         "few": FEW,
-        "reworded": len(left_out),
+        "reworded": len(found.reworded),
         "conditions": [
             _condition(compared, aggregates, {row.system: places[row.condition, row.system] for row in compared.rows})
-            for compared in comparisons(aggregates, found, left_out)
+            for compared in found.compared
         ],
         "epochs": [
             {"row": places[system.condition, system.name], "passes": passes}

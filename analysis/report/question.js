@@ -18,7 +18,7 @@ const OneQuestion = (() => {
       element("td", { class: "cause" }, episode.sentence || null), element("td", {}, element("a", { href: Details.toTranscript(episode), "aria-label": `Transcript of ${systemName(episode.row)}` }, "transcript"))));
     const heads = ["A", "B", "system", "type", "score, %", "time", "LLM calls", "why", "steps"];
     return [element("caption", {}, "What every system made of this question; choose two to see them side by side"),
-      element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...lines)];
+      element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", class: ["score, %", "time", "LLM calls"].includes(text) ? "number" : null }, text)))), element("tbody", {}, ...lines)];
   }
 
   async function card(letter, episode) {
@@ -26,10 +26,10 @@ const OneQuestion = (() => {
     const { usage } = data;
     const calls = data.steps.filter((step) => step.kind === "call");
     const tokens = (usage.prompt_tokens || 0) + (usage.completion_tokens || 0);
-    const facts = [seconds(episode.seconds), plural(episode.calls, "LLM call"), plural(calls.length, "query"), tokens && `${count(tokens)} tokens`].filter(Boolean);
+    const facts = [seconds(episode.seconds), plural(episode.calls, "LLM call"), plural(calls.length, "query", "queries"), tokens && `${count(tokens)} tokens`].filter(Boolean);
     return element("article", { class: "side" },
       element("h3", {}, `${letter}  `, Texts.line(systemName(episode.row), 120), episode.epoch ? ` run ${episode.epoch + 1}` : null),
-      element("p", { class: "verdict" }, Details.badge(episode.type, true), ` · ${Details.score(episode.score)}`),
+      element("p", { class: "judged" }, Details.badge(episode.type, true), ` · ${Details.score(episode.score)}`),
       element("h4", {}, "Answer"), data.answer ? Texts.block(data.answer, { kind: "answer" }) : element("p", { class: "none" }, "none"),
       element("p", { class: "about" }, ...facts.map((fact) => element("span", {}, fact))),
       element("p", {}, ...Texts.plain(`It ${Details.outcome(data.outcome)}. ${episode.sentence || ""}`)),

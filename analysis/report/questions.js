@@ -3,7 +3,7 @@
 
 const Questions = (() => {
   const PAGE = 50;
-  const SORTS = { "": "in their order", hard: "hardest first", easy: "easiest first", differ: "where A and B differ most first" };
+  const SORTS = { "": "in their order", hard: "hardest first", easy: "easiest first", differ: "A and B differ first" };
   const known = () => Report.data.tasks;
 
   // The questions that the parameters ask for, each {question, episodes}: all of its episodes under the condition.
@@ -88,7 +88,7 @@ const Questions = (() => {
         control("task", "Task", option("", "all tasks"), ...Details.numbers().map((number) => option(known()[number].name))),
         control("level", "Level", option("", "all levels"), ...levels.map((level) => option(level))),
         control("type", "Response type", option("", "any type"), ...Report.data.types.map(({ key, name }) => option(key, `${key} ${name}`))),
-        control("why", "Cause"), control("system", "System"), control("a", "A"), control("b", "B"),
+        control("why", "Cause"), control("system", "System"), control("a", "Compare A"), control("b", "with B"),
         control("sort", "Order", ...Object.entries(SORTS).map(([value, text]) => option(value, text))));
     }
     const systems = rowsShown().filter((row) => row.recorded).map((row) => option(row.system, systemName(row)));
@@ -136,7 +136,7 @@ const Questions = (() => {
     const facts = [task.short, question.level, `gold: ${question.golds.join(" | ")}`].map((text) => element("span", {}, Texts.line(text, 120)));
     if (mean !== null) facts.push(element("span", {}, `mean ${percent(mean)} %`));
     const pair = [a, b].map((system) => episodes.find((episode) => episode.row.system === system));
-    const compared = pair[0] && pair[1] ? element("p", { class: "pair" }, ...pair.flatMap((episode, place) => [
+    const compared = pair[0] && pair[1] ? element("p", { class: "both" }, ...pair.flatMap((episode, place) => [
       `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;
     const strip = element("div", { class: "strip", role: "group", "aria-label": counts(episodes) }, ...marks(episodes));
     return element("li", {}, element("p", { class: "asked" }, element("a", { href: Details.toQuestion(question, carried(params)) }, Texts.line(question.text, 300))),
@@ -163,6 +163,10 @@ const Questions = (() => {
 
   async function draw(params) {
     const current = Details.begin();
+    if (!Details.numbers().length) {
+      fill("questions-count", "These are published means, without episodes and questions.");
+      return;
+    }
     const whys = await causes();
     if (!current()) return;
     drawFilters(params, whys);

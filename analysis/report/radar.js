@@ -109,7 +109,7 @@ function roomy(axes, radius) {
 
 function widePanels(workflows, shown, scale) {
   if (!workflows.length) return [element("p", { class: "note" }, "All LLMs are switched off.")];
-  return [element("div", { class: "panels" }, ...workflows.map((workflow) => {
+  return [element("div", { class: [2, 4].includes(workflows.length) ? "panels two" : "panels" }, ...workflows.map((workflow) => {
     const rows = shown.filter((row) => row.workflow === workflow);
     return element("figure", { class: "panel" }, element("h3", {}, workflow, workflow === "direct" ? element("span", {}, " · no tools") : null),
       radar(rows, scale, roomy(scale.axes, 92), workflow));
@@ -148,15 +148,16 @@ function radar(rows, scale, size, name) {
     ring(0.5, "ring"), ring(1, "ring outer"), base && top > 1 ? ring(1 / top, "ring one") : null,
     ...axes.map((_, place) => { const [a, b] = spot(place, 1); return Figures.svg("line", { x1: x, y1: y, x2: a.toFixed(1), y2: b.toFixed(1), class: "ring" }); }),
     best ? Figures.svg("path", { d: shape(best), class: "best-shape" }) : null);
-  for (const row of rows) picture.append(...radarLine(row, values.get(row), shape, spot, scale, size));
+  const depth = rows.length > 2 ? 0.05 : 0.12; // of many, the areas would hide the lines
+  for (const row of rows) picture.append(...radarLine(row, values.get(row), depth, shape, spot, scale, size));
   if (size.labels) picture.append(...radarLabels(axes, spot, scale, size, text));
   return picture;
 }
 
-function radarLine(row, shares, shape, spot, scale, size) {
+function radarLine(row, shares, depth, shape, spot, scale, size) {
   const colour = llmColour(row.llm);
   const whole = shares.every((share) => share !== null);
-  const line = Figures.svg("path", { d: shape(shares), fill: whole ? colour : "none", "fill-opacity": 0.1, stroke: colour, "stroke-width": 2, "stroke-linejoin": "round", "stroke-dasharray": dashes(row.llm) });
+  const line = Figures.svg("path", { d: shape(shares), fill: whole ? colour : "none", "fill-opacity": depth, stroke: colour, "stroke-width": 2, "stroke-linejoin": "round", "stroke-dasharray": dashes(row.llm) });
   const text = (share) => (scale.base ? Number(share.toPrecision(3)) : percent(share));
   const marks = shares.map((share, place) => (share === null ? null : Figures.svg("g",
     { transform: `translate(${spot(place, Math.min(1, share / scale.top)).map((at) => at.toFixed(1)).join(" ")})` },

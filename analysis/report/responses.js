@@ -133,10 +133,10 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
   }
   const found = [...sums].map(([key, number]) => { const [of, why] = key.split(" ").map(Number); return { type: types[of], why: whys[why], number }; }).sort((a, b) => b.number - a.number);
   const asked = { condition: params.condition, task: task < 0 ? null : Report.data.tasks[task].name, system: chosen?.system };
-  const linesShown = found.map((one) => [one.type.key, one.why.key ? whyName(one.why.key) : "right", { cell: one.why.text || "The answer matches.", class: "what" },
+  const linesShown = found.map((one) => [{ cell: one.type.key, class: "short" }, one.why.key ? whyName(one.why.key) : "right",
     { cell: element("a", { href: Views.address("questions", { ...asked, type: one.type.key, why: one.why.key }), "aria-label": `${plural(one.number, "episode")}, ${one.type.key} ${whyName(one.why.key)}: see the questions` }, count(one.number)), class: "number" },
-    { cell: percent(one.number / all), class: "number" }]);
-  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", "what happened", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }], linesShown, { quiet: true }))
+    { cell: percent(one.number / all), class: "number" }, { cell: one.why.text || "The answer matches.", class: "what" }]);
+  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }, "what happened"], linesShown, { quiet: true }))
     : element("p", { class: "note" }, "No episode is of this type."));
 }
 

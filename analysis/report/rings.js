@@ -11,9 +11,9 @@ function ringsFigure(counts, name) {
   const inner = [{ label: "matched", title: "the answer matches", number: right, colour: cssColour("--ring-right"), ink: cssColour("--ink") },
     { label: "not", title: "the answer does not match", number: all - right, colour: cssColour("--ring-wrong"), ink: cssColour("--ink") }].filter((part) => part.number);
   const told = [...inner, ...outer].map((part) => `${part.label} ${percent(part.number / all)} %`).join(", ");
-  const picture = Figures.svg("svg", { viewBox: "0 0 320 300", class: "rings", role: "img", "aria-label": `Two rings, ${name}: ${told}` },
-    ...ring(inner, all, 66, 40), ...ring(outer, all, 106, 34),
-    ...labelsOfRing(inner, all, 66, 0.08), ...labelsOfRing(outer, all, 106, 0.07), ...labelsOutside(outer, all, 134),
+  const picture = Figures.svg("svg", { viewBox: "-28 0 376 300", class: "rings", role: "img", "aria-label": `Two rings, ${name}: ${told}` },
+    ...ring(inner, all, 63, 48), ...ring(outer, all, 107, 34),
+    ...labelsOfRing(inner, all, 63, 0.1), ...labelsOfRing(outer, all, 107, 0.07), ...labelsOutside(outer, all, 134),
     Figures.svg("text", { x: 160, y: 148, class: "ring-count" }, count(all)),
     Figures.svg("text", { x: 160, y: 166, class: "ring-count unit" }, all === 1 ? "episode" : "episodes"));
   const lines = [...inner, ...outer].map((part) => [`${part.label}${part.title.startsWith("the") ? "" : `, ${part.title}`}`, { cell: count(part.number), class: "number" }, { cell: percent(part.number / all), class: "number" }]);

@@ -10,11 +10,11 @@ const SearchTree = (() => {
   function placed(tree) {
     const children = new Map();
     for (const [number, parent] of tree) children.set(parent, [...(children.get(parent) || []), number]);
-    const found = new Map();
-    tree.forEach(([number, parent], line) => {
+    const found = new Map([[-1, { line: 0, parent: null, lane: 0 }]]); // the question, from which the search begins
+    tree.forEach(([number, parent], place) => {
       const siblings = children.get(parent);
-      const lane = found.has(parent) ? found.get(parent).lane : 0;
-      found.set(number, { line, parent, lane: Math.min(LANES, siblings.length > 1 ? lane + 1 : lane) });
+      const { lane } = found.get(parent);
+      found.set(number, { line: place + 1, parent, lane: Math.min(LANES, siblings.length > 1 ? lane + 1 : lane) });
     });
     return found;
   }
@@ -55,14 +55,14 @@ const SearchTree = (() => {
 
   // jump: makes a link to a step.
   function drawn({ tree, steps, path }, jump) {
-    const chosen = new Set(path);
+    const chosen = new Set(path.length ? [-1, ...path] : []);
     const places = placed(tree);
     const { drawing, width } = branches(places, chosen);
     const lines = tree.map(([number, parent, after]) => element("li", { class: chosen.has(number) ? "chosen" : null },
       jump(number, String(number + 1)),
-      element("span", { class: "sr" }, parent < 0 ? " from the root " : ` from ${parent + 1} `, chosen.has(number) ? "led to the answer " : null),
+      element("span", { class: "unseen" }, parent < 0 ? " from the question " : ` from ${parent + 1} `, chosen.has(number) ? "led to the answer " : null),
       element("span", { class: "did" }, ...said(steps[number], after.map((place) => steps[place])))));
-    const list = element("ol", {}, ...lines);
+    const list = element("ol", {}, element("li", {}, element("span", { class: "did" }, "the question")), ...lines);
     list.style.paddingLeft = `${width + 6}px`;
     const note = path.length ? "The way to the answer is drawn bold." : "No branch gave the answer.";
     return element("details", { class: "search-tree", open: true }, element("summary", {}, `The search as a tree, ${plural(tree.length, "reply", "replies")}`),

@@ -47,7 +47,9 @@ function marker(workflow) {
 }
 
 const llmShort = (llm) => (llm === "none" ? "" : Report.data.llms.find((known) => known.name === llm).short);
-const systemName = (row) => (row.llm === "none" ? row.workflow : `${row.workflow} · ${llmShort(row.llm)}`);
+// A name with the characters that are not seen, or turn the direction of what stands around it, as their numbers.
+const calm = (text) => text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, (char) => `[U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+const systemName = (row) => calm(row.llm === "none" ? row.workflow : `${row.workflow} · ${llmShort(row.llm)}`);
 const rowsShown = () => Report.data.rows.filter((row) => row.condition === Report.condition);
 const groupIndex = (key) => Report.data.groups.findIndex((group) => group.key === key);
 const overall = (row) => row.averages[groupIndex("all")];

@@ -6,43 +6,26 @@ those of `statistics.paired`: paired by question, corrected over all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from r_eval.analysis.report.analysed import Analysed
+from r_eval.analysis.report.comparisons import Compared
 from r_eval.analysis.report.payload import rounded
-from r_eval.analysis.rows import Aggregates, Row
-from r_eval.analysis.systems import System
+from r_eval.analysis.rows import Aggregates
+from r_eval.analysis.statistics.ranking import ranking
 
 
 def standing(aggregates: Aggregates, found: Analysed) -> list[dict[str, Any]]:
     """The ranking of each condition in which something can be compared, best first."""
     numbers = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
-    ranked = []
-    for condition in aggregates.conditions:
-        rows = [row for row in aggregates.under(condition) if not row.baseline and row.ranks["all"] is not None]
-        names = {row.system for row in rows}
-        own = [system for system in found.systems if system.condition == condition and system.name in names]
-        if len(own) > 1:
-            ranked.append(_ranked(condition, rows, own, found.shared, numbers))
-    return ranked
+    return [_ranked(compared, numbers) for compared in found.compared if compared.pairs]
 
 
-def _ranked(
-    condition: str,
-    rows: Sequence[Row],
-    own: Sequence[System],
-    shared: Mapping[str, Mapping[str, str]],
-    numbers: Mapping[tuple[str, str], int],
-) -> dict[str, Any]:
-    from r_eval.analysis.statistics.board import board
-    from r_eval.analysis.statistics.paired import pairwise
-    from r_eval.analysis.statistics.ranking import ranking
-
-    scores = {system.name: {task: cell.by_question() for task, cell in system.cells.items()} for system in own}
-    comparisons = pairwise(board(scores, shared))
-    means = {row.system: row.overall.mean for row in rows if row.system in scores and row.overall.mean is not None}
-    places = ranking(means, comparisons)
+def _ranked(compared: Compared, numbers: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+    condition = compared.condition
+    means = {row.system: row.overall.mean for row in compared.rows if row.overall.mean is not None}
+    places = ranking(means, compared.pairs)
     first = places[0].system
     return {
         "condition": condition,
@@ -66,7 +49,7 @@ def _ranked(
                 "questions": one.questions,
                 "detectable": rounded(one.detectable),
             }
-            for one in comparisons
+            for one in compared.pairs
             if first in (one.a, one.b) and one.questions
         ],
     }

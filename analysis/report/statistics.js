@@ -53,12 +53,12 @@ const Statistics = {
       parts.push("The smallest true difference that a sample like this shows in 8 of 10 runs is ", element("strong", {}, least === most ? `${least} points` : `${least} to ${most} points`),
         least === most ? "." : ", depending on the pair.", " Smaller ones mostly stay hidden.");
     }
-    const few = condition.tasks.filter((task) => task.questions < data.few).map((task) => `${Report.data.tasks[task.task].name} (${task.questions})`);
+    const few = condition.tasks.filter((task) => task.questions < data.few).map((task) => `${calm(Report.data.tasks[task.task].name)} (${task.questions})`);
     return [
       element("p", { class: "lead" }, ...parts),
       few.length ? element("div", { class: "notice", role: "note" }, element("strong", {}, `Fewer than ${data.few} questions: `), `${listed(few, 6)}. Means over so few say little, and only large differences can be told from chance.`) : null,
       data.reworded ? element("p", { class: "note" }, `${plural(data.reworded, "question")} that the runs ask in other words ${data.reworded === 1 ? "is" : "are"} left out of the comparisons.`) : null,
-      left.length ? element("p", { class: "note" }, `Neither ranked nor compared, since a task lacks scores: ${left.map((row) => row.system).join(", ")}.`) : null,
+      left.length ? element("p", { class: "note" }, `Neither ranked nor compared, since a task lacks scores: ${left.map((row) => calm(row.system)).join(", ")}.`) : null,
     ].filter(Boolean);
   },
 
@@ -95,7 +95,7 @@ const Statistics = {
     });
     const caption = "Chance in percent that at least one of k tries is right (pass@k), and that all are (pass^k)";
     return [element("h3", {}, "Several tries"), Figures.scrolling(caption, Figures.table(caption,
-      [{ cell: "system", class: "system" }, ...[...heads, "questions", "with fewer tries"].map((head) => ({ cell: head, class: "number" }))], lines)),
+      [{ cell: "system", class: "system" }, ...[...heads, `questions of ${ks[ks.length - 1]} tries`, "of fewer"].map((head) => ({ cell: head, class: "number" }))], lines)),
     element("p", { class: "note" }, `Right is a score of at least ${data.match}. Averages weigh every task the same; questions with fewer than k scored tries are left out of that k.`)];
   },
 };

@@ -23,7 +23,7 @@ const Texts = (() => {
     const codes = run.match(CODE);
     const names = codes.slice(0, NAMED).map(codeName).join(" ");
     const text = codes.length > NAMED ? `${names} … ${count(codes.length)} in all` : names;
-    return element("span", { class: "unseen", title: "Characters that are not seen, by their numbers" }, text);
+    return element("span", { class: "codes", title: "Characters that are not seen, by their numbers" }, text);
   }
 
   // A text as nodes, unseen characters as tags.
@@ -112,7 +112,7 @@ const Texts = (() => {
 
   // One line of a text, at most so many characters.
   function line(text, most = 160) {
-    const flat = text.slice(0, 4 * most).replace(/\s+/g, " ").trim();
+    const flat = text.slice(0, 4 * most).replace(/[ \t\n\r]+/g, " ").trim();
     const short = flat.length > most ? `${flat.slice(0, whole(flat, most - 1))}…` : flat;
     return element("span", { class: "line", dir: "auto" }, ...plain(short));
   }

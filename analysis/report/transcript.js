@@ -10,7 +10,7 @@ const Transcript = (() => {
     empty: "empty", invented: "went on with an invented observation, which was cut off", unparsed: "no answer could be read",
   };
 
-  const words = (step) => (step.error ? ERRORS[step.error] || step.error : "");
+  const words = (step) => (Object.hasOwn(ERRORS, step.error || "") ? ERRORS[step.error] : step.error || "");
 
   // ---- what the type rests on
 
@@ -18,7 +18,7 @@ const Transcript = (() => {
     const matched = episode.type === "EM" || episode.type === "AM";
     const reward = episode.score === null ? "There is no score, since the machinery failed" : `The answer ${matched ? "matches" : "does not match"} (${data.metric} ${percent(episode.score)} %${data.taxonomy === "strict" ? `, it matches from ${percent(data.threshold)} %` : ""})`;
     const parts = [`${reward}.`, evidence(data), `The episode ${Details.outcome(data.outcome)}.`];
-    return [element("p", { class: "verdict" }, Details.badge(episode.type, true), episode.sentence ? element("span", { class: "why" }, ` · ${episode.sentence}`) : null),
+    return [element("p", { class: "judged" }, Details.badge(episode.type, true), episode.sentence ? element("span", { class: "why" }, ` · ${episode.sentence}`) : null),
       element("p", {}, ...Texts.plain(parts.join(" ")))];
   }
 
@@ -39,7 +39,7 @@ const Transcript = (() => {
     };
     const lines = wanted.slice(0, 60).map((entry) => element("tr", {}, element("th", { scope: "row" }, element(entry.steps.length ? "mark" : "span", {}, Texts.line(entry.text, 200))), element("td", {}, found(entry))));
     return element("table", { class: "plain wanted" }, element("caption", {}, named ? "Evidence that the question names, all of it needed" : "Gold answers, looked for in what was observed"),
-      element("thead", { class: "sr" }, element("tr", {}, element("th", { scope: "col" }, "text"), element("th", { scope: "col" }, "where"))), element("tbody", {}, ...lines));
+      element("thead", { class: "unseen" }, element("tr", {}, element("th", { scope: "col" }, "text"), element("th", { scope: "col" }, "where"))), element("tbody", {}, ...lines));
   }
 
   // ---- steps
@@ -107,7 +107,7 @@ const Transcript = (() => {
     };
     const link = (other, text) => (other ? element("a", { href: Details.toTranscript(other) }, text) : null);
     const select = element("select", { "data-keep": "system" }, ...episodes.map((other) => element("option", { value: other.id, selected: other === episode },
-      `${systemName(other.row)}${episodes.some((one) => one.epoch) ? ` run ${other.epoch + 1}` : ""} · ${other.type}`)));
+      ...Texts.plain(`${systemName(other.row)}${episodes.some((one) => one.epoch) ? ` run ${other.epoch + 1}` : ""} · ${other.type}`))));
     select.addEventListener("change", () => Views.change({ episode: select.value, step: null }));
     return [element("a", { href: Details.toQuestion(episode.question, { a: episode.row.system }) }, "All systems on this question"),
       link(next(-1), "Previous question"), link(next(1), "Next question"), element("label", { class: "filter" }, element("span", {}, "System"), select)];

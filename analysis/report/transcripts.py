@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.report.places import Places, Span
+from r_eval.analysis.places import Places, Span
 from r_eval.analysis.responses import Observed, evidence_text
 from r_eval.analysis.tree import Branch, tree
 from r_eval.records import Episode, Step

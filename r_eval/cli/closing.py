@@ -37,7 +37,7 @@ def closing_lines(folders: Sequence[RunFolder]) -> list[str]:
     if runs:
         lines += [("Failures", text) for text in _failures(runs)]
         lines += [("Missing", text) for text in _missing(aggregates, runs)]
-        lines.append(("Money", _money([run.manifest().get("spent", {}) for run in runs])))
+        lines.append(("Money", _money([run.manifest().get("spent") for run in runs])))
     return [harmless(f"{word:<9} {text}") for word, text in lines]
 
 
@@ -144,9 +144,11 @@ def _missing(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Iterator[str]
     yield f"{missing:,} of {_counted(expected, 'episode')} ({', '.join(parts)}); {why}"
 
 
-def _money(spent: Sequence[dict[str, dict[str, Any]]]) -> str:
+def _money(spent: Sequence[dict[str, dict[str, Any]] | None]) -> str:
     """What the runs cost in all their sessions; never 0 where a price is not known."""
-    entries = [(llm, entry) for run in spent for llm, entry in run.items()]
+    entries = [(llm, entry) for run in spent for llm, entry in (run or {}).items()]
+    if None in spent:
+        return "not recorded"
     made, cached = (sum(entry[key] for _, entry in entries) for key in ("calls", "cached"))
     unknown = list(dict.fromkeys(llm for llm, entry in entries if entry["calls"] and entry["cost"] is None))
     known = [entry["cost"] for llm, entry in entries if entry["calls"] and llm not in unknown]

@@ -14,7 +14,7 @@ from r_eval.errors import UserError
 
 EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
-    "report": ("plotly", "the report page"),
+    "report": ("matplotlib", "figures for papers"),
     "pandas": ("pandas", "Run.to_pandas"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "hf": ("transformers", "models behind transformers (hf/...)"),

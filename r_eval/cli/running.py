@@ -43,16 +43,16 @@ def run_command(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: b
 
     folder = result.folder
     ensure_scored(folder)
-    page = _page(result)
+    page = result.report(figures=False)
     endings = collections.Counter(s["outcome"] for cell in folder.cells() for s in folder.scores(cell).values())
     state = result.state
     if as_json:
-        record = {"run": str(result.path), "state": state, "outcomes": dict(endings), "report": page and str(page)}
+        record = {"run": str(result.path), "state": state, "outcomes": dict(endings), "report": str(page)}
         record |= {key: found for key in ("spent", "budget") if (found := folder.manifest().get(key))}
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
     else:
         print_tables(folder)
-        lines = [*closing_lines([folder]), f"Episodes  {result.path}", *([f"Report    {page}"] if page else [])]
+        lines = [*closing_lines([folder]), f"Episodes  {result.path}", f"Report    {page}"]
         sys.stdout.write("\n" + "\n".join(lines) + "\n")
     return _status(result, state)
 
@@ -63,16 +63,6 @@ def carried_out(grid: Grid, out: Path | None, quiet: bool, how: dict[str, Any]) 
         with make_watcher(quiet) as watcher:
             return asyncio.run(_run(grid, out, watcher, how))
     except KeyboardInterrupt:
-        return None
-
-
-def _page(result: Run) -> Path | None:
-    from r_eval.errors import MissingExtra
-
-    try:
-        return result.report(figures=False)
-    except MissingExtra as missing:
-        sys.stderr.write(f"r-eval: no report page: {missing}\n")
         return None
 
 

@@ -121,7 +121,7 @@ def _wanted(episode: Episode) -> list[str]:
 
 def _found(step: Step, wanted: Sequence[str] | dict[str, list[int]], named: bool) -> Found:
     """The evidence that a step's observation holds, by the rule of the response types, and where."""
-    from r_eval.analysis.report.places import Places
+    from r_eval.analysis.places import Places
     from r_eval.analysis.responses import Observed, evidence_text
 
     shown = evidence_text(step)

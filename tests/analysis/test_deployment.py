@@ -223,7 +223,6 @@ def typed(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--max-seconds", "8", "--max-usd", "0.01")
     assert done.returncode == 0, done.stderr
     assert "Within 8 s and 0.01 USD a question, on average: fc+openai/gpt-4o-mini\n" in done.stdout
@@ -232,13 +231,11 @@ def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_p
 
 
 def test_report_says_when_no_system_fits(run: RunFolder, tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--max-seconds", "0.01")
     assert "Within 0.01 s a question, on average: no system fits.\n" in done.stdout
 
 
 def test_bounds_need_episodes(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
     (tmp_path / "scores.csv").write_text("workflow,llm,task,score\npal,a,1-1,4\n", encoding="utf-8")
     done = typed("report", str(tmp_path), "--max-usd", "1")
     assert done.returncode == 2

@@ -23,7 +23,7 @@ pytest.importorskip("matplotlib")
 
 from r_eval.analysis.figures import write_figures
 from r_eval.analysis.figures.radar import MOST, Panel, _panels, _rings
-from r_eval.analysis.figures.style import COLOURS, LONGEST, MARKERS, Style, shown
+from r_eval.analysis.figures.style import COLOURS, GREY, LONGEST, MARKERS, NO_LLM, Style, shown
 from r_eval.analysis.matching import profile
 
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
@@ -32,7 +32,8 @@ PAPER = Path(__file__).parents[2] / "examples" / "paper"
 @pytest.fixture(scope="module")
 def drawn(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    write_figures(aggregate(run), folder, deployment(systems(run)))
+    found = systems(run)
+    write_figures(aggregate(run), folder, deployment(found), found)
     return folder
 
 
@@ -46,14 +47,14 @@ def texts(path: Path) -> str:
     return "\n".join(re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8")))
 
 
-def test_a_run_has_radars_response_types_and_deployment_as_png_and_svg(drawn: Path) -> None:
+def test_a_run_has_every_figure_in_three_formats(drawn: Path) -> None:
     names = {path.stem for path in drawn.iterdir()}
     assert names == {
         *("radar", "radar-normalised", "radar-react", "radar-pal", "radar-dfsdt", "radar-fc"),
-        *("responses", "deployment"),
+        *("heat-map", "responses", "response-rings", "deployment", "difficulty"),
     }
-    assert {path.suffix for path in drawn.iterdir()} == {".png", ".svg"}
-    assert len(list(drawn.iterdir())) == 16
+    assert {path.suffix for path in drawn.iterdir()} == {".png", ".svg", ".pdf"}
+    assert len(list(drawn.iterdir())) == 33
 
 
 def test_a_png_is_one_and_wide_enough_to_read(drawn: Path) -> None:
@@ -103,23 +104,25 @@ def test_each_condition_has_figures_of_its_own(make_run: Callable[..., RunFolder
     assert {"radar-clean", "radar-noisy", "deployment-noisy", "responses-clean"} <= names
 
 
-def test_published_means_have_radars_alone(tmp_path: Path) -> None:
+def test_published_means_have_radars_and_a_heat_map(tmp_path: Path) -> None:
     names = {path.stem for path in write_figures(read_published(PAPER), tmp_path)}
-    assert names == {"radar", "radar-normalised", *(f"radar-{w}" for w in ("react", "pal", "dfsdt", "fc"))}
+    assert names == {"heat-map", "radar", "radar-normalised", *(f"radar-{w}" for w in ("react", "pal", "dfsdt", "fc"))}
 
 
 def test_fewer_than_three_axes_make_no_radar(tmp_path: Path) -> None:
-    assert write_figures(published(tmp_path, "pal,a,1-1,10", "pal,a,2-1,10"), tmp_path / "out") == []
+    paths = write_figures(published(tmp_path, "pal,a,1-1,10", "pal,a,2-1,10"), tmp_path / "out")
+    assert {path.stem for path in paths} == {"heat-map"}
 
 
 def test_tasks_without_levels_make_a_radar_too(tmp_path: Path) -> None:
     found = published(tmp_path, *(f"pal,a,shop/t{number},10" for number in range(3)))
-    assert {path.stem for path in write_figures(found, tmp_path / "out")} == {"radar", "radar-normalised", "radar-pal"}
+    names = {path.stem for path in write_figures(found, tmp_path / "out")}
+    assert names == {"heat-map", "radar", "radar-normalised", "radar-pal"}
 
 
 def test_scores_that_are_missing_or_0_break_no_radar(tmp_path: Path) -> None:
     found = published(tmp_path, *(f"pal,a,{id_},0" for id_ in ("1-1", "2-1", "3-1")), "pal,b,1-1,0")
-    assert len(write_figures(found, tmp_path / "out")) == 6
+    assert len(write_figures(found, tmp_path / "out")) == 12
 
 
 def test_a_radar_holds_at_most_six_systems_shared_out_evenly() -> None:
@@ -141,13 +144,13 @@ def test_rings_are_round_numbers_and_hold_the_largest_value() -> None:
 
 def test_an_llm_has_one_colour_everywhere_and_a_workflow_one_marker() -> None:
     style = Style.of(read_published(PAPER))
-    assert len(set(style.colours.values())) == len(COLOURS) == 8
+    assert len(set(style.colours.values()) - {GREY}) == len(COLOURS) == 8
     assert len(set(style.markers.values())) == 4
 
 
 def test_more_llms_than_colours_differ_by_their_dash(tmp_path: Path) -> None:
     style = Style.of(published(tmp_path, *(f"pal,m{number},1-1,4" for number in range(20))))
-    assert len({(style.colours[llm], style.dashes[llm]) for llm in style.colours}) == 20
+    assert len({(style.colours[llm], style.dashes[llm]) for llm in style.colours if llm != NO_LLM}) == 20
 
 
 def test_colours_and_markers_are_the_pages() -> None:
@@ -167,7 +170,7 @@ def test_no_name_breaks_a_figure(name: str, tmp_path: Path) -> None:
         row.workflow = name
         row.llm = f"{name}{row.llm}"
     paths = write_figures(aggregates, tmp_path)
-    assert len(paths) == 6
+    assert len(paths) == 12
     assert all(path.parent == tmp_path and path.stat().st_size > 1000 for path in paths)
 
 
@@ -176,7 +179,6 @@ def test_long_names_are_cut() -> None:
 
 
 def test_the_report_goes_on_without_matplotlib(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("plotly")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told: list[str] = []
     page = write_report([run], tmp_path, told.append)

@@ -48,7 +48,6 @@ def test_a_system_that_a_run_has_too_gets_the_folders_name(tmp_path: Path, run: 
 
 
 def test_a_run_beside_the_papers_systems_makes_a_whole_report(tmp_path: Path, run: RunFolder) -> None:
-    pytest.importorskip("plotly")
     paper = Path(__file__).parents[2] / "examples" / "paper"
     write_report([run, RunFolder(paper)], tmp_path)
     with (tmp_path / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:

@@ -12,7 +12,6 @@ import pytest
 
 from r_eval.analysis.report import write_report
 from r_eval.analysis.report.payload import script
-from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&__proto__"
@@ -20,19 +19,18 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&__proto__"
 
 @pytest.fixture(scope="session")
 def report(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("plotly")
     return write_report([run], tmp_path_factory.mktemp("out") / "report").parent
 
 
 def test_the_page_and_everything_it_names_is_there(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert len(named) == 8
+    assert len(named) == 31
     assert all((report / name).is_file() for name in named)
 
 
 def test_the_page_names_nothing_outside_its_folder(report: Path) -> None:
-    own = [path for path in report.rglob("*") if path.suffix in (".html", ".css", ".js") and "plotly" not in path.name]
+    own = [path for path in report.rglob("*") if path.suffix in (".html", ".css", ".js")]
     outside = re.compile(r"https?://(?!www\.w3\.org/2000/svg\")|//cdn")  # the name of SVG's elements is no address
     assert [path.name for path in own if outside.search(path.read_text(encoding="utf-8"))] == []
 
@@ -44,9 +42,7 @@ def test_the_page_forbids_every_other_source(report: Path) -> None:
 
 
 def test_no_script_writes_markup(report: Path) -> None:
-    own = "".join(
-        path.read_text(encoding="utf-8") for path in (report / "assets").glob("*.js") if "plotly" not in path.name
-    )
+    own = "".join(path.read_text(encoding="utf-8") for path in (report / "assets").glob("*.js"))
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", own)
 
 
@@ -67,19 +63,10 @@ def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_pat
     assert (again / "data/results.js").read_bytes() == (report / "data/results.js").read_bytes()
 
 
-def test_without_plotly_the_command_to_install_it_is_named(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'r-eval\[report\]'"):
-        write_report([run], tmp_path)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_importing_the_room_loads_nothing_heavy() -> None:
     code = (
         "import sys, r_eval.analysis.report, r_eval.analysis.summary\n"
-        "print([name for name in ('plotly', 'pandas', 'rich', 'matplotlib', 'scipy') if name in sys.modules])"
+        "print([name for name in ('pandas', 'rich', 'matplotlib', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -20,7 +20,7 @@ from r_eval.records import Episode
 from tests.timing import of_children, quickest
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
-HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "plotly", "numpy", "scipy", "xllamacpp"}
+HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "numpy", "scipy", "xllamacpp"}
 HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp.exe\u202c \u200bzero\r[bold]markup[/bold] \u2066x\x9b2J"
 LLM = """
 import json
@@ -241,6 +241,7 @@ def test_run_prints_tables_and_paths_on_standard_output_and_progress_on_standard
     assert done.returncode == 0
     assert "oracle+none" in done.stdout
     assert "react+steady" in done.stdout
+    assert re.search(r"^Best      .*\nFailures  .*\nMoney     ", done.stdout, re.MULTILINE)
     assert "Episodes  runs/grid\nReport    runs/grid/report/index.html\n" in done.stdout
     assert "18 episodes of 3 systems, 18 of them recorded before" in done.stderr
     assert "18 episodes" not in done.stdout
@@ -304,13 +305,15 @@ def test_score_never_changes_the_episodes(folder: Path) -> None:
     assert before == {p: p.read_bytes() for p in (folder / "runs" / "grid" / "episodes").rglob("*") if p.is_file()}
 
 
-def test_report_prints_the_path_of_its_page(folder: Path, tmp_path: Path) -> None:
+def test_report_ends_with_the_path_of_its_page(folder: Path, tmp_path: Path) -> None:
     done = typed(folder, "report", "runs/grid", "--out", str(tmp_path / "r"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{tmp_path / 'r' / 'index.html'}\n", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["Best", "Failures", "Money", "Report"]
+    assert done.stdout.endswith(f"\nReport    {tmp_path / 'r' / 'index.html'}\n")
     with (tmp_path / "r" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["system"] for row in rows} == {"react+hostile", "react+steady", "oracle+none"}
-    assert typed(folder, "report", "runs/grid").stdout == "runs/grid/report/index.html\n"
+    assert typed(folder, "report", "runs/grid").stdout.endswith("\nReport    runs/grid/report/index.html\n")
 
 
 # show

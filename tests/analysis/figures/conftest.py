@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.analysis.deployment import Deployed, Percentiles
-from r_eval.analysis.estimate import published
+from r_eval.analysis.estimate import average, published
 from r_eval.analysis.published import read_published
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import Aggregates
@@ -22,6 +22,7 @@ def of_21_systems() -> Aggregates:
     found, rng = read_published(PAPER), random.Random(0)
     for row in found.rows:
         row.tasks = {name: published(cell.mean or 0.0, 100) for name, cell in row.tasks.items()}
+        row.averages["all"] = average(list(row.tasks.values()), 12)
         row.recorded = 1200
         row.types = Counter(rng.choices(TYPES, weights=[8, 2, 3, 6, 1, 4], k=1200))
     found.has_episodes = True

@@ -46,22 +46,20 @@ def drawn(figure: Figure) -> Any:
 
     from r_eval.analysis.figures.style import settle
 
-    canvas = FigureCanvasAgg(figure)
+    canvas: Any = FigureCanvasAgg(figure)
     settle(figure)
     canvas.draw()
     return canvas.get_renderer()
 
 
-def covering(figure: Figure) -> list[tuple[str, str]]:
+def covering(figure: Figure, renderer: Any) -> list[tuple[str, str]]:
     """Pairs of texts of which one covers the other; turned texts are compared by their own corners."""
-    renderer = drawn(figure)
     placed = [(text.get_text(), _corners(text, renderer)) for text in texts(figure)]
     return [(a, b) for (a, one), (b, two) in itertools.combinations(placed, 2) if _overlap(one, two)]
 
 
-def outside(figure: Figure) -> list[str]:
+def outside(figure: Figure, renderer: Any) -> list[str]:
     """Texts that are not whole on the paper."""
-    renderer = drawn(figure)
     width, height = figure.get_size_inches() * figure.dpi
     found = []
     for text in texts(figure):
@@ -86,7 +84,7 @@ def _corners(text: Text, renderer: Any) -> Corners:
     text.set_rotation(0)
     box = text.get_window_extent(renderer)
     text.set_rotation(angle)
-    turned = Affine2D().rotate_deg_around(*anchor, angle)
+    turned = Affine2D().rotate_deg_around(float(anchor[0]), float(anchor[1]), angle)
     flat = [(box.x0, box.y0), (box.x1, box.y0), (box.x1, box.y1), (box.x0, box.y1)]
     return [(float(x), float(y)) for x, y in turned.transform(flat)]
 

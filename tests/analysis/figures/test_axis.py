@@ -23,7 +23,7 @@ def spans(draw: st.DrawFn) -> Spans:
 def test_every_span_lies_whole_in_one_part(found: Spans) -> None:
     made = parts(found)
     assert all(any(part.low <= low and high <= part.high for part in made) for low, high in found)
-    assert sum(part.count for part in made) == len(found)
+    assert sum(part.systems for part in made) == len(found)
 
 
 @given(spans())

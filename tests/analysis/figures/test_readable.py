@@ -19,7 +19,7 @@ from r_eval.analysis.aggregate import aggregate
 from r_eval.analysis.figures import figures
 from r_eval.analysis.figures.style import styled
 from tests.analysis.figures.conftest import PAPER, of_21_systems, taken
-from tests.analysis.figures.measuring import covering, outside
+from tests.analysis.figures.measuring import covering, drawn, outside
 
 
 @pytest.fixture(autouse=True)
@@ -29,11 +29,12 @@ def style() -> Iterator[None]:
 
 
 def faults(aggregates: Aggregates, deployed: list[Deployed], found: list[System]) -> dict[str, Any]:
-    return {
-        name: fault
-        for name, figure in figures(aggregates, deployed, found)
-        if (fault := [*covering(figure), *outside(figure)])
-    }
+    faulty: dict[str, Any] = {}
+    for name, figure in figures(aggregates, deployed, found):
+        renderer = drawn(figure)
+        if fault := [*covering(figure, renderer), *outside(figure, renderer)]:
+            faulty[name] = fault
+    return faulty
 
 
 def test_no_text_covers_another_with_21_systems(paper_systems: Aggregates, paper_deployed: list[Deployed]) -> None:
@@ -57,6 +58,7 @@ def test_no_text_covers_another_with_one_system(paper_systems: Aggregates) -> No
 
 def test_long_names_cover_nothing() -> None:
     found = of_21_systems()
+    found.rows = found.rows[:8]
     deployed = taken(found)
     long = {llm: f"a-provider/with/{'long-' * 12}{number}" for number, llm in enumerate({r.llm: 0 for r in found.rows})}
     for row in found.rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,16 +30,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a report by name: small, hostile, paper or single."""
-    pytest.importorskip("plotly", reason="plotly is not installed")
+    """The folder of a report by name: small, hostile, paper, single (one system, one task) or long."""
     made: dict[str, Path] = {}
 
     def report(name: str) -> Path:
         if name not in made:
             root = tmp_path_factory.mktemp(name)
-            with pytest.MonkeyPatch.context() as without:
-                without.setitem(sys.modules, "matplotlib", None)  # the figures for papers are no part of the page
-                made[name] = write_report([_run(name, root / "run")], root / "report").parent
+            made[name] = write_report([_run(name, root / "run")], root / "report", figures=False).parent
         return made[name]
 
     return report
@@ -53,6 +49,8 @@ def _run(name: str, path: Path) -> RunFolder:
         return hostile.hostile(path)
     if name == "single":
         return makers.write_run(path, [("react", "gguf/smollm2-135m")], makers.TASKS[:1], 5, makers.episode)
+    if name == "long":
+        return makers.write_run(path, [("react", "gguf/smollm2-135m")], makers.TASKS[:1], 120, makers.episode)
     return makers.small(path)
 
 

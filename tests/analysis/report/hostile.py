@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.folder import Cell, RunFolder
-from r_eval.records import Episode, Outcome, OutcomeKind, Question, Seconds, Step, Tokens, Usage
+from r_eval.records import SCHEMA, Episode, Outcome, OutcomeKind, Question, Seconds, Step, Tokens, Usage
 from tests.analysis.report.makers import identity, write_run
 
 MEGABYTE = 1 << 20
@@ -91,10 +91,10 @@ def question(task: dict[str, Any], number: int, rng: random.Random) -> Question:
 
 
 def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
-    """Right in every second place; the first system writes 1 MB where the text is a script."""
+    """Right in every second place; react writes and observes 1 MB in one place."""
     text = asked.answers[0]
     kind, cause = rng.choice(ENDINGS)
-    huge = cell.workflow.startswith("react") and text == TEXTS["script"]
+    huge = (cell.workflow[:5], cell.condition, cell.task, text) == ("react", "clean", TASKS[0]["name"], TEXTS["script"])
     long = (text * (MEGABYTE // len(text) + 1))[:MEGABYTE] if huge else text
     right = rng.random() < 0.5
     answer = text if right else f"{long} or something else"
@@ -123,6 +123,7 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
         Step(kind="answer", text=answer, error=None if right else "unparsed"),
     ]
     return Episode(
+        schema=SCHEMA,
         episode_id=identity(cell, asked),
         question_id=asked.id,
         task=cell.task,

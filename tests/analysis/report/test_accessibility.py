@@ -20,7 +20,8 @@ FOCUS = """() => { const style = getComputedStyle(document.activeElement);
   return { what: document.activeElement.outerHTML.slice(0, 120),
            seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0 }; }"""
 
-RUN = "() => axe.run(document, { resultTypes: ['violations'] })"
+# Without preloading axe-core asks for no files of its own, which the page would refuse it.
+RUN = "() => axe.run(document, { resultTypes: ['violations'], preload: false })"
 
 
 @pytest.fixture(scope="module")
@@ -64,4 +65,6 @@ def test_the_keyboard_shows_where_it_is(visit: Visiting) -> None:
         for _ in range(20):
             page.keyboard.press("Tab")
             found = page.evaluate(FOCUS)
+            if found["what"].startswith("<body"):
+                break  # past the last of them
             assert found["seen"], f"{view}: {found['what']}"

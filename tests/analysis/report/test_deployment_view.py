@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,11 +18,15 @@ from r_eval.analysis.rows import Aggregates
 from tests.analysis.report import makers
 from tests.analysis.report.conftest import Visiting
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 JUDGED = """bounds => {
   const choice = Choosing.choose(R_EVAL.deployment.conditions[0], bounds);
   const name = (system) => Report.data.rows[system.row].system;
   return {
-    best: choice.best && name(choice.best), share: choice.share, noneFits: choice.noneFits,
+    best: choice.best && name(choice.best), quality: choice.best && choice.best.quality,
+    share: choice.share, noneFits: choice.noneFits,
     fitting: choice.fitting.map(name), beyond: choice.beyond.map(({ system }) => name(system)),
     leftOut: choice.leftOut.map(({ system, why }) => [name(system), why]),
     rivals: choice.rivals.map(({ system, share }) => [name(system), share]), resamples: choice.resamples,
@@ -50,8 +54,7 @@ def given(made: Made) -> dict[str, Any]:
     return deployment_payload(*made)["conditions"][0]
 
 
-def judged(visit: Visiting, **bounds: float) -> dict[str, Any]:
-    page = visit().open("#/deployment")
+def judged(page: Page, **bounds: float) -> dict[str, Any]:
     found: dict[str, Any] = page.evaluate(JUDGED, {"seconds": None, "cost": None, "quality": None, **bounds})
     return found
 
@@ -109,8 +112,9 @@ def bounds_within(made: Made) -> list[dict[str, float]]:
 
 
 def test_the_page_judges_bounds_as_the_terminal_does(made: Made, visit: Visiting) -> None:
+    page = visit().open("#/deployment")
     for bounds in bounds_within(made):
-        found = judged(visit, **bounds)
+        found = judged(page, **bounds)
         (wanted,) = choose(made[1].systems, bounds.get("seconds"), bounds.get("cost"), made[1].shared)
         assert found["best"] == (wanted.best.system if wanted.best else None)
         assert found["fitting"] == [one.system for one in wanted.fitting]
@@ -129,12 +133,9 @@ def same_shares(found: dict[str, Any], wanted: Choice) -> None:
 
 
 def test_a_least_quality_leaves_out_what_is_worse(visit: Visiting) -> None:
-    free = judged(visit)
     page = visit().open("#/deployment")
-    quality = page.evaluate(
-        "Choosing.choose(R_EVAL.deployment.conditions[0], {seconds: null, cost: null, quality: null}).best.quality"
-    )
-    bound = judged(visit, quality=quality)
+    free = judged(page)
+    bound = judged(page, quality=free["quality"])
     assert bound["fitting"] == free["fitting"][:1]
     assert bound["noneFits"] > 0
 

@@ -66,9 +66,10 @@ def test_pointing_at_every_part_of_a_figure_runs_nothing(visit: Visiting) -> Non
     opened = visit("hostile")
     for view in ("matching", "responses", "deployment"):
         page = opened.view(view)
-        for plot in page.locator(".js-plotly-plot:visible").all():
-            for mark in plot.locator(".point path, path.point").all()[:12]:
-                mark.hover(force=True)
+        marks = page.locator("main svg path:visible, main svg circle:visible").all()
+        assert marks
+        for mark in marks[:12]:
+            mark.hover(force=True)
     harmless(opened)
 
 
@@ -82,3 +83,38 @@ def test_every_button_can_be_pressed_on_a_hostile_run(visit: Visiting) -> None:
                 button.click()
                 opened.settle()
                 harmless(opened)
+
+
+def test_every_transcript_is_text_and_nothing_else(visit: Visiting) -> None:
+    opened = visit("hostile")
+    page = opened.open("#/questions")
+    links = [
+        entry.locator("a.mark").nth(place % len(hostile.SYSTEMS)).get_attribute("href") or ""
+        for place, entry in enumerate(page.locator("#questions-list li").all()[: len(hostile.TEXTS)])
+    ]
+    assert len(links) == len(hostile.TEXTS)
+    for link in links:
+        opened.open(link)
+        page.locator("#transcript-body .step").first.wait_for()
+        harmless(opened)
+    opened.open(links[0])
+    assert hostile.TEXTS["script"] in page.locator("#transcript-body").inner_text()
+
+
+def test_a_text_of_a_megabyte_is_folded_and_unfolds(visit: Visiting) -> None:
+    opened = visit("hostile")
+    opened.view("transcript")
+    folds = opened.page.locator("#transcript-body button.fold")
+    before = len(opened.page.locator("#transcript-body").inner_text())
+    assert before < 100_000
+    folds.first.click()
+    assert len(opened.page.locator("#transcript-body").inner_text()) > before + 10_000
+    harmless(opened)
+
+
+def test_directions_and_codes_of_terminals_are_named(visit: Visiting) -> None:
+    opened = visit("hostile")
+    for name, tag in (("bidi", "U+202E"), ("ansi", "ESC[31m"), ("unicode", "U+0000")):
+        page = opened.open(f"#/questions?text={name}%20")
+        opened.open(page.locator("#questions-list a.mark").first.get_attribute("href") or "")
+        page.locator("#transcript-body .codes", has_text=tag).first.wait_for()

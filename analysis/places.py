@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from r_eval.analysis.metrics.normalise import ARTICLES, Tokens, has_camel, tokens, words
@@ -23,6 +23,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CJK = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _INNER = re.compile(rf"[{_CJK}]|[^{_CJK},.\-]+")
 _MARKS = ".,+#'-"
+LONGEST_KNOWN = 64
+"""Characters of a piece whose words are remembered."""
 
 
 class _Cut(NamedTuple):
@@ -96,23 +98,30 @@ def _read(piece: str, start: int, camel: bool) -> Iterator[tuple[str, Span]]:
         bounds = [0, *(match.start() for match in _CAMEL.finditer(piece)), len(piece)]
         for left, right in itertools.pairwise(bounds):
             yield from _read(piece[left:right], start + left, camel=False)
-    elif piece.isascii() and piece.isalnum():
-        yield piece.lower(), (start, start + len(piece))
-    elif piece.strip(_MARKS):
-        yield from _careful(piece, start)
+        return
+    for word, (left, right) in _known(piece) if len(piece) <= LONGEST_KNOWN else _careful(piece):
+        yield word, (start + left, start + right)
 
 
-def _careful(piece: str, start: int) -> Iterator[tuple[str, Span]]:
+@lru_cache(maxsize=1 << 15)
+def _known(piece: str) -> tuple[tuple[str, Span], ...]:
+    """The words of a short piece: the same ones come again and again."""
+    return tuple(_careful(piece))
+
+
+def _careful(piece: str) -> Iterator[tuple[str, Span]]:
     """The words of a piece with marks in it; those that cannot be told apart share its place."""
+    if not piece.strip(_MARKS):
+        return
     whole = words(piece)
     if len(whole) > 1:
         inner = [match for match in _INNER.finditer(piece) if match[0].strip(_MARKS)]
         if [word for match in inner for word in words(match[0])] == whole and len(inner) == len(whole):
             for word, match in zip(whole, inner, strict=True):
-                yield word, _trimmed(match[0], start + match.start(), word)
+                yield word, _trimmed(match[0], match.start(), word)
             return
     for word in whole:
-        yield word, _trimmed(piece, start, word)
+        yield word, _trimmed(piece, 0, word)
 
 
 def _trimmed(piece: str, start: int, word: str) -> Span:

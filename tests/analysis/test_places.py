@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.report.places import Places
+from r_eval.analysis.places import Places
 from r_eval.analysis.responses import Observed
 
 CASES = [
