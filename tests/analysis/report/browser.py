@@ -62,7 +62,7 @@ class Visit:
         self.faults: list[str] = []
         self.report = report
         self._context = browser.new_context(**{"viewport": LAPTOP, **settings})
-        self._context.set_default_timeout(20_000)
+        self._context.set_default_timeout(60_000)
         self.page: Page = self._context.new_page()
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
