@@ -15,6 +15,10 @@ TOGETHER = {
     "tests/contracts/test_environments.py": "MediaWiki",
     "tests/contracts/test_wiki_sources.py": "MediaWiki",
     "tests/runner/test_live_wiki.py": "MediaWiki",
+    **dict.fromkeys(
+        (f"tests/analysis/report/test_{name}.py" for name in ("accessibility", "browser", "hostile_page", "links")),
+        "report",
+    ),
     "tests/contracts/test_llms.py": "torch",
     "tests/llms/test_hf.py": "torch",
     "tests/analysis/metrics/test_agreement_bert.py": "torch",
@@ -31,6 +35,7 @@ LONG = (
     "tests/checking/test_environments.py",
     "tests/contracts/test_workflows.py",
     "tests/llms/test_gguf.py",
+    "tests/analysis/report/test_accessibility.py",
     "tests/runner/test_run.py",
     "tests/test_docs.py",
     "tests/test_readme.py",

@@ -118,7 +118,8 @@ def test_tries_at_the_same_questions_are_counted() -> None:
     system = System("clean", "s", "pal", LLM, cells={"t": of_records(Cell("pal", LLM, "clean", "t"), records, 8)})
     row = Row("clean", "s", "pal", LLM, averages={"all": of_scores(1.0, 1, 1)}, ranks={"all": 1})
     aggregates = Aggregates([], [Task("t")], [row], {"all": ["t"]})
-    passes = statistics_payload(aggregates, Analysed([], [system], {}, [], [], [], frozenset(), []))["epochs"][0]["passes"]
+    found = Analysed([], [system], {}, [], [], [], frozenset(), [])
+    passes = statistics_payload(aggregates, found)["epochs"][0]["passes"]
     assert [one["k"] for one in passes] == [1, 2, 4]
     assert [one["at"][0] for one in passes] == pytest.approx([0.75, (1 - 1 / 6 + 1) / 2, 1.0], rel=1e-5)
     assert [one["all"][0] for one in passes] == pytest.approx([0.75, (1 / 6 + 1) / 2, 0.5], rel=1e-5)
