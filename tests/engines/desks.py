@@ -95,7 +95,7 @@ def timeless(record: Any) -> Any:
         return [timeless(item) for item in record]
     if not isinstance(record, dict):
         return record
-    return {key: 0 if key == "seconds" else timeless(value) for key, value in record.items()}
+    return {key: 0 if key in ("seconds", "queue", "retry") else timeless(value) for key, value in record.items()}
 
 
 def contents(out: Path) -> dict[str, list[str]]:
