@@ -6,9 +6,10 @@ Up to 14 clusters with a difference all flips are tried; beyond that FLIPS rando
 (Phipson and Smyth 2010), so that p is never 0. One matrix of signs serves all pairs.
 
 p is a mid-p (Lancaster 1961): flips that tie with what was seen count half. Right-or-wrong scores tie often, and the
-plain p counts all of those ties. A mid-p has no strict guarantee of its level. In simulations without a difference (`benchmarks/coverage.py`) it
-rejects at 0.05 in 3 to 5.5 % of the runs over 100 questions and in 4 to 6.6 % over 12 tasks; on 20 to 30 questions of
-one task less often, down to never: with fewer than 6 clusters that differ no p-value can be below 0.03.
+plain p counts all of those ties. A mid-p has no strict guarantee of its level. In simulations without a difference
+(`benchmarks/coverage.py`) it rejects at 0.05 in 3 to 5.5 % of the runs over 100 questions and in 4 to 6.6 % over 12
+tasks; on 20 to 30 questions of one task less often, down to never: with fewer than 6 clusters that differ no p-value
+can be below 0.03.
 """
 
 from __future__ import annotations
