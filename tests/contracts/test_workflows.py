@@ -330,7 +330,7 @@ ANSWERS: dict[str, Callable[[Request], Reply | str]] = {
     "actions": lambda request: "Action: " * (LONG // 8),
     "observations": lambda request: "\nObservation 1: x" * (LONG // 17),
 }
-LIMITS = Limits(steps=10, calls=20, seconds=60.0)
+LIMITS = Limits(steps=10, calls=60, seconds=60.0)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from r_eval.environments.base import Environment, EnvironmentFailure, query_api
 from r_eval.environments.sandbox import ProgramLimits, ProgramResult, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Step
+from tests.timing import slowness
 
 SECONDS = 0.3
 
@@ -248,14 +249,14 @@ ENDLESS = [
 def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     assert cause(run(brief, code)) in ("time", "memory", "output", "exception", "unknown_api")
-    assert time.monotonic() - started < SECONDS + 30
+    assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
 @pytest.mark.parametrize("code", ["import time\ntime.sleep(60)", "import asyncio\nawait asyncio.sleep(60)"])
 def test_no_program_sleeps(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     assert cause(run(brief, code)) in ("time", "exception")
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 5 * slowness()
 
 
 GREEDY = [
@@ -285,7 +286,7 @@ GREEDY = [
 def test_a_program_that_wants_all_the_memory_is_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     assert cause(run(brief, code)) in ("memory", "time", "output")
-    assert time.monotonic() - started < SECONDS + 30
+    assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,7 @@ REGEX_BOMBS = [
 def test_regular_expression_bombs_are_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     run(brief, f"import re\nanswer = str({code})")
-    assert time.monotonic() - started < SECONDS + 30
+    assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
 @pytest.mark.parametrize(
