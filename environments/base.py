@@ -128,6 +128,14 @@ class Environment:
             return "\n".join([f"{len(lines)} result{'' if len(lines) == 1 else 's'}.", *lines])
         return _json(plain)
 
+    def found(self, api: str, value: Any) -> list[str]:
+        """The ids of what a search found, the best first, for the metrics of retrieval; none where it has no ids.
+
+        Args:
+            value: What the query API returned, as plain data.
+        """
+        return []
+
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of one kind, in a fixed order, from which question templates are filled.
 

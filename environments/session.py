@@ -36,11 +36,13 @@ class CallResult:
         value: The API's value as plain JSON data; None where there is an error.
         observation: The same as text, as a model reads it; with an error, the message.
         error: None, or the kind of error: unknown_api, bad_arguments, not_found.
+        found: Ids of what a search found.
     """
 
     value: Any
     observation: str
     error: str | None = None
+    found: list[str] = dataclasses.field(default_factory=list)
 
 
 class Session:
@@ -129,6 +131,7 @@ class Session:
             api=api,
             arguments=written,
             observation=result.observation,
+            found=result.found,
             error=result.error,
             seconds=seconds,
         )
@@ -149,7 +152,8 @@ class Session:
         try:
             value = await self._environment.call(api, checked)
             plain = to_jsonable_python(value)
-            return CallResult(plain, self._environment.render(api, plain))
+            environment = self._environment
+            return CallResult(plain, environment.render(api, plain), None, environment.found(api, plain))
         except NotFound as nothing:
             return CallResult(None, str(nothing), "not_found")
         except EnvironmentFailure:

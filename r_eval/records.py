@@ -28,6 +28,10 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _empty(value: Any) -> bool:
+    return not value
+
+
 class Document(Record):
     """A text that comes with a question."""
 
@@ -47,7 +51,9 @@ class Question(Record):
         evidence: Texts that the observations must hold, all of them, for the question to count as supported.
         context: Documents that come with the question.
         entities: Values that a counterfactual condition may replace.
-        meta: Anything else that is known, such as the template it was made from.
+        query: What a retriever is asked, where that is not the question as it stands.
+        meta: Anything else that is known, such as the template it was made from; `text_ids` are the ids of the documents
+            that a retriever should find.
     """
 
     id: str
@@ -58,6 +64,7 @@ class Question(Record):
     evidence: list[str] = []
     context: list[Document] = []
     entities: list[str] = []
+    query: str = Field("", exclude_if=_empty)
     meta: dict[str, Any] = {}
 
 
@@ -80,6 +87,7 @@ class Step(Record):
         text: The reply, the message or the answer.
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
+        found: Of a call of a search, the ids of the passages that it found, the best first.
         error: Of a call, its kind; of an answer that could not be read, "unparsed"; of a thought, why the reply is not
             a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty"; or "invented": it went on
             with an observation of its own, which was cut off.
@@ -94,6 +102,7 @@ class Step(Record):
     api: str | None = None
     arguments: dict[str, Any] | None = None
     observation: str | None = None
+    found: list[str] = Field([], exclude_if=_empty)
     error: str | None = None
     reasoning: str = ""
     seconds: float = 0.0

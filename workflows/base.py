@@ -72,6 +72,7 @@ class Asked:
         instruction: How the task wants its answers, such as "a name or a short phrase".
         demonstrations: The same for every workflow.
         context: Documents that came with the question.
+        query: What a retriever is asked, where that is not the text.
         solution: The whole question, given only to workflows that declare `uses_gold` (bounds such as the oracle).
     """
 
@@ -79,6 +80,7 @@ class Asked:
     instruction: str = ""
     demonstrations: tuple[Demonstration, ...] = ()
     context: tuple[Document, ...] = ()
+    query: str = ""
     solution: Question | None = None
 
 

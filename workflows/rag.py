@@ -1,6 +1,6 @@
 """RAG with planned retrieval (Lewis et al., 2020): first everything is looked up, then one reply answers from it.
 
-What is looked up is the question itself, or the queries that the LLM makes of it (`rewrite`). One query API answers
+What is looked up is the question itself, or the query that comes with it, or the queries that the LLM makes of it (`rewrite`). One query API answers
 them all, the environment's search. A search that finds nothing but names what is similar (`Similar: [A, B]`, as that
 of a wiki does) is made again for what it names. The results of several queries are taken in turns, the first of each,
 then the second of each.
@@ -108,7 +108,8 @@ class RAG(Workflow):
         queries: list[Query] = []
         if self.rewrite or text is None:
             queries = await self._rewritten(question, session, llm, spec)
-        results = [await self._search(query, spec, session) for query in queries or [_asking(question.text, text)]]
+        queries = queries or [_asking(question.query or question.text, text)]
+        results = [await self._search(query, spec, session) for query in queries]
         return list(dict.fromkeys(_in_turns(results)))[: self.top_k]
 
     async def _rewritten(
@@ -196,8 +197,16 @@ def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:
 
 def _items(value: Any) -> list[str]:
     """A value as passages: a list is one a member."""
-    values = value if isinstance(value, list) else [value]
-    return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values]
+    return [_passage(item) for item in (value if isinstance(value, list) else [value])]
+
+
+def _passage(item: Any) -> str:
+    """One result as a text to read: of a document its title and text, anything else as JSON."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, dict) and isinstance(item.get("text"), str):
+        return "\n".join(text for text in (item.get("title"), item["text"]) if text and isinstance(text, str))
+    return json.dumps(item, ensure_ascii=False)
 
 
 def _in_turns(results: Sequence[Sequence[str]]) -> Iterable[str]:

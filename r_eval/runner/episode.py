@@ -232,6 +232,7 @@ async def run_episode(
         instruction=cell.planned.task.instruction,
         demonstrations=demonstrations,
         context=tuple(question.context),
+        query=question.query,
         solution=question if cell.workflow.uses_gold else None,
     )
     started, cancelled = time.perf_counter(), False
