@@ -31,6 +31,18 @@ class Shelf:
     height: float
 
 
+class Notes(Environment):
+    """Notes with ids."""
+
+    @query_api
+    def look(self, word: str) -> list[dict[str, str]]:
+        """Find notes."""
+        return [{"id": "n2", "text": word}, {"id": "n1", "text": word}]
+
+    def found(self, api: str, value: Any) -> list[str]:
+        return [note["id"] for note in value]
+
+
 class Store(Environment):
     """A store room."""
 
@@ -439,3 +451,14 @@ def test_ten_megabytes_are_cut_fast(make: Callable[[], str]) -> None:
     text = make()
     assert quickest(lambda: cut(text, 4000), enough=0.5) < 0.5
     assert len(cut(text, 4000)) < 4100
+
+
+def test_what_a_search_found_is_in_its_step_by_id() -> None:
+    steps: list[Step] = []
+    asyncio.run(Session(Notes(), Sandbox(), steps.append).call("look", {"word": "x"}))
+    assert steps[0].found == ["n2", "n1"]
+
+
+def test_a_step_that_found_no_passages_is_written_without_them() -> None:
+    assert '"found"' not in Step(kind="call").model_dump_json()
+    assert '"found":["a"]' in Step(kind="call", found=["a"]).model_dump_json()

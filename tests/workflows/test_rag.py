@@ -52,7 +52,7 @@ class Library(Environment):
     @query_api
     def retrieve(self, query: str) -> list[dict[str, str]]:
         """Find passages."""
-        return [{"text": f"{query}-{letter}"} for letter in "abcdef"]
+        return [{"name": f"{query}-{letter}"} for letter in "abcdef"]
 
 
 class People(Environment):
@@ -62,6 +62,15 @@ class People(Environment):
     def find(self, name: str | None = None, place: str | None = None) -> list[str]:
         """Find people."""
         return [f"{name} of {place}"]
+
+
+class Shelf(Environment):
+    """Documents."""
+
+    @query_api
+    def retrieve(self, query: str) -> list[dict[str, str]]:
+        """Find passages."""
+        return [{"id": "1", "title": "One", "text": f"about {query}"}, {"id": "2", "text": "untitled"}]
 
 
 def asked(text: str, **more: Any) -> Question:
@@ -91,7 +100,18 @@ def test_no_more_results_are_read_than_asked_for(play: Any) -> None:
 
 
 def test_a_record_is_read_as_json(play: Any) -> None:
-    assert '[1] {"text": "q-a"}' in read(play(RAG(), ["x"], environment=Library(), question=asked("q")))
+    assert '[1] {"name": "q-a"}' in read(play(RAG(), ["x"], environment=Library(), question=asked("q")))
+
+
+def test_a_document_is_read_as_its_title_and_text(play: Any) -> None:
+    assert read(play(RAG(), ["x"], environment=Shelf(), question=asked("q"))).startswith(
+        "Passages:\n\n[1] One\nabout q\n\n[2] untitled\n"
+    )
+
+
+def test_the_query_that_comes_with_a_question_is_looked_up_in_its_place(play: Any) -> None:
+    played = play(RAG(), ["x"], environment=Shelf(), question=asked("Correct this: abc", query="abc"))
+    assert [step.arguments for step in played.calls] == [{"query": "abc"}]
 
 
 def test_a_search_that_finds_nothing_is_made_for_what_is_similar(play: Any) -> None:
@@ -128,9 +148,9 @@ def test_the_llm_writes_the_queries_where_it_shall(play: Any) -> None:
 def test_results_of_several_queries_are_taken_in_turns(play: Any) -> None:
     played = play(RAG(rewrite=True, top_k=3), ["a\nb", "x"], environment=Library(), question=asked("q"))
     assert [line.partition("] ")[2] for line in read(played).splitlines() if line.startswith("[")] == [
-        '{"text": "a-a"}',
-        '{"text": "b-a"}',
-        '{"text": "a-b"}',
+        '{"name": "a-a"}',
+        '{"name": "b-a"}',
+        '{"name": "a-b"}',
     ]
 
 
