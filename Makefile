@@ -36,7 +36,7 @@ $(VENVS)/demo/ready: $(SOURCES)
 $(VENVS)/test/ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENVS)/test
 	if [ -n '$(TORCH)' ]; then $(VENVS)/test/bin/python $(PIP) install '$(TORCH)'; fi
-	$(VENVS)/test/bin/python $(PIP) install --editable '.[test$(if $(TORCH),$(comma)hf$(comma)bert)]'
+	$(VENVS)/test/bin/python $(PIP) install --editable '.[test$(if $(TORCH),$(comma)hf$(comma)bert$(comma)dense)]'
 	touch $@
 
 $(VENVS)/lint/ready: $(SOURCES)
