@@ -10,7 +10,8 @@ in which a cause is looked for:
    call was right at all, it is what went wrong most often.
 4. Giving up, with a word for an LLM that declined or whose reply was empty or cut off.
 5. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not
-   seen: no call, nothing but failed calls, an invented observation, or simply stopping short of it.
+   seen: no call, nothing but failed calls, an invented observation, right documents that were not found, or simply
+   stopping short of it.
 
 Words that a plug-in made up fall to the general cause of its outcome, so every failure has one.
 """
@@ -33,6 +34,8 @@ CAUSES: dict[str, str] = {
     "repeated_call": "Made the same call again and again.",
     "invented": "Invented an observation instead of waiting for one.",
     "no_call": "Answered without a call.",
+    "not_retrieved": "Searched, and the right documents were not found.",
+    "partly_retrieved": "Found some of the right documents, not all.",
     "stopped_short": "Finished although the evidence had not been seen.",
     "undecided": "Finished wrongly; whether the evidence had been seen cannot be told.",
     "wrong_value": "Saw the evidence and answered something else.",
@@ -300,6 +303,8 @@ def _answered(episode: Episode, response: Response, made: Actions) -> str:
         return "wrong_value"
     if not made.found:
         return "invented" if made.invented else made.main_fault() or "no_call"
+    if response.retrieved is not None and response.retrieved < 1.0:
+        return "partly_retrieved" if response.retrieved else "not_retrieved"
     return "undecided" if response.undecided else "stopped_short"
 
 

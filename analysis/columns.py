@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r_eval.analysis.responses import TYPES
+from r_eval.analysis.retrieval import RETRIEVAL
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import Cell, RunFolder
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NUMBERS = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_tokens", "cost")
+NUMBERS = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_tokens", "cost", "characters")
 CLUSTER_KEYS = ("template", "document", "documents", "cluster")
 """Keys of a question's meta that name what it shares with others, the first that is there counts."""
 
@@ -40,6 +41,7 @@ class Columns:
         numbers: The columns of NUMBERS, an episode; NaN where it is not known (an unknown price).
         metrics: Further metrics that were asked for, by name; NaN as in `scores`.
         expected: Episodes that the grid asks for.
+        retrieval: The metrics of retrieval by name; NaN where one is not known.
     """
 
     cell: Cell
@@ -52,6 +54,7 @@ class Columns:
     numbers: dict[str, Floats]
     metrics: dict[str, Floats]
     expected: int
+    retrieval: dict[str, Floats] = field(default_factory=dict)
 
     def by_question(self) -> dict[str, float]:
         """The mean score of each question over its epochs; questions without any score are left out."""
@@ -88,6 +91,7 @@ def of_records(cell: Cell, records: list[dict[str, Any]], expected: int) -> Colu
         {name: _floats(record.get(name) for record in records) for name in NUMBERS},
         {name: _floats(record["metrics"].get(name) for record in records) for name in names},
         expected,
+        {name: _floats((record.get("retrieval") or {}).get(name) for record in records) for name in RETRIEVAL},
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from r_eval.analysis import metrics
 from r_eval.analysis.estimate import Estimate, of_scores
 from r_eval.analysis.metrics.ranking import Ranking, hit_rate, ndcg, recall
+from r_eval.analysis.retrieval import id_text, text_ids
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 from r_eval.records import Question
@@ -137,33 +138,6 @@ def _lines(metric: str, rows: Sequence[tuple[Question, float, bool]]) -> list[Li
     ]
 
 
-def text_ids(question: Question) -> set[str]:
-    """The ids of the right texts: meta's `text_ids`, a list, a list of lists, or either written as JSON.
-
-    Raises:
-        UserError: It is something else.
-    """
-    value = question.meta.get("text_ids")
-    try:
-        return _ids(json.loads(value) if isinstance(value, str) else value)
-    except (TypeError, ValueError, RecursionError):
-        raise UserError(f"question '{question.id}': meta.text_ids: expected a list of ids") from None
-
-
-def _ids(value: object) -> set[str]:
-    if value is None:
-        return set()
-    if not isinstance(value, list):
-        raise TypeError
-    return {text for item in value for text in (_ids(item) if isinstance(item, list) else [_id(item)])}
-
-
-def _id(value: object) -> str:
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise TypeError
-    return str(value)
-
-
 def read_results(path: Path) -> dict[str, Result]:
     """The results of a file, by question id.
 
@@ -205,6 +179,6 @@ def _result(where: str, entry: object) -> Result:
     try:
         if not isinstance(found, list | None):
             raise TypeError
-        return Result((answer or "").strip(), tuple(_id(item) for item in found or ()))
+        return Result((answer or "").strip(), tuple(id_text(item) for item in found or ()))
     except TypeError:
         raise UserError(f"{where}.found_ids: expected a list of ids, numbers or texts") from None

@@ -1,8 +1,9 @@
-"""Published results as aggregates: a folder with a `scores.csv` and no episodes.
+"""Published results as aggregates: a folder with a `scores.csv` (or a `components.csv`) and no episodes.
 
 Such a folder is accepted wherever a run is; `load` tells the two apart. Columns `workflow, llm, task,
 score` (percent), `episodes` where known. A task is a name or a paper's id such as 1-1; an id stands for the
-task of that id, with its domain and level.
+task of that id, with its domain and level. What a `components.csv` holds is read by `published_components`; a folder
+with nothing else has no systems.
 """
 
 from __future__ import annotations
@@ -77,16 +78,20 @@ def _name_apart(parts: list[Aggregates]) -> None:
 
 def is_published(folder: Path) -> bool:
     """Whether a folder holds published results rather than a run."""
-    return (folder / "scores.csv").is_file() and not (folder / "run.json").exists()
+    there = any((folder / name).is_file() for name in ("scores.csv", "components.csv"))
+    return there and not (folder / "run.json").exists()
 
 
 def read_published(folder: Path, condition: str = "clean") -> Aggregates:
-    """The aggregates of a folder's scores.csv.
+    """The aggregates of a folder's scores.csv; of one that has a components.csv alone, none.
 
     Raises:
         UserError: The file is not there, lacks a column, or has a line that cannot be read.
     """
     path = folder / "scores.csv"
+    manifest = {"name": folder.name, "published": True, "cells": []}
+    if not path.exists() and is_published(folder):
+        return finish([manifest], [], [], [], has_episodes=False)
     paper = {task.id: task for task in PAPER_TASKS} | {task.name: task for task in PAPER_TASKS}
     rows: dict[str, Row] = {}
     tasks: dict[str, Task] = {}
@@ -105,7 +110,6 @@ def read_published(folder: Path, condition: str = "clean") -> Aggregates:
     order += [task for task in tasks.values() if task not in order]
     domains = list(dict.fromkeys(task.domain for task in order))
     order.sort(key=lambda task: domains.index(task.domain))
-    manifest = {"name": folder.name, "published": True, "cells": []}
     return finish([manifest], order, list(rows.values()), [], has_episodes=False)
 
 

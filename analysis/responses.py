@@ -7,11 +7,12 @@ Evidence is what query APIs returned and nothing else:
   limit, a repetition, a failure of the environment) returned boilerplate. One that found nothing counts
   with the model's own arguments cut out, since "could not find X" holds X only because the model wrote it.
 - Containment is of whole tokens in a row, after the normalisation of `metrics.normalise`.
-- Where the question names its evidence, all of it must have been observed. Otherwise any gold must have
-  been, and of a gold that joins values by ";" every value.
-- Yes, no, true, false, numbers of up to two digits and empty golds are in any text by chance. Without named
-  evidence they are `undecided`: counted as not supported, and flagged so that tables can say how many there
-  were.
+- Where the question names its evidence, all of it must have been observed. Where it names the right documents
+  instead, by their ids, all of them must have been found (`retrieval`). Otherwise any gold must have been observed,
+  and of a gold that joins values by ";" every value.
+- Yes, no, true, false, numbers of up to two digits and empty golds are in any text by chance, and golds of more than
+  LONGEST tokens (a summary, a continuation) are in none as they stand. Without named evidence or documents both are
+  `undecided`: counted as not supported, and flagged so that tables can say how many there were.
 
 The published code starts from the same idea and differs in each point. `published` is its rule to the letter
 (`benchmark/error_analysis.py`, see `published_rule`): the reward is its own F1 and the threshold 0.05; the
@@ -55,6 +56,8 @@ NAMES: dict[ResponseType, str] = {
     "TE": "tool-using error",
 }
 THRESHOLDS: dict[str, float] = {"strict": 0.5, "published": 0.05}
+LONGEST = 30
+"""Tokens of a gold up to which containment can judge it."""
 
 _UNSUPPORTED: dict[OutcomeKind, ResponseType] = {
     "finished": "RE",
@@ -75,7 +78,9 @@ class Response:
         matched: The answer's score reaches the threshold.
         supported: The evidence holds the gold.
         undecided: Containment could not judge; `supported` is then False.
-        missing: The named evidence, or the golds, that no observation holds.
+        missing: The named evidence, or the golds, that no observation holds; empty where documents decided.
+        retrieved: The share of the right documents that were found; None where that is not known, and under
+            `published`, which does not ask.
     """
 
     type: ResponseType
@@ -83,19 +88,27 @@ class Response:
     supported: bool
     undecided: bool = False
     missing: tuple[str, ...] = ()
+    retrieved: float | None = None
 
 
 LIMITS: frozenset[str] = frozenset({"steps", "tokens", "seconds", "calls", "context", "depth"})
 """Causes that name a limit; with the outcome `tool_misuse` they say that it was reached without one right call."""
 
 
-def classify(episode: Episode, score: float, taxonomy: str = "strict", threshold: float | None = None) -> Response:
+def classify(
+    episode: Episode,
+    score: float,
+    taxonomy: str = "strict",
+    threshold: float | None = None,
+    retrieved: float | None = None,
+) -> Response:
     """The response type of an episode.
 
     Args:
         score: Of the answer, 0 to 1; under `published`, the reward of the published F1.
         taxonomy: "strict" or "published".
         threshold: From which score on an answer matches; None takes the taxonomy's own.
+        retrieved: The share of the right documents that its calls found, where these are known by their ids.
 
     Raises:
         UserError: There is no such taxonomy.
@@ -103,23 +116,35 @@ def classify(episode: Episode, score: float, taxonomy: str = "strict", threshold
     if taxonomy == "published":
         return _published(episode, score >= (THRESHOLDS["published"] if threshold is None else threshold))
     if taxonomy == "strict":
-        return _strict(episode, score >= (THRESHOLDS["strict"] if threshold is None else threshold))
+        return _strict(episode, score >= (THRESHOLDS["strict"] if threshold is None else threshold), retrieved)
     raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
 
 
-def _strict(episode: Episode, matched: bool) -> Response:
-    observed = Observed([text for step in episode.steps if (text := evidence_text(step))])
-    undecided = False
+def _strict(episode: Episode, matched: bool, retrieved: float | None) -> Response:
+    undecided, missing = False, tuple[str, ...]()
     if episode.evidence:
-        missing = tuple(text for text in episode.evidence if not observed.holds(text))
+        missing = unseen(episode)
         supported = not missing
+    elif retrieved is not None:
+        supported = retrieved >= 1.0
     else:
+        observed = _observed(episode)
         judged = [observed.holds_gold(gold) for gold in episode.golds]
         supported = any(judged)
         undecided = not supported and None in judged
         missing = () if supported else tuple(episode.golds)
     type_ = type_of("strict", episode.outcome.kind, episode.outcome.cause, matched, supported)
-    return Response(type_, matched, supported, undecided, missing)
+    return Response(type_, matched, supported, undecided, missing, retrieved)
+
+
+def unseen(episode: Episode) -> tuple[str, ...]:
+    """The evidence that the question names and no observation holds."""
+    observed = _observed(episode)
+    return tuple(text for text in episode.evidence if not observed.holds(text))
+
+
+def _observed(episode: Episode) -> Observed:
+    return Observed([text for step in episode.steps if (text := evidence_text(step))])
 
 
 def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:
@@ -214,7 +239,7 @@ def _readings(text: str) -> tuple[Tokens, ...]:
 def _decidable(gold: str) -> tuple[tuple[tuple[Tokens, ...], ...], bool]:
     """The values of a gold that containment can judge, as they read, and whether these are all of them."""
     values = gold_values(gold)
-    decidable = [value for value in values if not _by_chance(value)]
+    decidable = [value for value in values if not _by_chance(value) and len(tokens(value)) <= LONGEST]
     return tuple(_readings(value) for value in decidable), len(decidable) == len(values)
 
 

@@ -10,7 +10,8 @@ a judge that could not be reached, there is no score either and the type is ME, 
 
 Besides what is counted of an episode, a record has what the response type rests on (`reward`, `supported`,
 `outcome`, `cause`), so that types under other thresholds need no episodes (`sensitivity`), and what the error
-analysis asks about: the cause below the type (`why`), and how many query API calls were made and found something.
+analysis asks about: the cause below the type (`why`), how many query API calls were made and found something, and how
+well they found what is right (`retrieval`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.analysis import metrics as known_metrics
-from r_eval.analysis.causes import actions, why
-from r_eval.analysis.responses import THRESHOLDS, classify
+from r_eval.analysis.causes import Actions, actions, why
+from r_eval.analysis.responses import THRESHOLDS, Response, classify, unseen
+from r_eval.analysis.retrieval import Retrieval, Right, Rights, by_ids, by_texts
+from r_eval.analysis.rows import BASELINES
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder, read_lines
 from r_eval.records import MACHINERY, Episode
@@ -36,6 +39,8 @@ BATCH = 512
 """Episodes in memory at a time."""
 TICK = 20_000_000
 """Nanoseconds within which a file system may give two changes of a file the same time."""
+LATER = ("why", "retrieval", "characters")
+"""Keys that the score records of earlier versions lack."""
 
 
 @dataclass(slots=True)
@@ -91,23 +96,35 @@ def score_run(
         UserError: A metric or the taxonomy is unknown, or a record cannot be read. Nothing has been written
             then for the cell at fault.
     """
-    own = {task["name"]: task.get("metric") or DEFAULT_METRIC for task in run.manifest()["tasks"]}
+    manifest = run.manifest()
+    own = {task["name"]: task.get("metric") or DEFAULT_METRIC for task in manifest["tasks"]}
+    bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
     for name in {*metrics, *own.values()}:
         known_metrics.get(name)
     if taxonomy not in THRESHOLDS:
         raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
     scores = Scores(taxonomy, limit)
-    for cell in run.cells() if cells is None else cells:
+    rights = Rights(run)
+    for cell in _by_task(run.cells() if cells is None else cells):
         if not cell.path(run.episodes_root).exists():
             cell.path(run.scores_root).unlink(missing_ok=True)
             continue
         changed = _changed(run, cell)
         episodes = run.cell_episodes(cell)
-        records = _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit), scores)
+        searches = cell.system not in bounds and cell.workflow not in BASELINES
+        right = rights.of(cell.task) if searches else None
+        records = _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit, right), scores)
         run.write_scores(cell, records)
         os.utime(cell.path(run.scores_root), ns=(changed, changed))
     return scores
+
+
+def _by_task(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells of each task together, so that its questions are read once."""
+    there = list(cells)
+    order = {task: place for place, task in enumerate(dict.fromkeys(cell.task for cell in there))}
+    return sorted(there, key=lambda cell: order[cell.task])
 
 
 def _changed(run: RunFolder, cell: Cell) -> int:
@@ -127,12 +144,13 @@ def score_cell(
     metrics: Sequence[str],
     taxonomy: str,
     threshold: float,
+    right: Right | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Score records of one cell; `own` names each task's metric."""
+    """Score records of one cell; `own` names each task's metric, `right` is as for `score_episodes`."""
     metric = own.get(cell.task, DEFAULT_METRIC)
     episodes = iter(episodes)
     while batch := list(itertools.islice(episodes, BATCH)):
-        yield from score_episodes(batch, metric, metrics, taxonomy, threshold)
+        yield from score_episodes(batch, metric, metrics, taxonomy, threshold, right)
 
 
 def score_episode(
@@ -141,9 +159,10 @@ def score_episode(
     metrics: Sequence[str] = (),
     taxonomy: str = "strict",
     threshold: float | None = None,
+    right: Right | None = None,
 ) -> dict[str, Any]:
-    """The score record of one episode, as a line of `scores/` has it."""
-    return next(score_episodes([episode], metric, metrics, taxonomy, threshold))
+    """The score record of one episode, as a line of `scores/` has it; `right` is as for `score_episodes`."""
+    return next(score_episodes([episode], metric, metrics, taxonomy, threshold, right))
 
 
 def score_episodes(
@@ -152,10 +171,15 @@ def score_episodes(
     metrics: Sequence[str] = (),
     taxonomy: str = "strict",
     threshold: float | None = None,
+    right: Right | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The score records of some episodes of one task.
 
     Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric is.
+
+    Args:
+        right: The right documents of the questions; None for a system that makes no search of its own, such as a bound:
+            its retrieval is not scored.
     """
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
     rewarding = "token_f1_published" if taxonomy == "published" else metric
@@ -163,7 +187,7 @@ def score_episodes(
     for place, episode in enumerate(episodes):
         own, reward = values[metric][place], values[rewarding][place]
         more = {name: values[name][place] for name in metrics}
-        yield _record(episode, metric, own, more, reward, taxonomy, limit)
+        yield _record(episode, metric, own, more, reward, taxonomy, limit, right)
 
 
 def _computed(name: str, episodes: Sequence[Episode]) -> list[float | None]:
@@ -181,10 +205,12 @@ def _record(
     reward: float | None,
     taxonomy: str,
     threshold: float,
+    right: Right | None,
 ) -> dict[str, Any]:
-    response = classify(episode, reward or 0.0, taxonomy, threshold)
     made = actions(episode.steps)
     failed = episode.outcome.kind in MACHINERY
+    ranked = _ranked(episode, made, right)
+    response = classify(episode, reward or 0.0, taxonomy, threshold, ranked["recall"] if ranked else None)
     cause = "unscored" if reward is None and not failed else why(episode, response, made)
     usage, seconds = episode.usage, episode.seconds
     return {
@@ -204,6 +230,7 @@ def _record(
         "reward": reward,
         "supported": response.supported,
         "undecided": response.undecided,
+        "retrieval": None if failed else ranked or _judged(episode, response, taxonomy, right),
         "unparsed": any(step.kind == "answer" and step.error == "unparsed" for step in episode.steps),
         "taxonomy": taxonomy,
         "threshold": threshold,
@@ -216,9 +243,23 @@ def _record(
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cost": usage.cost,
+        "characters": None if failed else len(episode.answer),
         "outcome": episode.outcome.kind,
         "cause": episode.outcome.cause,
     }
+
+
+def _ranked(episode: Episode, made: Actions, right: Right | None) -> Retrieval | None:
+    """The metrics of retrieval where the right documents are known by their ids."""
+    wanted = right.get(episode.question_id) if right else None
+    return by_ids(episode.steps, wanted, made.found) if wanted else None
+
+
+def _judged(episode: Episode, response: Response, taxonomy: str, right: Right | None) -> Retrieval | None:
+    """The metrics of retrieval where the question names its evidence."""
+    if right is None or not episode.evidence:
+        return None
+    return by_texts(episode.evidence, response.missing if taxonomy == "strict" else unseen(episode))
 
 
 def ensure_scored(run: RunFolder) -> None:
@@ -228,7 +269,8 @@ def ensure_scored(run: RunFolder) -> None:
     """
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
     kept = next((record for cell in there if (record := _first(cell.path(run.scores_root)))), None)
-    stale = there if kept is not None and "why" not in kept else [cell for cell in there if _stale(run, cell)]
+    old = kept is not None and not kept.keys() >= set(LATER)
+    stale = there if old else [cell for cell in there if _stale(run, cell)]
     if stale and kept:
         score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)
     elif stale:

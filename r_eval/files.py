@@ -1,12 +1,21 @@
-"""Reads the text files that a person names."""
+"""The text files that a person names, and the folder where R-Eval keeps its own."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import yaml
 
 from r_eval.errors import UserError
+
+
+def cache_folder() -> Path:
+    """Where R-Eval keeps what it fetched and built: R_EVAL_CACHE, else the platform's cache folder."""
+    from platformdirs import user_cache_path
+
+    chosen = os.environ.get("R_EVAL_CACHE")
+    return Path(chosen) if chosen else user_cache_path("r-eval")
 
 
 def read_text(path: Path, what: str) -> str:

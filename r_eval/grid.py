@@ -18,6 +18,7 @@ from r_eval.errors import UserError
 from r_eval.files import read_text
 from r_eval.plugins import unknown
 from r_eval.records import Level
+from r_eval.vary import Vary
 
 KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
 KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
@@ -91,10 +92,15 @@ class LLMEntry(Entry):
 
 
 class WorkflowEntry(Entry):
-    """A workflow with settings."""
+    """A workflow with settings.
+
+    Attributes:
+        environment: Settings that replace those of the tasks' environments under this workflow.
+    """
 
     workflow: str
     name: str | None = None
+    environment: dict[str, Any] | None = None
 
 
 class EnvironmentEntry(Entry):
@@ -203,6 +209,7 @@ class Grid(Part):
     workflows: list[WorkflowEntry] = Field(min_length=1)
     tasks: list[TaskEntry] = Field(min_length=1)
     conditions: list[ConditionEntry] = [ConditionEntry(condition="clean")]
+    vary: Vary | None = None
     samples: int | None = Field(None, ge=1, strict=True)
     epochs: int = Field(1, ge=1, strict=True)
     shots: int = Field(1, ge=0, strict=True)
@@ -271,7 +278,7 @@ def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str
     """
     errors = error.errors()
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    loc = tuple(part for part in first["loc"])
+    loc = (*first["loc"], *first.get("ctx", {}).get("at", ()))
     key = ".".join(str(part) for part in loc)
     line = _line(root, loc)
     at = f"{where}:{line}" if line else where

@@ -52,8 +52,8 @@ class Question(Record):
         context: Documents that come with the question.
         entities: Values that a counterfactual condition may replace.
         query: What a retriever is asked, where that is not the question as it stands.
-        meta: Anything else that is known, such as the template it was made from; `text_ids` are the ids of the documents
-            that a retriever should find.
+        meta: Anything else that is known, such as the template it was made from; `text_ids` are the ids of the
+            documents that a retriever should find.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Question(Record):
     evidence: list[str] = []
     context: list[Document] = []
     entities: list[str] = []
-    query: str = Field("", exclude_if=_empty)
+    query: str = Field(default="", exclude_if=_empty)
     meta: dict[str, Any] = {}
 
 
@@ -102,7 +102,7 @@ class Step(Record):
     api: str | None = None
     arguments: dict[str, Any] | None = None
     observation: str | None = None
-    found: list[str] = Field([], exclude_if=_empty)
+    found: list[str] = Field(default=[], exclude_if=_empty)
     error: str | None = None
     reasoning: str = ""
     seconds: float = 0.0

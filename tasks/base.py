@@ -49,6 +49,7 @@ class Task:
         home: The environment over which the demonstrations are worked out, where it is another one.
         metric: Name of the metric that gives its score.
         instruction: How the answer should look; shown to every workflow.
+        long: Whether an answer is a text of several sentences, of which every line counts, and no phrase.
         format: The form of the published dataset: its name, or `format` and its settings.
         data: Of questions that a data file gave: its format, its counts and its version.
         notes: One line on what of that file could not be used.
@@ -62,6 +63,7 @@ class Task:
     title: str = ""
     metric: str = DEFAULT_METRIC
     instruction: str = ""
+    long: bool = False
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     home: str | None = None
     format: str | Mapping[str, Any] = ""
@@ -112,13 +114,16 @@ def matching(pattern: str) -> list[str]:
 
 
 @functools.cache
-def _place(path: Path) -> tuple[bool, list[int]]:
-    """The place of a task's file by its id, "1-2" before "1-10"; last where it has none or cannot be read."""
+def _place(path: Path) -> tuple[bool, bool, list[int]]:
+    """The place of a task's file by its id: "1-2" before "1-10", both before "crud-1"; last where it has none or cannot
+    be read.
+    """
     try:
-        numbers = re.findall(r"\d+", str(yaml.safe_load(path.read_text(encoding="utf-8"))["id"]))
+        id = str(yaml.safe_load(path.read_text(encoding="utf-8"))["id"])
     except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
-        numbers = []
-    return not numbers, [int(number) for number in numbers]
+        id = ""
+    numbers = [int(number) for number in re.findall(r"\d+", id)]
+    return not numbers, not id[:1].isdigit(), numbers
 
 
 @functools.cache

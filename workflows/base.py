@@ -73,6 +73,7 @@ class Asked:
         demonstrations: The same for every workflow.
         context: Documents that came with the question.
         query: What a retriever is asked, where that is not the text.
+        long: Whether the answer is a text, of which every line counts; else it is a phrase.
         solution: The whole question, given only to workflows that declare `uses_gold` (bounds such as the oracle).
     """
 
@@ -81,6 +82,7 @@ class Asked:
     demonstrations: tuple[Demonstration, ...] = ()
     context: tuple[Document, ...] = ()
     query: str = ""
+    long: bool = False
     solution: Question | None = None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
-from r_eval.workflows.reading import bare_answer
+from r_eval.workflows.reading import free_answer
 
 
 class Direct(Workflow):
@@ -24,5 +24,5 @@ class Direct(Workflow):
         documents = "\n\n".join(f"{d.title}\n{d.text}" for d in question.context)
         messages.append(Message("user", f"{documents}\n\n{question.text}".strip()))
         reply = await llm.generate(Request(tuple(messages)))
-        answer = bare_answer(reply.text)
+        answer = free_answer(reply.text, question.long)
         return finished(answer, "text") if answer else ended("gave_up", "empty_reply")

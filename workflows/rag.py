@@ -1,12 +1,14 @@
 """RAG with planned retrieval (Lewis et al., 2020): first everything is looked up, then one reply answers from it.
 
-What is looked up is the question itself, or the query that comes with it, or the queries that the LLM makes of it (`rewrite`). One query API answers
-them all, the environment's search. A search that finds nothing but names what is similar (`Similar: [A, B]`, as that
-of a wiki does) is made again for what it names. The results of several queries are taken in turns, the first of each,
-then the second of each.
+What is looked up is the question itself, or the query that comes with it, or the queries that the LLM makes of it
+(`rewrite`). One query API answers them all, the environment's search. A search that finds nothing but names what is
+similar (`Similar: [A, B]`, as that of a wiki does) is made again for what it names. The results of several queries are
+taken in turns, the first of each, then the second of each.
 
 With `retrieval: gold` the question's own evidence stands in place of what is found: perfect retrieval, which bounds
 what any retriever could do for this LLM. Such a system is a bound and is not ranked.
+
+A question in Chinese is asked in Chinese, any other in English.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any, NamedTuple
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
 from r_eval.errors import UserError
+from r_eval.languages import language_of
 from r_eval.llms.base import Message, Request
 from r_eval.records import Question
 from r_eval.workflows.base import (
@@ -34,7 +37,7 @@ from r_eval.workflows.base import (
     positive,
     prompt,
 )
-from r_eval.workflows.reading import action_in, bare_answer
+from r_eval.workflows.reading import action_in, free_answer
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""
@@ -43,6 +46,7 @@ LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters of a search that say how many results are wanted."""
 
 QUERIES = 4
+NOTHING = {"en": "Nothing was found.", "zh": "没有找到任何段落。"}
 SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
 
 
@@ -68,7 +72,7 @@ class RAG(Workflow):
     """
 
     last_chance = False
-    PROMPTS = ("rag", "rag_rewrite", "rag_question")
+    PROMPTS = ("rag", "rag_rewrite", "rag_question", "rag_zh", "rag_rewrite_zh", "rag_question_zh")
 
     def __init__(
         self, api: str | None = None, top_k: int = 3, rewrite: bool = False, retrieval: str = "search"
@@ -92,13 +96,16 @@ class RAG(Workflow):
             llm.note("The question's own evidence is given as what was found.")
         else:
             found = await self._retrieved(question, session, llm)
-        passages = [f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)] or ["Nothing was found."]
-        messages = [Message("system", prompt(RAG, "rag", domain=session.description, instruction=question.instruction))]
+        passages = [f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)]
+        passages = passages or [NOTHING[language_of(question.text)]]
+        messages = [
+            Message("system", _told("rag", question, domain=session.description, instruction=question.instruction))
+        ]
         for shown in question.demonstrations:
             messages += [Message("user", shown.question), Message("assistant", shown.answer)]
-        asked = prompt(RAG, "rag_question", passages="\n\n".join(passages), question=question.text)
+        asked = _told("rag_question", question, passages="\n\n".join(passages), question=question.text)
         reply = await llm.generate(Request((*messages, Message("user", asked))))
-        answer = bare_answer(reply.text)
+        answer = free_answer(reply.text, question.long)
         return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
 
     async def _retrieved(self, question: Asked, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
@@ -119,7 +126,7 @@ class RAG(Workflow):
         arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
         form = f"{spec.name}({arguments})"
         values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
-        system = prompt(RAG, "rag_rewrite", **values)
+        system = _told("rag_rewrite", question, **values)
         reply = await llm.generate(Request((Message("system", system), Message("user", question.text))))
         written = (BULLET.sub("", line).strip() for line in reply.text.splitlines())
         lines = dict.fromkeys(line for line in written if line and not line.startswith("```"))
@@ -146,10 +153,19 @@ class RAG(Workflow):
         return [found.observation for found in again if found.error is None]
 
 
+def _told(name: str, asked: Asked, /, **values: str) -> str:
+    """A prompt in the question's language, filled in."""
+    return prompt(RAG, f"{name}_zh" if language_of(asked.text) == "zh" else name, **values)
+
+
 async def perfect(question: Question, session: SessionProtocol) -> list[str]:
-    """What a perfect retriever finds: what the gold program's calls return, the documents of the question that hold its
-    evidence (all of them where it names none and has no program), and evidence that is in none of these.
+    """What a perfect retriever finds: the texts that the question was made from (`meta.sources`), where they are known.
+    Else what the gold program's calls return, the documents of the question that hold its evidence (all of them where
+    it names none and has no program), and evidence that is in none of these.
     """
+    sources = question.meta.get("sources")
+    if isinstance(sources, list) and (texts := [text for text in sources if isinstance(text, str) and text]):
+        return list(dict.fromkeys(texts))
     found: list[str] = []
     if question.program:
         result = await session.run_program(question.program)

@@ -15,15 +15,17 @@ from r_eval.llms.base import Reply, ToolSpec
 from r_eval.workflows.base import FINISH
 
 PREFIX = re.compile(
-    r"^[\s*_#>]*(?:(?:(?:final\s+)?answer|a)[\s*_]*[:：]|(?:the\s+)?(?:final\s+)?answer\s+is\b\s*[:：]?)[\s*_]*",
+    r"^[\s*_#>]*(?:(?:(?:final\s+)?answer|a|(?:最终)?答案|回答)[\s*_]*[:：]|"
+    r"(?:the\s+)?(?:final\s+)?answer\s+is\b\s*[:：]?)[\s*_]*",
     re.IGNORECASE,
 )
 MARK = re.compile(r"\baction\s*(?:\d+\s*)?[:：][\s*`]*(.+)", re.IGNORECASE | re.DOTALL)
 NOTATION = re.compile(r"[\s`]*+(?:json\b[\s`]*+)?[{<]|.*\baction[ _]?input\b", re.IGNORECASE | re.DOTALL)
-MARKED = re.compile(r"[\s*_#>]*(?:final\s+)?answer[\s*_]*[:：]", re.IGNORECASE)
-FURTHER = re.compile(r"(?:question|q)\s*+\d*+\s*+[:：]", re.IGNORECASE)
+MARKED = re.compile(r"[\s*_#>]*(?:(?:final\s+)?answer|(?:最终)?答案|回答)[\s*_]*[:：]", re.IGNORECASE)
+FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
 THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
 NAME = re.compile(r"(?<![A-Za-z_0-9])([A-Za-z_]\w*)\s*([\[(])")
+RESPONSE = re.compile(r"<response>((?:(?!<response>).)*?)(?:</response>|$)", re.IGNORECASE | re.DOTALL)
 CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 CLOSING = {"[": "]", "(": ")"}
 
@@ -59,6 +61,30 @@ def bare_answer(text: str) -> str:
             return shortened
         first, empty = first or shortened, empty or line
     return first or empty
+
+
+def free_answer(text: str, long: bool = False) -> str:
+    """The answer in a reply without actions: the bare one, or the whole text where it is a long one; of what stands
+    between `<response>` tags, where anything does.
+    """
+    tagged = RESPONSE.search(text)
+    if tagged and tagged.group(1).strip():
+        text = tagged.group(1)
+    return long_answer(text) if long else bare_answer(text)
+
+
+def long_answer(text: str) -> str:
+    """An answer of several sentences: the whole reply, without code fences, a mark before it, and what comes after a
+    further question.
+    """
+    kept: list[str] = []
+    for line in text.strip().splitlines():
+        if any(kept) and FURTHER.match(line.strip()):
+            break
+        if not line.strip().startswith("```"):
+            kept.append(line.rstrip())
+    whole = "\n".join(kept).strip()
+    return PREFIX.sub("", whole, count=1).strip() or whole
 
 
 def answer_in(text: str, specs: Mapping[str, ApiSpec]) -> str:

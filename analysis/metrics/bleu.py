@@ -1,15 +1,18 @@
 """BLEU of one sentence: sacrebleu's, whose signature says how it was computed.
 
 Papineni et al. 2002 as sacrebleu has it (Post 2018), for each gold by itself, the best one counting. Settings: 13a
-tokens, case kept, exponential smoothing, effective order (orders that a short text cannot have are left out). Before
-that the text is put in NFKC, the stops at its end are dropped, and words of scripts without spaces are set apart
-(`segment`); on a plain ASCII text without a final stop the numbers are sacrebleu's own defaults for a sentence.
+tokens, case kept, exponential smoothing, effective order (orders that a short text cannot have are left out), brevity
+penalty. Before that the text is put in NFKC, and words of scripts without spaces are set apart (`segment`; Chinese ones
+are jieba's); on ASCII text the numbers are sacrebleu's own defaults for a sentence. Two texts that differ in nothing
+but stops at their ends score 1.
 
-BLEU is a measure of a corpus; the mean over questions is not corpus BLEU, and CRUD-RAG's figures are neither.
+BLEU is a measure of a corpus; the mean over questions is not corpus BLEU, and CRUD-RAG's figures are neither
+(`published_crud.bleu_published`).
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -42,7 +45,7 @@ def _pair(found: str, gold: str) -> float:
     scorer = _scorer()
     if not found or not gold:
         return float(found == gold)
-    if found == gold:
+    if found == gold or bare(found) == bare(gold):
         return 1.0
     return min(1.0, float(scorer.sentence_score(found, [gold]).score) / 100)
 
@@ -53,7 +56,7 @@ def prepared(text: str) -> str:
 
 
 def _prepared(text: str) -> str:
-    return spaced(bare(text))
+    return spaced(unicodedata.normalize("NFKC", text).strip())
 
 
 _cached = lru_cache(maxsize=8_192)(_prepared)

@@ -2,14 +2,14 @@
 
 A name is one of the built-in ones; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
 `./file.py:function`. A module is imported when its metric is first asked for. Behind "@" a built-in may be given what
-it is set up with: `numeric_match@0.05`, `bert_score@FOLDER`, `judge@LLM`.
+it is set up with: `numeric_match@0.05`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,15 +22,23 @@ Metric = Callable[[str, Sequence[str]], float]
 _BUILT_IN = {
     "bert_score": "bert:BertScore",
     "bleu": "bleu:bleu",
+    "bleu_published": "published_crud:bleu_published",
+    "embedding_similarity": "similarity:EmbeddingSimilarity",
     "exact_match": "exact:exact_match",
     "judge": "judge:JudgeMetric",
     "list_f1": "elements:list_f1",
     "numeric_match": "numbers:numeric_match",
+    "quest_eval": "quest_eval:Combined",
+    "quest_eval_precision": "quest_eval:Precision",
+    "quest_eval_recall": "quest_eval:Recall",
     "relaxed_f1": "relaxed:relaxed_f1",
     "rouge_l": "rouge:rouge_l",
+    "rouge_l_published": "published_crud:rouge_l_published",
     "set_f1": "elements:set_f1",
     "token_f1": "f1:token_f1",
     "token_f1_published": "published:token_f1_published",
+    "word_f1": "word_f1:word_f1",
+    "word_f1_published": "published_crud:word_f1_published",
 }
 
 
@@ -48,6 +56,15 @@ class Batched(Protocol):
         Args:
             questions: What the predictions answer, where it is known; a metric may look at it.
         """
+        ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A metric with which a person should see more than its scores."""
+
+    def told(self) -> str:
+        """One line about what was done since it was last asked; "" where there is nothing to say."""
         ...
 
 
@@ -86,6 +103,15 @@ def score_all(
     if isinstance(metric, Batched):
         return metric.batch(predictions, golds, questions)
     return [metric(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+
+
+def told(names: Iterable[str]) -> list[str]:
+    """What metrics have to say of what they did since they were last asked, for a person; each line once.
+
+    A metric says it by a method `told() -> str`; most have none, and nothing to say.
+    """
+    said = [get(name).told() for name in names if isinstance(get(name), Telling)]  # type: ignore[attr-defined]
+    return list(dict.fromkeys(line for line in said if line))
 
 
 def _built_in(name: str, value: str | None) -> Metric:

@@ -13,25 +13,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-from r_eval.errors import MissingExtra
+from r_eval.chinese import HAN, KANA, chinese_words, tokenizer
 
-if TYPE_CHECKING:
-    from jieba import Tokenizer
-
-_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_KANA = "\u3040-\u30ff\u31f0-\u31ff"
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-_PIECE = re.compile(rf"[{_HAN}]+|[{_KANA}]|[{_SPACELESS}]|[^{_HAN}{_KANA}{_SPACELESS}]+")
-_HAS_HAN = re.compile(rf"[{_HAN}]")
+_PIECE = re.compile(rf"[{HAN}]+|[{KANA}]|[{_SPACELESS}]|[^{HAN}{KANA}{_SPACELESS}]+")
+_HAS_HAN = re.compile(rf"[{HAN}]")
 _NO_STOP = frozenset("#%&*@/\\\"'‰‱†‡")
 """Signs of category Po that mean something at the end of a text: "C#", "50%", '5"'."""
-
-_HAN_LENGTH = 100
-"""Characters of a run of Chinese that jieba is given at once: its time grows with the square of the run."""
 
 
 def bare(text: str) -> str:
@@ -81,33 +72,26 @@ def spaced(text: str) -> str:
     return " ".join(piece for run in text.split() for piece in _pieces(run))
 
 
+def jieba_words(text: str) -> list[str]:
+    """What jieba's default mode cuts a text into: nothing folded, nothing left out, a space being a word.
+
+    Raises:
+        MissingExtra: jieba is not installed.
+    """
+    return list(tokenizer().lcut(text))
+
+
 def _pieces(run: str) -> list[str]:
     """Words of a run without spaces; a mark goes with the letter before it."""
     found: list[str] = []
     for piece in _PIECE.findall(run):
         if _HAS_HAN.match(piece):
-            cut = _jieba().lcut
-            found += [
-                word for start in range(0, len(piece), _HAN_LENGTH) for word in cut(piece[start : start + _HAN_LENGTH])
-            ]
+            found += chinese_words(piece)
         elif found and len(piece) == 1 and unicodedata.category(piece)[0] == "M":
             found[-1] += piece
         else:
             found.append(piece)
     return found
-
-
-@cache
-def _jieba() -> Tokenizer:
-    """jieba's tokenizer, with its dictionary read here: by itself it would log, and write a copy to disk."""
-    try:
-        import jieba
-    except ImportError:
-        raise MissingExtra("jieba", "metrics", "cutting Chinese text into words") from None
-    tokenizer = jieba.Tokenizer()
-    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
-    tokenizer.initialized = True
-    return tokenizer
 
 
 @lru_cache(maxsize=4_096)

@@ -44,9 +44,11 @@ def write_report(
     from r_eval.analysis.report.analysed import analysed
     from r_eval.analysis.report.details import write_details
     from r_eval.analysis.report.files import write_files
+    from r_eval.analysis.report.payload_components import components_payload
     from r_eval.analysis.report.payload_deployment import deployment_payload
     from r_eval.analysis.report.payload_matching import matching_payload
     from r_eval.analysis.report.payload_responses import responses_payload
+    from r_eval.analysis.report.payload_retrieval import retrieval_payload
     from r_eval.analysis.report.payload_statistics import statistics_payload
     from r_eval.analysis.report.standing import standing
 
@@ -59,7 +61,8 @@ def write_report(
         write_whole(out / "assets" / name, text)
     data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
     data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
-    data |= responses_payload(aggregates, found.runs)
+    data |= responses_payload(aggregates, found.runs) | retrieval_payload(aggregates, found.retrieved)
+    data |= components_payload(found)
     data["details"] = write_details(found.runs, aggregates, found.shared, out)
     for name, made in (("deployment", deployment_payload), ("statistics", statistics_payload)):
         write_whole(out / "data" / f"{name}.js", script(name, made(aggregates, found)))

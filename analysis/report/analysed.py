@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from r_eval.analysis.claims import Checked, check, read_claims
+from r_eval.analysis.components import Study
 from r_eval.analysis.matching import Suited, suited
 from r_eval.analysis.published import is_published
+from r_eval.analysis.published_components import read_components, studies
+from r_eval.analysis.recommend import Recommendation, recommendations
 from r_eval.analysis.report.comparisons import Compared, comparisons, reworded
+from r_eval.analysis.retrieval_summary import Retrieved, retrieved
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.systems import System, clusters_of, systems
 from r_eval.analysis.upper_bound import UpperBound, upper_bounds
@@ -26,6 +31,10 @@ class Analysed:
         bounds: The best of all systems by question.
         reworded: Questions (task, id) that several runs ask in other words; they are not compared.
         compared: The comparisons of each condition.
+        retrieved: How well the searches of each system did, where that is known.
+        studies: The component results of the runs that vary settings, and of published ones.
+        advice: Which value of each component to take.
+        claims: What published folders say of components, held against the figures.
     """
 
     runs: Sequence[RunFolder]
@@ -36,6 +45,10 @@ class Analysed:
     bounds: Sequence[UpperBound]
     reworded: frozenset[tuple[str, str]]
     compared: Sequence[Compared]
+    retrieved: Sequence[Retrieved] = ()
+    studies: Sequence[Study] = ()
+    advice: Sequence[Recommendation] = ()
+    claims: Sequence[Checked] = ()
 
 
 def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
@@ -44,6 +57,7 @@ def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
     found = systems(*own)
     shared = clusters_of(own)
     changed = reworded(own)
+    varied = studies(*runs)
     return Analysed(
         own,
         found,
@@ -53,4 +67,14 @@ def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
         upper_bounds(found),
         changed,
         comparisons(aggregates, found, shared, changed),
+        retrieved(found, shared),
+        varied,
+        recommendations(varied),
+        claims_of(runs),
     )
+
+
+def claims_of(runs: Sequence[RunFolder]) -> list[Checked]:
+    """The claims that folders of published component results bring along, each against that folder's figures."""
+    with_claims = [(run.path, claims) for run in runs if is_published(run.path) and (claims := read_claims(run.path))]
+    return [one for path, claims in with_claims for one in check(claims, read_components(path))]

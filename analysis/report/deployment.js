@@ -3,9 +3,9 @@
 "use strict";
 
 const COSTS = {
-  seconds: { label: "seconds", unit: "seconds an episode", said: seconds },
-  cost: { label: "money", unit: "USD an episode", said: usd },
-  tokens: { label: "tokens", unit: "tokens an episode", said: (value) => (value === null ? "–" : `${count(Math.round(value))} tokens`) },
+  seconds: { label: "seconds", short: "seconds", unit: "seconds an episode", said: seconds },
+  cost: { label: "money", short: "USD", unit: "USD an episode", said: usd },
+  tokens: { label: "tokens", short: "tokens", unit: "tokens an episode", said: (value) => (value === null ? "–" : `${count(Math.round(value))} tokens`) },
 };
 const PLACES = { mean: "mean", p50: "median", p90: "90th percentile", p95: "95th percentile", p99: "99th percentile" };
 
@@ -20,6 +20,7 @@ const Deployment = {
     if (Views.current().name !== "deployment") return;
     const condition = data && data.conditions.find(({ name }) => name === Report.condition);
     if (!condition || !condition.systems.length) {
+      document.getElementById("deployment-title").textContent = "Quality against seconds, money and tokens";
       fill("deployment-body", element("p", { class: "lead" }, hasEpisodes ? "Nothing was scored here yet."
         : "These are published means. They come without seconds, tokens or money, so quality cannot be weighed against them, and no system can be named within bounds. A run of one's own has all of these."));
       return;
@@ -82,8 +83,8 @@ const Deployment = {
     const outline = (row) => Figures.svg("svg", { width: 14, height: 14, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
       Figures.svg("path", { d: Figures.outline(marker(row.workflow), 5), fill: row.baseline ? "none" : cssColour("--soft"), stroke: cssColour("--soft"), "stroke-width": 1.6 }));
     fill("deployment-legend",
-      ...llms.map((llm) => { const swatch = element("span", { class: "swatch" }); swatch.style.background = llmColour(llm); return element("span", {}, swatch, calm(llm)); }),
-      ...workflows.map((workflow) => element("span", {}, outline(rows.find((row) => row.workflow === workflow)), calm(workflow))));
+      element("div", {}, element("b", {}, "LLM"), ...llms.map((llm) => { const swatch = element("span", { class: "swatch" }); swatch.style.background = llmColour(llm); return element("span", {}, swatch, calm(llm)); })),
+      element("div", {}, element("b", {}, "workflow"), ...workflows.map((workflow) => element("span", {}, outline(rows.find((row) => row.workflow === workflow)), calm(workflow)))));
   },
 
   drawFigure(state, condition, choice) {
@@ -105,9 +106,9 @@ const Deployment = {
     const unknown = condition.systems.filter((system) => system.quality !== null && system[cost] === null);
     fill("deployment-note", "Bars are 95 % intervals. ",
       state.entries.some(({ system }) => system.bound) ? "Hollow markers bound the others: answers without tools, or with the gold. " : null,
-      drawn.beyond ? `The oracle, ${percent(overall(oracle).mean)}, lies above this figure. ` : null,
+      drawn.beyond ? `The oracle, ${percent(overall(oracle).mean)} %, lies above this figure. ` : null,
       unknown.length ? `Not drawn, since ${cost === "cost" ? "the price" : "the number"} is not known: ${listed(unknown.map(({ row }) => calm(Report.data.rows[row].system)), 4)}. ` : null,
-      drawn.unlabelled ? "Where names would cover each other they are left away; point at a marker to read it." : null);
+      drawn.unlabelled ? "Where names would cover each other they are left away: point at a marker, or look into the table below." : null);
   },
 
   // How the times were taken, and what else has to be said beside the numbers.

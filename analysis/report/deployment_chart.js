@@ -46,11 +46,13 @@ const DeploymentChart = {
     const top = Math.max(0.02, roundedTop(1.04 * Math.max(...shown.entries.map(({ row, quality }) => overall(row).high ?? quality))));
     const at = { x: (value) => frame.left + scale.at(value) * inner.width, y: (share) => frame.top + (1 - share / top) * inner.height };
     const placed = shown.entries.map((entry) => ({ ...entry, x: at.x(entry.value), y: at.y(entry.quality) }));
-    const labels = DeploymentChart.labels(placed, frame, inner, narrow, shown.best);
+    const unbeaten = DeploymentChart.unbeaten(placed);
+    const spans = placed.filter(({ row }) => overall(row).low !== null).map(({ row, x }) => [x, at.y(Math.min(top, overall(row).high)), at.y(overall(row).low)]);
+    const labels = DeploymentChart.labels(placed, frame, inner, narrow, shown.best, DeploymentChart.crossed(unbeaten, spans));
     box.replaceChildren(Figures.svg("svg", { width, height: frame.height, viewBox: `0 0 ${width} ${frame.height}`, role: "img", "aria-label": shown.name },
       ...DeploymentChart.axes(frame, inner, scale, top, at, shown.axis, narrow),
       ...DeploymentChart.lines(shown, frame, inner, scale, top, at),
-      DeploymentChart.front(placed),
+      Figures.svg("polyline", { class: "front", points: unbeaten.map(({ x, y }) => `${x},${y}`).join(" ") }),
       ...placed.map((entry) => DeploymentChart.interval(entry, at, top, shown)),
       ...labels.map((label) => label.leader),
       ...placed.map((entry) => DeploymentChart.point(entry, shown)),
@@ -67,7 +69,8 @@ const DeploymentChart = {
       text({ x: frame.left - 8, y: at.y(share) + 4, "text-anchor": "end" }, plainNumber(100 * share))]);
     const columns = scale.ticks.filter((_, place) => place % step === 0).flatMap((tick) => {
       const x = frame.left + tick.at * inner.width;
-      return [Figures.svg("line", { class: "grid", x1: x, x2: x, y1: frame.top, y2: bottom }), text({ x, y: bottom + 17, "text-anchor": "middle" }, tick.text)];
+      const inside = Math.min(x, frame.width - 3.8 * tick.text.length); // a number that is cut off at the edge would read as another
+      return [Figures.svg("line", { class: "grid", x1: x, x2: x, y1: frame.top, y2: bottom }), text({ x: inside, y: bottom + 17, "text-anchor": "middle" }, tick.text)];
     });
     const cut = scale.broken === null ? [] : [-3, 3].map((shift) => {
       const x = frame.left + scale.broken * inner.width + shift;
@@ -94,10 +97,10 @@ const DeploymentChart = {
     return lines;
   },
 
-  front(placed) {
+  // Those on the front, from the cheapest on.
+  unbeaten(placed) {
     const contending = placed.filter(({ system }) => !system.bound && system.complete).map((entry) => ({ ...entry, cost: entry.value }));
-    const unbeaten = Choosing.front(contending).sort((a, b) => a.cost - b.cost);
-    return Figures.svg("polyline", { class: "front", points: unbeaten.map(({ x, y }) => `${x},${y}`).join(" ") });
+    return Choosing.front(contending).sort((a, b) => a.cost - b.cost);
   },
 
   interval({ row, system, x }, at, top, shown) {
@@ -113,9 +116,20 @@ const DeploymentChart = {
     return Figures.svg("g", { transform: `translate(${x} ${y})`, opacity: shown.faded.has(system) ? 0.35 : 1 }, title, ring, Figures.mark(row, {}, 6));
   },
 
-  // Each label takes the first place around its marker where it covers no marker and no label set before; one that finds
-  // none is left away: colour, outline and the table still name the system. The best is placed first.
-  labels(placed, frame, inner, narrow, best) {
+  // Places that a label rather leaves free: along the front, and along the intervals.
+  crossed(unbeaten, spans) {
+    const near = (x, y) => ({ left: x - 1, right: x + 1, top: y - 1, bottom: y + 1 });
+    const along = (from, to) => {
+      const steps = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / 5);
+      return Array.from({ length: steps + 1 }, (_, step) => near(from.x + ((to.x - from.x) * step) / (steps || 1), from.y + ((to.y - from.y) * step) / (steps || 1)));
+    };
+    return [...unbeaten.slice(1).flatMap((to, place) => along(unbeaten[place], to)), ...spans.map(([x, top, bottom]) => ({ left: x - 1, right: x + 1, top, bottom }))];
+  },
+
+  // Each label takes the first place around its marker where it covers no marker and no label set before, near by one
+  // that covers no line either; one that finds none is left away: colour, outline and the table still name the system.
+  // The best is placed first.
+  labels(placed, frame, inner, narrow, best, lines) {
     const taken = placed.map(({ x, y }) => ({ left: x - 8, right: x + 8, top: y - 8, bottom: y + 8 }));
     const clash = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
     const inside = (box) => box.left >= frame.left && box.right <= frame.width - 2 && box.top >= frame.top - 4 && box.bottom <= frame.top + inner.height;
@@ -129,7 +143,8 @@ const DeploymentChart = {
       const side = (system === best ? 16 : 12) + half;
       const boxes = [0, 14, 28, 42].flatMap((far) => [[side, -far], [-side, -far], [side, far], [-side, far], [0, -18 - far], [0, 18 + far]]
         .map(([dx, dy]) => ({ far, x: x + dx, y: y + dy, left: x + dx - half, right: x + dx + half, top: y + dy - 8, bottom: y + dy + 8 })));
-      const box = boxes.find((one) => inside(one) && !taken.some((other) => clash(one, other)));
+      const free = boxes.filter((one) => inside(one) && !taken.some((other) => clash(one, other)));
+      const box = free.find((one) => one.far <= 28 && !lines.some((line) => clash(one, line))) || free[0];
       if (!box) continue;
       taken.push(box);
       found.push({

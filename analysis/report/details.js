@@ -9,6 +9,8 @@ const Details = (() => {
     tool_failure: "stopped: the environment failed", llm_failure: "stopped: the LLM failed", cancelled: "stopped with the run",
   };
 
+  const PUBLISHED = "These are published means, without episodes and questions.";
+
   // Numbers of the tasks that have episodes.
   const numbers = () => (Report.data.details || []).flatMap((chunks, number) => (chunks ? [number] : []));
   const numberOf = (name) => numbers().find((number) => Report.data.tasks[number].name === name);
@@ -95,6 +97,12 @@ const Details = (() => {
     return cause ? `${words} (${cause})` : words;
   }
 
+  // What stands in place of a question or an episode that is not there.
+  function nothing(what) {
+    if (!Report.data.hasEpisodes) return element("p", { class: "notice" }, PUBLISHED);
+    return element("p", { class: "notice" }, `There is no such ${what}${Report.data.conditions.length > 1 ? " under this condition" : ""}. `, element("a", { href: Views.address("questions") }, "All questions"));
+  }
+
   function duration(value) {
     if (value === undefined || value === null) return null;
     return value < 0.001 ? "< 1 ms" : seconds(value);
@@ -116,5 +124,5 @@ const Details = (() => {
     if (kept) [...box.querySelectorAll("[data-keep]")].find((node) => node.dataset.keep === kept)?.focus({ preventScroll: true });
   }
 
-  return { numbers, numberOf, task, transcript, shown, conditionParam, toTranscript, toQuestion, painted, badge, typeName, score, outcome, duration, begin, refill };
+  return { numbers, numberOf, task, transcript, shown, conditionParam, toTranscript, toQuestion, painted, badge, typeName, score, outcome, nothing, duration, PUBLISHED, OUTCOMES, begin, refill };
 })();

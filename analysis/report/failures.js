@@ -30,10 +30,11 @@ const Failures = {
       calm(value), { cell: percent(right), class: "number" }, { cell: rangeBar({ mean: right, low, high, n: episodes }), class: "wide" },
       { cell: count(questions), class: questions < data.few ? "number few" : "number" }, { cell: count(episodes), class: "number" }]);
     const name = data.errors.separators[one.name];
-    const notes = [one.spread === null ? "" : `The best and the worst group with enough questions lie ${points(one.spread)} points apart.`,
+    const notes = [one.groups.length === 1 ? "One group alone, so there is nothing to compare." : "",
+      one.spread === null ? "" : `The best and the worst group of ${data.errors.fewest} questions or more lie ${points(one.spread)} points apart.`,
       one.unknown ? `Not known of ${plural(one.unknown, "episode")}.` : "", few ? `Groups of fewer than ${data.few} questions are in italics.` : ""].filter(Boolean).join(" ");
     return element("div", { class: "separator" }, Figures.scrolling(name, Figures.table(`By ${name}`,
-      ["", { cell: "right", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "questions", class: "number" }, { cell: "episodes", class: "number" }], lines)), notes ? element("p", { class: "note" }, notes) : null);
+      ["", { cell: "right, %", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "questions", class: "number" }, { cell: "episodes", class: "number" }], lines)), notes ? element("p", { class: "note" }, notes) : null);
   },
 
   // Response types by level and by task, in percent; all systems together are the sum over the condition's.

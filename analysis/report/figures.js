@@ -76,9 +76,14 @@ const Figures = {
       return element("th", { scope: "col", ...more }, content);
     };
     return element("table", { class: "numbers", ...given },
-      element("caption", { class: quiet ? "unseen" : null }, caption),
+      Figures.caption(caption, quiet),
       element("thead", {}, element("tr", {}, ...heads.map(head))),
       element("tbody", {}, ...lines.map((line) => element("tr", {}, ...line.map(cell)))));
+  },
+
+  // What a table is of; a quiet one is only read out.
+  caption(text, quiet = false) {
+    return element("caption", { class: quiet ? "unseen" : null }, element("span", { class: quiet ? null : "told" }, text));
   },
 
   // Something wide that scrolls by itself; its name is read out, and the keyboard can scroll it.
@@ -86,8 +91,14 @@ const Figures = {
     return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, ...children);
   },
 
+  // What a person unfolded stays so when the view is drawn again.
+  unfolded: new Set(),
+
   folded(summary, ...children) {
-    return element("details", { class: "folded" }, element("summary", {}, summary), ...children);
+    const key = `${Views.current().name} ${summary}`;
+    const node = element("details", { class: "folded", open: Figures.unfolded.has(key) }, element("summary", {}, summary), ...children);
+    node.addEventListener("toggle", () => Figures.unfolded[node.open ? "add" : "delete"](key));
+    return node;
   },
 
   // A button that is on or off. The id keeps the focus where it was when the view is drawn again.

@@ -10,7 +10,9 @@ from r_eval.analysis.figures import write_figures
 from r_eval.analysis.report.analysed import Analysed
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.tables import Sheet, write_tables
+from r_eval.analysis.tables.components import component_sheets
 from r_eval.analysis.tables.matching import matching, upper_bound
+from r_eval.analysis.tables.retrieval import retrieval
 from r_eval.errors import MissingExtra
 
 
@@ -28,7 +30,9 @@ def write_files(
         figures: Whether the figures are drawn.
     """
     deployed = deployment(analysed.systems)
-    tables = write_tables(aggregates, out / "tables", deployed, _matching(analysed))
+    further = [*_matching(analysed), *_retrieval(analysed)]
+    further += component_sheets(analysed.studies, analysed.advice, analysed.claims)
+    tables = write_tables(aggregates, out / "tables", deployed, further)
     drawn: list[Path] = []
     try:
         drawn = write_figures(aggregates, out / "figures", deployed, analysed.systems) if figures else []
@@ -42,3 +46,8 @@ def _matching(found: Analysed) -> list[Sheet]:
     """The tables of matching; the best of all systems only where there are episodes."""
     pairs = [*found.workflows, *found.llms]
     return [*([matching(pairs)] if pairs else []), *([upper_bound(found.bounds)] if found.bounds else [])]
+
+
+def _retrieval(found: Analysed) -> list[Sheet]:
+    """The table of retrieval, where anything is known of it."""
+    return [retrieval(found.retrieved)] if found.retrieved else []

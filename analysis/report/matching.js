@@ -107,8 +107,8 @@ function drawSuited(params) {
   fill("suited-table", Figures.scrolling("Who suits whom",
     Figures.table(by === "llm" ? "The best workflow for each LLM" : "The best LLM for each workflow", [by === "llm" ? "LLM" : by, ...axes.map(groupLabel)], lines, { quiet: true, class: "numbers suited" })));
   fill("suited-note", hasEpisodes
-    ? "Bold: surely the best, ahead of every other by more than chance (paired by question, Holm's correction, 5 %). Otherwise those stand below that cannot be told apart from it."
-    : "From published means: nobody can tell from them what is more than chance. Below stands who comes next, and how far behind.");
+    ? "Percent. Bold: surely the best, ahead of every other by more than chance (paired by question, Holm's correction, 5 %). Otherwise those stand below that cannot be told apart from it."
+    : "Percent, from published means: nobody can tell from them what is more than chance. Below stands who comes next, and how many points behind.");
 }
 
 function suitedCell(found, name) {
@@ -137,9 +137,8 @@ function drawUpperBound() {
   }
   const alone = [...found.systems].sort((a, b) => b.alone - a.alone)[0];
   fill("bound-lead", "Were each question answered by the system that does best on it, the average would be ",
-    element("strong", {}, `${percent(found.mean)} %`), found.mean - alone.alone < 0.0005 ? `, no more than ${systemName(rows[alone.row])} has alone. `
-      : `, ${points(found.mean - alone.alone)} points above the best single one (${systemName(rows[alone.row])}). `,
-    "No choice among these systems can do better; choosing without knowing the answers will do worse.");
+    element("strong", {}, `${percent(found.mean)} %`), found.mean - alone.alone < 0.0005 ? `, no more than ${systemName(rows[alone.row])} has alone. No choice among these systems can do better.`
+      : `, ${points(found.mean - alone.alone)} points above the best single one (${systemName(rows[alone.row])}). No choice among these systems can do better, and one that is made before the answers are known hardly does as well.`);
   const top = roundedTop(found.mean);
   const lines = found.systems.map((one, place) => {
     const bar = element("span", { class: "reach", "aria-hidden": "true" }, element("b"), element("i"));

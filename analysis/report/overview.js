@@ -19,7 +19,7 @@ function drawNotices(view) {
   if (whole) notices.push(failureNotice());
   if (missing) {
     const about = element("p", {}, element("strong", {}, `${going.length ? "The run is not over" : "Incomplete"}: ${count(missing)} of ${plural(expected, "episode")} ${missing === 1 ? "is" : "are"} missing.`));
-    if (whole) about.append(" ", `Means are over the ${count(expected - missing)} that are there and marked *. `, going.length
+    if (whole) about.append(" ", `Means are over the ${count(expected - missing)} that are there; a mean that lacks some is marked *. `, going.length
       ? `This report was written while the run went on${when(going[0].updated) ? ` (its folder is of ${when(going[0].updated)})` : ""}; write it again to see more.`
       : "Running the same grid again adds the rest.");
     else about.append(" ", element("a", { href: Views.address("overview") }, "Which ones, and why"));
@@ -38,20 +38,29 @@ function failureNotice() {
   if (!broken.length) return null;
   const stopped = broken.reduce((sum, failure) => sum + failure.episodes, 0);
   const lines = broken.sort((a, b) => b.episodes - a.episodes).map(({ row, task, outcome, cause, episodes }) => [
-    row.system, row.condition, task, cause ? `${outcome}: ${cause}` : outcome, { cell: count(episodes), class: "number" }]);
+    row.system, ...conditionOf(row), task, whatFailed(outcome, cause), { cell: count(episodes), class: "number" }]);
   return element("div", { class: "notice failure", role: "note" },
     element("p", {}, element("strong", {}, `${plural(stopped, "episode")} failed through no fault of the system`),
       ": an LLM or an environment did not work, or the run was stopped. They have no score. Running the same grid again tries them again."),
     Figures.folded("Which episodes", Figures.scrolling("Failed episodes",
-      Figures.table("Failed episodes by system and task", ["system", "condition", "task", "what failed", { cell: "episodes", class: "number" }], lines, { quiet: true }))));
+      Figures.table("Failed episodes by system and task", ["system", ...conditionHead(), "task", "what failed", { cell: "episodes", class: "number" }], lines, { quiet: true }))));
+}
+
+// A column says the condition only where there are several.
+const conditionHead = () => (Report.data.conditions.length > 1 ? ["condition"] : []);
+const conditionOf = (row) => (Report.data.conditions.length > 1 ? [row.condition] : []);
+
+function whatFailed(outcome, cause) {
+  const told = (Details.OUTCOMES[outcome] || outcome).replace("stopped: ", "");
+  return cause ? `${told}: ${cause.replaceAll("_", " ")}` : told;
 }
 
 function missingTable() {
   const lines = Report.data.rows.filter((row) => overall(row).missing).map((row) => {
     const { n, expected, missing } = overall(row);
-    return [row.system, row.condition, ...[missing, n, expected].map((number) => ({ cell: count(number), class: "number" }))];
+    return [row.system, ...conditionOf(row), ...[missing, n, expected].map((number) => ({ cell: count(number), class: "number" }))];
   });
-  const heads = ["system", "condition", ...["missing", "scored", "asked for"].map((cell) => ({ cell, class: "number" }))];
+  const heads = ["system", ...conditionHead(), ...["missing", "scored", "asked for"].map((cell) => ({ cell, class: "number" }))];
   return Figures.folded("By system", Figures.scrolling("Missing episodes", Figures.table("Missing episodes by system", heads, lines, { quiet: true })));
 }
 
@@ -85,16 +94,16 @@ function certainty(best, next) {
   const near = found.lead.filter((rival) => !rival.apart).sort((a, b) => a.lead - b.lead);
   const nearest = [...found.lead].sort((a, b) => a.lead - b.lead)[0];
   if (!nearest) return [...prefix, "No two systems have a scored question in common yet."];
-  const gap = `${systemName(rows[nearest.row])} comes closest, ${points(Math.abs(nearest.lead))} points ${nearest.lead < 0 ? "ahead" : "behind"} on the ${plural(nearest.questions, "question")} that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p ${pText(nearest.p)})`;
+  const gap = `${systemName(rows[nearest.row])} comes closest, ${points(Math.abs(nearest.lead))} points ${nearest.lead < 0 ? "ahead" : "behind"} on the ${plural(nearest.questions, "question")} that both answered (95 % interval ${points(nearest.low)} to ${points(nearest.high)}, p\u00a0${pText(nearest.p)})`;
   const power = nearest.detectable === null || nearest.detectable > 0.5 ? " So few questions show almost nothing."
     : ` Questions like these, and as many, show a true difference of ${points(nearest.detectable)} points in 8 of 10 runs.`;
   if (!near.length) return [...prefix, element("strong", {}, "The lead is certain"), ` at 5 %: every other system is behind by more than chance. ${gap}.`];
   const names = listed(near.map((rival) => systemName(rows[rival.row])));
   const all = near.length === found.lead.length && near.length > 1 ? "any other system" : names;
-  return [...prefix, element("strong", {}, "The lead is not certain"), `: it cannot be told apart from ${all}. ${gap}.${power}`];
+  return [...prefix, element("strong", {}, "The lead is not certain"), `: ${systemName(first)} cannot be told apart from ${all}. ${gap}.${power}`];
 }
 
-const pText = (p) => (p < 0.001 ? "< 0.001" : `= ${pValue(p)}`);
+const pText = (p) => (p < 0.001 ? "<\u00a00.001" : `=\u00a0${pValue(p)}`);
 const standingOf = (condition) => Report.data.standing.find((found) => found.condition === condition);
 const placeOf = (row) => standingOf(row.condition)?.places.find((place) => Report.data.rows[place.row] === row);
 
@@ -103,7 +112,10 @@ function drawScoreNote() {
   const metrics = [...new Set(tasks.map((task) => task.metric).filter(Boolean))];
   const found = standingOf(Report.condition);
   const notes = [`Percent${metrics.length ? `, ${metrics.join(", ")}` : ""}. Averages weigh every task the same.`];
-  if (rowsShown().some((row) => row.baseline)) notes.push("Bold is the best of the systems; those in italics are bounds: direct answers without tools, the oracle replays the gold programs.");
+  const bounds = [["direct", "direct answers without tools"], ["oracle", "the oracle replays the gold programs"]]
+    .filter(([workflow]) => rowsShown().some((row) => row.baseline && row.workflow === workflow)).map(([, told]) => told);
+  if (bounds.length) notes.push(`Bold is the best of the systems; what is in italics is a bound, no contender: ${bounds.join("; ")}.`);
+  else if (rowsShown().length > 1) notes.push("Bold is the best of the systems.");
   if (found) notes.push("Systems that share a letter cannot be told apart (paired permutation tests on the questions that both answered, Holm's correction over all pairs, 5 %). Beside a rank stand the ranks that the system may truly have.");
   if (hasEpisodes && !found) notes.push("Ranks go by the mean alone.");
   fill("scores-note", notes.join(" "));
@@ -111,6 +123,7 @@ function drawScoreNote() {
 
 // What was run: the tasks, the runs with their versions, and what the LLMs took.
 function drawRuns() {
+  document.getElementById("ran-title").textContent = Report.data.hasEpisodes ? "What was run" : "What was measured";
   const { runs, tasks, rows, conditions, hasEpisodes, scoring } = Report.data;
   const questions = (place) => Math.max(0, ...rows.map((row) => row.tasks[place]?.questions ?? 0));
   const known = [["what it asks", (task) => task.title], ["domain", (task) => task.domain], ["level", (task) => task.level], ["metric", (task) => task.metric],
@@ -125,7 +138,7 @@ function drawRuns() {
   const few = tasks.filter((_, place) => questions(place) > 0 && questions(place) < 30).length;
   fill("run-facts",
     Figures.scrolling("Tasks", Figures.table("Tasks", heads, lines, { quiet: true })),
-    few ? element("p", { class: "note" }, `${few === tasks.length ? "Every task has" : `${plural(few, "task")} ${few === 1 ? "has" : "have"}`} fewer than 30 scored questions a system. Means over so few say little; the intervals say how little.`) : null,
+    few ? element("p", { class: "note" }, `${few === tasks.length ? (few === 1 ? "The task has" : "Every task has") : `${plural(few, "task")} ${few === 1 ? "has" : "have"}`} fewer than 30 scored questions a system. Means over so few say little; the intervals say how little.`) : null,
     element("dl", { class: "facts-list" }, ...facts.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)])),
     spent);
 }
@@ -134,7 +147,7 @@ function runFacts(run, several) {
   const name = (text) => (several ? `${run.name}: ${text}` : text);
   if (run.published) return [[name("source"), "published means, read from a table; there are no episodes"]];
   const versions = Object.entries(run.versions || {}).map(([of, version]) => `${of} ${version}`).join(", ");
-  const state = { running: "going on when the report was written", complete: "complete", incomplete: "incomplete" }[run.state] || run.state;
+  const state = { running: "going on when the report was written", budget: "stopped at its budget" }[run.state] || run.state;
   return [["state", state], ["begun", when(run.created)], ["last written", when(run.updated)], ["seed", run.seed === null ? null : String(run.seed)],
     ["versions", versions]].filter(([, text]) => text).map(([of, text]) => [name(of), text]);
 }

@@ -22,7 +22,7 @@ const Pairs = {
       Figures.toggle("pairs-difference", "difference in points", !byP, () => Views.change({ show: null }, true)),
       Figures.toggle("pairs-p", "p-value", byP, () => Views.change({ show: "p" }, true))) : null;
     return [element("h3", {}, "Every two systems"), switches, Figures.scrolling("Every two systems", table),
-      element("p", { class: "note" }, "The system of the line less that of the column, whose number is that of its line; blue is better, orange is worse. ",
+      element("p", { class: "note" }, byP ? "How likely such a difference is by chance. " : "Points by which the system of the line is ahead of that of the column. ", "A column has the number of its system's line. Blue: the line's is better; orange: it is worse. ",
         data ? "Strong colour and bold: they can be told apart (p below 0.05 after Holm's correction over all pairs). " : "", "Choose a cell to see the pair; arrow keys move between cells.")].filter(Boolean);
   },
 
@@ -51,7 +51,7 @@ const Pairs = {
     const apart = adjusted !== null && adjusted < 0.05;
     const rounded = whole ? Math.round(100 * Math.abs(difference)) : (100 * Math.abs(difference)).toFixed(1);
     const sign = Number(rounded) === 0 ? "" : difference > 0 ? "+" : "−";
-    const said = `${systemName(row)} less ${systemName(other)}: ${signed(difference)} points${adjusted === null ? "" : `, p ${pValue(adjusted)}, ${apart ? "told apart" : "not told apart"}`}`;
+    const said = `${systemName(row)} less ${systemName(other)}: ${signed(difference)} points${adjusted === null ? "" : `, p ${pText(adjusted)}, ${apart ? "told apart" : "not told apart"}`}`;
     const button = element("button", { type: "button", class: apart ? "apart" : null, tabindex: on ? "0" : "-1", "aria-pressed": String(on), "aria-label": said, title: said, onclick: () => Views.change({ a: row.system, b: other.system }) },
       byP ? pValue(adjusted) : `${sign}${rounded}`);
     const colours = PAIR_COLOURS[theme()];
@@ -92,7 +92,7 @@ const Pairs = {
   said({ condition, data }, a, b, found) {
     const apart = found.adjusted < data.alpha;
     const others = condition.pairs.length;
-    const holm = others > 1 ? `p ${pValue(found.adjusted)} after Holm's correction over ${plural(others, "pair")} (${pValue(found.p)} alone)` : `p ${pValue(found.p)}`;
+    const holm = others > 1 ? `p\u00a0${pText(found.adjusted)} after Holm's correction over ${plural(others, "pair")} (${pValue(found.p)} alone)` : `p\u00a0${pText(found.p)}`;
     const more = found.difference < 0 ? "less" : "more";
     const sentence = element("p", { class: "verdict" }, element("strong", {}, systemName(a)), ` scores ${points(Math.abs(found.difference))} points ${more} than `, element("strong", {}, systemName(b)),
       `; 95 % interval ${signed(found.low)} to ${signed(found.high)}. `, apart ? "They can be told apart: " : "They cannot be told apart: ", `${holm}.`);
@@ -114,7 +114,7 @@ const Pairs = {
       calm(one.task.name), { cell: count(one.questions), class: "number" }, { cell: signed(one.difference), class: "number" },
       { cell: `${signed(one.low)} to ${signed(one.high)}`, class: "number" }, { cell: pValue(one.adjusted), class: one.adjusted < 0.05 ? "number best" : "number" },
       { cell: count(one.only_a), class: "number" }, { cell: count(one.only_b), class: "number" }, link("questions", { task: one.task.name })]);
-    const caption = `${systemName(a)} less ${systemName(b)} by task`;
+    const caption = `${systemName(a)} less ${systemName(b)} by task, points`;
     const heads = ["task", ...["questions", "difference", "95 % interval", "p (Holm, tasks)", "only the first right", "only the second right"].map((cell) => ({ cell, class: "number" })), "where"];
     return Figures.scrolling(caption, Figures.table(caption, heads, lines));
   },

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from r_eval.analysis.errors import SEPARATORS, Distribution, ErrorAnalysis, Separator, analyse_errors
+from r_eval.analysis.errors import FEWEST, SEPARATORS, Distribution, ErrorAnalysis, Separator, analyse_errors
 from r_eval.analysis.report.payload import rounded
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import LEVELS, Aggregates
@@ -18,6 +18,7 @@ def errors_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict[st
 
     Returns:
         separators: What each is called.
+        fewest: Questions that a group needs to count for a separator's spread.
         runs: Of each: `separators` with their groups (value, episodes, questions, share right, ends of its interval),
             and the distributions by `levels` and `tasks` (types in the order of `TYPES`). `row` is the system's place
             in the aggregates' rows; None stands for all systems of the condition.
@@ -35,7 +36,7 @@ def errors_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict[st
         seen.update(run.cells())
         found = analyse_errors(run, examples=0)
         made.append({"name": name} | _of_run(found, _Rows(places, suffix), tasks))
-    return {"separators": dict(SEPARATORS), "runs": made}
+    return {"separators": dict(SEPARATORS), "fewest": FEWEST, "runs": made}
 
 
 class _Rows:

@@ -17,7 +17,7 @@ const OneQuestion = (() => {
       element("td", { class: "number" }, seconds(episode.seconds)), element("td", { class: "number" }, count(episode.calls)),
       element("td", { class: "cause" }, episode.sentence || null), element("td", {}, element("a", { href: Details.toTranscript(episode), "aria-label": `Transcript of ${systemName(episode.row)}` }, "transcript"))));
     const heads = ["A", "B", "system", "type", "score, %", "time", "LLM calls", "why", "steps"];
-    return [element("caption", {}, "What every system made of this question; choose two to see them side by side"),
+    return [Figures.caption("What every system made of this question; choose two to see them side by side"),
       element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", class: ["score, %", "time", "LLM calls"].includes(text) ? "number" : null }, text)))), element("tbody", {}, ...lines)];
   }
 
@@ -28,7 +28,7 @@ const OneQuestion = (() => {
     const tokens = (usage.prompt_tokens || 0) + (usage.completion_tokens || 0);
     const facts = [seconds(episode.seconds), plural(episode.calls, "LLM call"), plural(calls.length, "query", "queries"), tokens && `${count(tokens)} tokens`].filter(Boolean);
     return element("article", { class: "side" },
-      element("h3", {}, `${letter}  `, Texts.line(systemName(episode.row), 120), episode.epoch ? ` run ${episode.epoch + 1}` : null),
+      element("h3", {}, element("span", { class: "letter" }, letter), " ", Texts.line(systemName(episode.row), 120), episode.epoch ? ` run ${episode.epoch + 1}` : null),
       element("p", { class: "judged" }, Details.badge(episode.type, true), ` · ${Details.score(episode.score)}`),
       element("h4", {}, "Answer"), data.answer ? Texts.block(data.answer, { kind: "answer" }) : element("p", { class: "none" }, "none"),
       element("p", { class: "about" }, ...facts.map((fact) => element("span", {}, fact))),
@@ -71,7 +71,7 @@ const OneQuestion = (() => {
     if (!current()) return;
     const episodes = question ? Details.shown(question) : [];
     if (!episodes.length) {
-      fill("question-body", element("p", { class: "notice" }, "There is no such question under this condition. ", element("a", { href: Views.address("questions") }, "All questions")));
+      fill("question-body", Details.nothing("question"));
       fill("question-title", "Question");
       return;
     }

@@ -134,7 +134,7 @@ const Questions = (() => {
     const task = known()[question.task];
     const mean = meanOf(episodes);
     const facts = [task.short, question.level, `gold: ${question.golds.join(" | ")}`].map((text) => element("span", {}, Texts.line(text, 120)));
-    if (mean !== null) facts.push(element("span", {}, `mean ${percent(mean)} %`));
+    if (mean !== null) facts.push(element("span", { title: "Mean score of the systems, bounds left out" }, `systems' mean ${percent(mean)} %`));
     const pair = [a, b].map((system) => episodes.find((episode) => episode.row.system === system));
     const compared = pair[0] && pair[1] ? element("p", { class: "both" }, ...pair.flatMap((episode, place) => [
       `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;
@@ -163,8 +163,9 @@ const Questions = (() => {
 
   async function draw(params) {
     const current = Details.begin();
+    document.getElementById("questions-order").hidden = !Details.numbers().length;
     if (!Details.numbers().length) {
-      fill("questions-count", "These are published means, without episodes and questions.");
+      fill("questions-count", Report.data.hasEpisodes ? "No episode is recorded yet." : Details.PUBLISHED);
       return;
     }
     const whys = await causes();

@@ -104,7 +104,7 @@ const lineSample = (llm) => Figures.svg("svg", { class: "sample", width: 18, hei
 // Wide enough for the labels beside the axes.
 function roomy(axes, radius) {
   const longest = Math.max(...axes.flatMap((axis) => axis.lines.map((line) => Math.min(line.length, LONGEST_LABEL))));
-  return { width: Math.round(Math.max(2 * radius + 150, 2 * (radius + 20 + 6.6 * longest))), height: 2 * radius + 104, radius, labels: true };
+  return { width: Math.round(Math.max(2 * radius + 150, 2 * (radius + 18 + 7.6 * longest))), height: 2 * radius + 104, radius, labels: true };
 }
 
 function widePanels(workflows, shown, scale) {
@@ -143,14 +143,15 @@ function radar(rows, scale, size, name) {
   };
   const ring = (share, kind) => Figures.svg("path", { d: `${axes.map((_, place) => spot(place, share)).map(([a, b], place) => `${place ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join("")}Z`, class: kind });
   const text = (value) => (base ? String(Number(value.toPrecision(3))) : percent(value));
+  const round = (value) => String(Number((base ? value : 100 * value).toPrecision(3)));
   const told = rows.map((row) => `${systemName(row)}: ${axes.map((axis, place) => `${axis.label} ${values.get(row)[place] === null ? "none" : text(values.get(row)[place])}`).join(", ")}`);
   const picture = Figures.svg("svg", { viewBox: `0 0 ${size.width} ${size.height}`, class: "radar", role: "img", "aria-label": `Radar, ${name}. ${told.join("; ")}` },
     ring(0.5, "ring"), ring(1, "ring outer"), base && top > 1 ? ring(1 / top, "ring one") : null,
     ...axes.map((_, place) => { const [a, b] = spot(place, 1); return Figures.svg("line", { x1: x, y1: y, x2: a.toFixed(1), y2: b.toFixed(1), class: "ring" }); }),
     best ? Figures.svg("path", { d: shape(best), class: "best-shape" }) : null);
-  const depth = rows.length > 2 ? 0.05 : 0.12; // of many, the areas would hide the lines
+  const depth = rows.length > 2 ? 0 : 0.12; // of many, the areas would hide the lines
   for (const row of rows) picture.append(...radarLine(row, values.get(row), depth, shape, spot, scale, size));
-  if (size.labels) picture.append(...radarLabels(axes, spot, scale, size, text));
+  if (size.labels) picture.append(...radarLabels(axes, spot, scale, size, round));
   return picture;
 }
 
@@ -165,7 +166,8 @@ function radarLine(row, shares, depth, shape, spot, scale, size) {
   return [line, ...marks];
 }
 
-function radarLabels(axes, spot, scale, size, text) {
+// What the rings stand for is told between two axes, since the marks of the systems lie on them.
+function radarLabels(axes, spot, scale, size, round) {
   const labels = axes.map((axis, place) => {
     const [a, b] = spot(place, 1 + 14 / size.radius);
     const side = Math.abs(a - size.width / 2) < 2 ? "middle" : a > size.width / 2 ? "start" : "end";
@@ -173,8 +175,11 @@ function radarLabels(axes, spot, scale, size, text) {
     return Figures.svg("text", { x: a.toFixed(1), y: (b + rise).toFixed(1), "text-anchor": side, class: "axis-label" }, Figures.svg("title", {}, axis.label),
       ...axis.lines.map((line, number) => Figures.svg("tspan", { x: a.toFixed(1), dy: number ? 14 : 4 }, line.length > LONGEST_LABEL ? `${line.slice(0, LONGEST_LABEL - 1)}…` : line)));
   });
-  const [a, b] = spot(0, 0.5);
-  return [...labels, Figures.svg("text", { x: a + 4, y: b + 4, class: "ring-label" }, text(scale.top / 2))];
+  const rings = [0.5, 1].map((share) => {
+    const [[a, b], [c, d]] = [spot(0, share), spot(1, share)];
+    return Figures.svg("text", { x: ((a + c) / 2).toFixed(1), y: ((b + d) / 2 + 4).toFixed(1), class: "ring-label" }, round(share * scale.top));
+  });
+  return [...labels, ...rings];
 }
 
 function profileTable(shown, scale) {

@@ -9,15 +9,20 @@ function drawHead() {
   const systems = new Set(rows.map((row) => row.system)).size;
   const episodes = rows.reduce((sum, row) => sum + row.recorded, 0);
   const times = runs.map((run) => when(run.updated || run.created)).filter(Boolean);
-  const facts = [plural(systems, "system"), plural(tasks.length, "task"),
+  const facts = [systems ? plural(systems, "system") : null, tasks.length ? plural(tasks.length, "task") : null,
     hasEpisodes ? plural(episodes, "episode") : "published means, without episodes", times[times.length - 1]];
   fill("facts", ...facts.filter(Boolean).map((fact) => element("span", {}, fact)));
 }
 
 function drawFoot() {
-  const { tables } = Report.data;
-  const links = tables.flatMap((name) => [" ", element("a", { href: `tables/${encodeURIComponent(name)}` }, name)]);
-  fill("foot", element("p", {}, "The same numbers as files:", ...links));
+  const files = new Map();
+  for (const file of Report.data.tables) {
+    const name = file.replace(/\.[^.]*$/, "");
+    files.set(name, [...(files.get(name) || []), file]);
+  }
+  const link = (file) => element("a", { href: `tables/${encodeURIComponent(file)}`, "aria-label": file }, file.split(".").pop());
+  const sets = [...files].map(([name, kinds]) => element("span", {}, name.replaceAll("_", " "), ...kinds.flatMap((file) => [" ", link(file)])));
+  fill("foot", element("p", {}, "The same numbers as files:"), element("p", { class: "files" }, ...sets));
 }
 
 drawHead();

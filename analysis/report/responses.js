@@ -7,7 +7,7 @@ function drawResponsesView(params) {
   for (const id of ["causes", "thresholds"]) document.getElementById(id).hidden = !rows.length;
   if (!rows.length) {
     fill("responses-lead", Report.data.hasEpisodes ? "No episode is recorded yet." : "This needs episodes. Published means have none, so how their answers came about is not known.");
-    for (const id of ["responses-controls", "responses-legend", "response-bars", "responses-numbers", "responses-note"]) fill(id);
+    for (const id of ["responses-controls", "responses-legend", "response-bars", "responses-numbers", "responses-retrieval", "responses-note"]) fill(id);
     return;
   }
   const task = Report.data.tasks.findIndex((known) => known.name === params.task);
@@ -18,6 +18,7 @@ function drawResponsesView(params) {
   drawResponseControls(task);
   drawBars(rows, ends, task, params);
   drawResponseNote(rows);
+  Retrieval.draw(rows, task);
   const together = contending(rows);
   drawCauses({ rows, chosen, type, task, params, lines: (chosen ? [chosen] : together).flatMap((row) => ends.get(row)) });
   drawThresholds(rows, chosen, params);
@@ -83,7 +84,7 @@ function drawBars(rows, ends, task, params) {
   });
   const head = (cell, more) => element("th", { scope: "col", ...more }, cell);
   fill("response-bars", lines.length ? element("table", { class: "bars" }, element("caption", { class: "unseen" }, "Shares of the response types by system"),
-    element("thead", {}, element("tr", {}, head("system"), head("share of episodes"), head("n", { class: "number", title: "Episodes recorded" }))), element("tbody", {}, ...lines))
+    element("thead", {}, element("tr", {}, head("system"), head("share of episodes, percent"), head("n", { class: "number", title: "Episodes recorded" }))), element("tbody", {}, ...lines))
     : element("p", { class: "note" }, "No episode of this task is recorded."));
   const numbers = shown.map((row) => {
     const counts = typeCounts(ends.get(row));
@@ -110,7 +111,7 @@ function drawResponseNote(rows) {
   const total = (key) => added(rows.map((row) => row[key]));
   const rules = Report.data.scoring.map(({ taxonomy, threshold }) => `${taxonomy} taxonomy, an answer matches from a score of ${threshold}`).join("; ");
   const notes = [rules ? `${rules[0].toUpperCase()}${rules.slice(1)}.` : ""];
-  if (total("undecided")) notes.push(`For ${count(total("undecided"))} of ${plural(total("recorded"), "episode")} the evidence is undecided: a yes, no or small number is in any text by chance, and the question names no evidence. They count as not supported (AM or an error).`);
+  if (total("undecided")) notes.push(`For ${count(total("undecided"))} of ${plural(total("recorded"), "episode")} the evidence is undecided: a yes, no or small number is in any text by chance, a long text in none, and the question names neither evidence nor documents. They count as not supported (AM or an error).`);
   if (total("unparsed")) notes.push(`In ${plural(total("unparsed"), "episode")} no answer could be read out of the reply.`);
   fill("responses-note", notes.join(" "));
 }
@@ -135,7 +136,7 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
   const asked = { condition: params.condition, task: task < 0 ? null : Report.data.tasks[task].name, system: chosen?.system };
   const linesShown = found.map((one) => [{ cell: one.type.key, class: "short" }, one.why.key ? whyName(one.why.key) : "right",
     { cell: element("a", { href: Views.address("questions", { ...asked, type: one.type.key, why: one.why.key }), "aria-label": `${plural(one.number, "episode")}, ${one.type.key} ${whyName(one.why.key)}: see the questions` }, count(one.number)), class: "number" },
-    { cell: percent(one.number / all), class: "number" }, { cell: one.why.text || "The answer matches.", class: "what" }]);
+    { cell: one.number / all < 0.0005 ? "< 0.1" : percent(one.number / all), class: "number" }, { cell: one.why.text || "The answer matches.", class: "what" }]);
   fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }, "what happened"], linesShown, { quiet: true }))
     : element("p", { class: "note" }, "No episode is of this type."));
 }

@@ -8,12 +8,12 @@ function ringsFigure(counts, name) {
   const outer = order.map((key) => types.findIndex((type) => type.key === key)).filter((place) => counts[place]).map((place) => ({
     label: types[place].key, title: types[place].name, number: counts[place], colour: typeColour(types[place].key), ink: typeInk(types[place].key) }));
   const right = added(types.map((type, place) => (["EM", "AM"].includes(type.key) ? counts[place] : 0)));
-  const inner = [{ label: "matched", title: "the answer matches", number: right, colour: cssColour("--ring-right"), ink: cssColour("--ink") },
-    { label: "not", title: "the answer does not match", number: all - right, colour: cssColour("--ring-wrong"), ink: cssColour("--ink") }].filter((part) => part.number);
+  const inner = [{ label: "matched", lines: ["matched"], title: "the answer matches", number: right, colour: cssColour("--ring-right"), ink: cssColour("--ink") },
+    { label: "not matched", lines: ["not", "matched"], title: "the answer does not match", number: all - right, colour: cssColour("--ring-wrong"), ink: cssColour("--ink") }].filter((part) => part.number);
   const told = [...inner, ...outer].map((part) => `${part.label} ${percent(part.number / all)} %`).join(", ");
   const picture = Figures.svg("svg", { viewBox: "-28 0 376 300", class: "rings", role: "img", "aria-label": `Two rings, ${name}: ${told}` },
-    ...ring(inner, all, 63, 48), ...ring(outer, all, 107, 34),
-    ...labelsOfRing(inner, all, 63, 0.1), ...labelsOfRing(outer, all, 107, 0.07), ...labelsOutside(outer, all, 134),
+    ...ring(inner, all, 60, 54), ...ring(outer, all, 107, 34),
+    ...labelsOfRing(inner, all, 60, 0.1), ...labelsOfRing(outer, all, 107, 0.07), ...labelsOutside(outer, all, 134),
     Figures.svg("text", { x: 160, y: 148, class: "ring-count" }, count(all)),
     Figures.svg("text", { x: 160, y: 166, class: "ring-count unit" }, all === 1 ? "episode" : "episodes"));
   const lines = [...inner, ...outer].map((part) => [`${part.label}${part.title.startsWith("the") ? "" : `, ${part.title}`}`, { cell: count(part.number), class: "number" }, { cell: percent(part.number / all), class: "number" }]);
@@ -60,7 +60,9 @@ function placed(parts, all) {
 function labelsOfRing(parts, all, radius, least) {
   return placed(parts, all).filter(({ share }) => share >= least).map(({ part, middle }) => {
     const [x, y] = onRing(middle, radius);
-    return Figures.svg("text", { x: 160 + x, y: 150 + y + 4, class: "ring-part", fill: part.ink }, part.label);
+    const lines = part.lines || [part.label];
+    const line = (text, place) => Figures.svg("tspan", { x: 160 + x, dy: place ? 12 : 0 }, text);
+    return Figures.svg("text", { x: 160 + x, y: 150 + y + 4 - 6 * (lines.length - 1), class: "ring-part", fill: part.ink }, ...lines.map(line));
   });
 }
 

@@ -60,7 +60,7 @@ const plural = (number, one, many = `${one}s`) => `${count(number)} ${number ===
 
 function seconds(value) {
   if (value === null) return "–";
-  if (value >= 100) return `${value.toFixed(0)} s`;
+  if (value >= 100) return `${count(Math.round(value))} s`;
   return value >= 1 ? `${value.toFixed(1)} s` : `${Number(value.toPrecision(2))} s`;
 }
 

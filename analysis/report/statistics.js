@@ -76,8 +76,8 @@ const Statistics = {
     });
     const caption = "Ranking by the average score, with what it cannot tell apart";
     return [element("h3", {}, "Ranking"), Figures.scrolling(caption, Figures.table(caption,
-      [{ cell: "system", class: "system" }, { cell: "rank", class: "number" }, { cell: "average", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "may truly be", class: "number" }, "groups"], lines, { quiet: true })),
-    element("p", { class: "note" }, "Systems of one letter are neighbours of which no two can be told apart. What a system's rank may truly be: behind those that are surely better, before those that are surely worse (permutation test, Holm's correction over all pairs, 5 %).")];
+      [{ cell: "system", class: "system" }, { cell: "rank", class: "number" }, { cell: "average, %", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "rank may be", class: "number" }, "groups"], lines, { quiet: true })),
+    element("p", { class: "note" }, "Systems of one letter are neighbours of which no two can be told apart. What a rank may truly be: behind those that are surely better, before those that are surely worse (permutation test, Holm's correction over all pairs, 5 %).")];
   },
 
   // Several tries at each question: at least one right, all right.

@@ -22,18 +22,19 @@ const Transcript = (() => {
       element("p", {}, ...Texts.plain(parts.join(" ")))];
   }
 
-  function evidence({ taxonomy, named, supported, undecided, wanted }) {
+  function evidence({ taxonomy, named, supported, undecided, retrieved, wanted }) {
     if (taxonomy !== "strict") return `By the published rule, the gold's characters are ${supported ? "" : "not "}in what the model and the tools wrote.`;
     const seen = wanted.filter((entry) => entry.steps.length).length;
     if (named) return `The question names its evidence; ${supported ? "all of it was observed" : `of ${plural(wanted.length, "text")} ${seen ? `only ${seen}` : "none"} ${seen > 1 ? "were" : "was"} observed`}.`;
-    if (undecided) return "The gold is in any text by chance (a yes, a no, a small number), so that it cannot be told whether it was observed; it counts as not observed.";
+    if (retrieved != null) return retrieved === 1 ? "All the right documents were found." : retrieved ? `Of the right documents ${percent(retrieved)} % were found.` : "None of the right documents was found.";
+    if (undecided) return "The gold is in any text by chance (a yes, a no, a small number), or too long to be in one as it stands, so that it cannot be told whether it was observed; it counts as not observed.";
     return supported ? "What was observed holds the gold answer." : "Nothing that was observed holds the gold answer.";
   }
 
   function wantedTable({ wanted, named }) {
     if (!wanted.length) return null;
     const found = (entry) => {
-      if (entry.chance) return "in any text by chance, not looked for";
+      if (entry.chance) return "in any text by chance, or too long to be in one; not looked for";
       if (!entry.steps.length) return "not observed";
       return element("span", {}, "in step ", ...entry.steps.slice(0, 12).flatMap((number, place) => [place ? ", " : null, jump(number)]), entry.steps.length > 12 ? " and more" : null);
     };
@@ -120,7 +121,7 @@ const Transcript = (() => {
       times.queue && `${Details.duration(times.queue)} waiting`, times.retry && `${Details.duration(times.retry)} in failed attempts`,
       plural(usage.calls || 0, "LLM call"), usage.retries && plural(usage.retries, "retry", "retries"),
       `${count(usage.prompt_tokens || 0)} tokens in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.completion_tokens || 0)} out${usage.estimated ? " (estimated)" : ""}`,
-      usage.cost !== undefined && `$ ${Number(usage.cost.toPrecision(3))}`].filter(Boolean).map((text) => element("span", {}, text));
+      usage.cost !== undefined && `${plainNumber(usage.cost)} USD`].filter(Boolean).map((text) => element("span", {}, text));
   }
 
   // The episode that is asked for; under another condition, that of the same system there.
@@ -141,7 +142,7 @@ const Transcript = (() => {
     if (!current()) return;
     if (!data) {
       fill("transcript-title", "Transcript");
-      fill("transcript-body", element("p", { class: "notice" }, "There is no such episode under this condition. ", element("a", { href: Views.address("questions") }, "All questions")));
+      fill("transcript-body", Details.nothing("episode"));
       return;
     }
     const path = new Set(data.path || []);

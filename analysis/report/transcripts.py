@@ -22,9 +22,10 @@ MOST_MARKS = 200
 def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
     """The data of one episode.
 
-    Keys besides those of the record: `wanted`, the texts that were looked for, each {text, chance, steps}: whether it
-    is in any text by chance, and the numbers of the steps that hold it; `tree`, see `_tree`; `path`, the numbers of
-    the replies that led to the answer.
+    Keys besides those of the record: `wanted`, the texts that were looked for, each {text, chance, steps}: whether
+    containment cannot judge it, and the numbers of the steps that hold it; `retrieved`, the share of the right
+    documents that were found, None where they are not known; `tree`, see `_tree`; `path`, the numbers of the replies
+    that led to the answer.
 
     Args:
         record: The score record.
@@ -47,10 +48,17 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
         "supported": record["supported"],
         "undecided": record["undecided"],
         "named": bool(episode.evidence),
+        "retrieved": _retrieved(record),
         "wanted": wanted,
         "steps": steps,
     }
     return data | ({"tree": _tree(branches, episode.steps), "path": _path(branches, episode)} if branches else {})
+
+
+def _retrieved(record: dict[str, Any]) -> float | None:
+    """The share of the right documents that were found; only where they are known by their ids there are ranks."""
+    found = record.get("retrieval") or {}
+    return None if found.get("mrr") is None else found["recall"]
 
 
 def _wanted(episode: Episode) -> list[dict[str, Any]]:

@@ -6,9 +6,15 @@ const Views = {
   known: new Map(),
   shown: null,
 
-  // view: {title, draw(params), hidden?()}; `draw` fills the section whose data-view is the name, and may be async.
+  // view: {title, draw(params), hidden?(), alone?}; `draw` fills the section whose data-view is the name, and may be async.
+  // `alone`: it needs no systems. A report without any has no other view.
   add(name, view) {
     Views.known.set(name, view);
+  },
+
+  usable(name) {
+    const view = Views.known.get(name);
+    return view !== undefined && (Report.data.rows.length > 0 || view.alone === true);
   },
 
   address(name, params = {}) {
@@ -19,8 +25,8 @@ const Views = {
 
   current() {
     const [path, query = ""] = window.location.hash.replace(/^#\/?/, "").split("?");
-    const first = Views.known.keys().next().value;
-    const name = Views.known.has(path) ? path : first;
+    const first = [...Views.known.keys()].find(Views.usable) || Views.known.keys().next().value;
+    const name = Views.usable(path) ? path : first;
     return { name, params: Object.fromEntries(new URLSearchParams(query)) };
   },
 
@@ -81,7 +87,7 @@ const Data = {
 };
 
 function drawNavigation(shown) {
-  const links = [...Views.known].filter(([, view]) => view.title && !view.quiet && !(view.hidden && view.hidden())).map(([name, view]) => element("a",
+  const links = [...Views.known].filter(([name, view]) => Views.usable(name) && view.title && !view.quiet && !(view.hidden && view.hidden())).map(([name, view]) => element("a",
     { href: Views.address(name, { condition: Report.condition === Report.data.conditions[0] ? null : Report.condition }), "aria-current": name === shown ? "page" : name === Views.known.get(shown).under ? "true" : null }, view.title));
   fill("views", ...links);
 }

@@ -49,7 +49,7 @@ def write_tables(
         deployed: What the systems took, from `deployment`; without it the table of deployment has means only.
         further: Other tables, written after these.
     """
-    sheets = [scores(aggregates)]
+    sheets = [scores(aggregates)] if aggregates.rows or aggregates.has_episodes else []
     if aggregates.has_episodes:
         sheets += [responses(aggregates), deployment(aggregates, deployed), failures(aggregates)]
     return [path for sheet in (*sheets, *further) for path in write_sheet(sheet, folder)]

@@ -55,8 +55,7 @@ def check_data(path: Path) -> list[Finding]:
     text = (
         f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.asked, 'question')} ({levels})"
     )
-    left_out = [f"{number:,} left out: {why}" for why, number in data.left_out.items()]
-    return [*findings, Finding(target, target, "note", "; ".join([text, *left_out]))]
+    return [*findings, Finding(target, target, "note", "; ".join([text, *data.counts()]))]
 
 
 def is_text(path: Path) -> bool:

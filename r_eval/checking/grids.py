@@ -28,7 +28,7 @@ def check_grid(path: Path) -> list[Finding]:
             "give it its program, or leave oracle out",
         )
         for planned in plan.tasks
-        if any(c.workflow.uses_gold and c.planned is planned for c in plan.cells)
+        if any(c.workflow.uses_gold and c.planned.task is planned.task for c in plan.cells)
         for question in [next((q for q in planned.asked if not q.program), None)]
         if question is not None
     ]

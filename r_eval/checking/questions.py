@@ -61,10 +61,11 @@ def summary(questions: Sequence[Question]) -> str:
     return f"{counted(len(questions), 'question')}: {shares}"
 
 
-def form(questions: Sequence[Question], templates: frozenset[str] | None = None) -> list[Group]:
+def form(questions: Sequence[Question], templates: frozenset[str] | None = None, programs: bool = True) -> list[Group]:
     """What can be told without running a program.
 
     Args:
+        programs: Whether a question should have a program, as it can where the answer is no text to be written.
         templates: The ids of the template file that they were made from; None where it is not known.
     """
     return [
@@ -99,11 +100,11 @@ def form(questions: Sequence[Question], templates: frozenset[str] | None = None)
             "warning",
             "no program",
             "give one where you can: without it the oracle gives up and it cannot be a demonstration",
-            [q for q in questions if not q.program],
+            [q for q in questions if programs and not q.program],
         ),
         Group(
             "warning",
-            "a gold that is in any text by chance (yes/no, a count, nothing) and name no evidence",
+            "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence",
             "name in evidence what an observation must hold, or its response type stays undecided",
             [q for q in questions if not judged_by_containment(q)],
         ),

@@ -55,7 +55,8 @@ def _check(target: str, task: Task, opened: dict[str, Environment], sandbox: San
     findings: list[Finding] = []
     for file, home in files:
         environment = _opened(task, home, opened)
-        groups = form(file.questions, template_ids(file.path))
+        written = task.long and not any(q.program for q in file.questions)
+        groups = form(file.questions, template_ids(file.path), programs=not written)
         groups += check_programs(file.questions, environment, sandbox, task.metric)
         findings += file.findings(groups)
     if len(files) == 2:

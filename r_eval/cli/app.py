@@ -118,7 +118,7 @@ def score(
 ) -> None:
     """Score a run's episodes again, or results from outside.
 
-    No LLM is asked.
+    No LLM is asked but by a metric that is one, such as judge@LLM or quest_eval@LLM.
     """
     from r_eval.cli.answers import answers_command
     from r_eval.cli.reading import score_command

@@ -1,5 +1,5 @@
 """What a run came to, in a few lines: the best system and whether its lead is certain, what failures mostly come from,
-what is missing, and what it cost. Printed below the tables of `run`, and by `report`.
+what to take where settings vary, what is missing, and what it cost. Printed below the tables of `run`, and by `report`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def closing_lines(folders: Sequence[RunFolder]) -> list[str]:
     lines = [("Best", text) for text in _best(aggregates, runs)]
     if runs:
         lines += [("Failures", text) for text in _failures(runs)]
+        lines += [("Advice", text) for text in _advice(runs)]
         lines += [("Missing", text) for text in _missing(aggregates, runs)]
         lines.append(("Money", _money([run.manifest().get("spent") for run in runs])))
     return [harmless(f"{word:<9} {text}") for word, text in lines]
@@ -127,6 +128,15 @@ def _failures(runs: Sequence[RunFolder]) -> Iterator[str]:
         word, count = causes.most_common(1)[0]
         said = CAUSES.get(word, word).rstrip(".")
         yield f"{failed:,} of {_counted(scored, 'episode')}; the commonest cause: {said} ({word}, {count:,})"
+
+
+def _advice(runs: Sequence[RunFolder]) -> Iterator[str]:
+    """The strongest recommendation of runs that vary settings."""
+    from r_eval.analysis.published_components import studies
+    from r_eval.analysis.recommend import recommendations, sentence
+
+    if said := sentence(recommendations(studies(*runs))):
+        yield f"{said}; the page has all (#/components)"
 
 
 def _missing(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Iterator[str]:

@@ -19,11 +19,14 @@ def score_command(
     """Score a run and print its tables; with `thresholds`, its response types at other match thresholds too."""
     from rich.console import Console
 
+    from r_eval.analysis.further import further_table, told_of_run
     from r_eval.analysis.scoring import score_run
     from r_eval.analysis.sensitivity import sensitivity, sensitivity_table
+    from r_eval.cli.transcript import harmless
 
     folder = RunFolder(path)
     scores = score_run(folder, metrics, taxonomy, threshold)
+    told = told_of_run(folder, metrics)
     if as_json:
         record = {
             "run": str(path),
@@ -35,14 +38,19 @@ def score_command(
             "undecided": scores.undecided,
             "unparsed": scores.unparsed,
             "types": scores.types,
+            "told": told,
         }
         if thresholds:
             record["sensitivity"] = [one.as_json() for one in sensitivity(folder)]
         sys.stdout.write(json.dumps(record) + "\n")
     else:
+        console = Console() if sys.stdout.isatty() else Console(width=100)
         print_tables(folder)
+        if metrics:
+            console.print(further_table(folder))
         if thresholds:
-            (Console() if sys.stdout.isatty() else Console(width=100)).print(sensitivity_table(sensitivity(folder)))
+            console.print(sensitivity_table(sensitivity(folder)))
+        sys.stdout.write("".join(f"{harmless(line, None)}\n" for line in told))
 
 
 def print_tables(folder: RunFolder) -> None:

@@ -217,9 +217,10 @@ def _ending(
 
 def _by_chance(episode: Episode, wanted: str) -> str:
     """A word on golds that are in any text by chance, and so no evidence."""
-    from r_eval.analysis.responses import Observed
+    from r_eval.analysis.metrics.normalise import tokens
+    from r_eval.analysis.responses import LONGEST, Observed
 
-    by_chance = not episode.evidence and Observed([]).holds_gold(wanted) is None
+    by_chance = not episode.evidence and Observed([]).holds_gold(wanted) is None and len(tokens(wanted)) <= LONGEST
     return " (in any text by chance, so that it proves nothing)" if by_chance else ""
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.errors import UserError
+from r_eval.files import cache_folder
 from r_eval.llms.base import LLM, Reply, Request
-from r_eval.llms.pull import cache_folder
 from r_eval.llms.replies import Digests, ReplyStore, digest, hashed
 
 VARIABLE = "R_EVAL_REPLIES"

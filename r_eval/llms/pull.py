@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 from r_eval.errors import UserError
+from r_eval.files import cache_folder
 from r_eval.plugins import unknown
 
 BLOCK = 1024 * 1024
@@ -42,14 +42,6 @@ MODELS = {
         licence="Apache-2.0",
     )
 }
-
-
-def cache_folder() -> Path:
-    """Where R-Eval keeps what it fetched: R_EVAL_CACHE, else the platform's cache folder."""
-    from platformdirs import user_cache_path
-
-    chosen = os.environ.get("R_EVAL_CACHE")
-    return Path(chosen) if chosen else user_cache_path("r-eval")
 
 
 def model_path(name: str) -> Path:

@@ -233,6 +233,7 @@ async def run_episode(
         demonstrations=demonstrations,
         context=tuple(question.context),
         query=question.query,
+        long=cell.planned.task.long,
         solution=question if cell.workflow.uses_gold else None,
     )
     started, cancelled = time.perf_counter(), False

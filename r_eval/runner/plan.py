@@ -10,20 +10,22 @@ import fnmatch
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.environments.base import Environment
-from r_eval.environments.opening import located
+from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
 from r_eval.folder import Cell
-from r_eval.grid import Grid, LLMEntry, TaskEntry, WorkflowEntry
+from r_eval.grid import Grid, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.llms.make import make as make_llm
 from r_eval.records import SCHEMA, Question
 from r_eval.runner.data import data_task
+from r_eval.runner.named import located, located_settings, own_name, workflow_class
+from r_eval.runner.sweeps import Sweep, expanded
 from r_eval.tasks.base import Task, custom, installed, matching, open_environment
 from r_eval.tasks.questions import choose, read_questions
 from r_eval.workflows.base import Limits, Workflow
@@ -39,6 +41,7 @@ class PlannedTask:
 
     Attributes:
         home: The environment over which the demonstrations are worked out, where it is another one.
+        replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
     """
 
     task: Task
@@ -46,6 +49,17 @@ class PlannedTask:
     asked: tuple[Question, ...]
     shown: tuple[Question, ...]
     home: Environment | None = None
+    replaced: str = ""
+
+    @property
+    def environment_version(self) -> str:
+        """The environment's version; where settings are replaced, these too, which an environment need not count in,
+        and the version of the home.
+        """
+        own = self.environment.version
+        if not self.replaced:
+            return own
+        return " ".join([own, self.replaced, *([self.home.version] if self.home else [])])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +82,9 @@ class Plan:
 
     Attributes:
         llms: By the name that the grid gives them, in its order; not opened yet.
+        tasks: Each once; a cell's own has the environment as its workflow sets it.
         cells: In the grid's order.
+        sweep: What the grid varies.
     """
 
     grid: Grid
@@ -76,6 +92,7 @@ class Plan:
     tasks: tuple[PlannedTask, ...]
     cells: tuple[PlannedCell, ...]
     limits: Limits
+    sweep: Sweep | None = None
 
     def episodes(self) -> int:
         """How many episodes the whole grid has."""
@@ -95,18 +112,19 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     Raises:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
-    workflows = _workflows(grid)
+    given = list(_tasks(grid, limit))
+    entries, sweep = expanded(grid, given)
+    workflows = _workflows(entries, grid.folder)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
-    environments: dict[str, Environment] = {}
-    tasks = tuple(_plan_task(task, grid, limit, environments) for task in _tasks(grid, limit))
+    tasks = _PlannedTasks(given, entries, grid, limit)
     _check_conditions(grid)
     limits = Limits(**grid.limits.model_dump())
-    cells = tuple(_cells(grid, workflows, llms, tasks, limits))
+    cells = tuple(_cells(grid, workflows, llms, tasks, limits, sweep))
     if not cells:
         raise UserError("the grid has no cell left: exclude leaves everything out")
     _check_files(cells)
-    return Plan(grid, llms, tasks, cells, limits)
+    return Plan(grid, llms, tasks.firsts(), cells, limits, sweep)
 
 
 def _check_conditions(grid: Grid) -> None:
@@ -133,15 +151,11 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
-def _workflows(grid: Grid) -> dict[str, Workflow]:
+def _workflows(entries: Iterable[WorkflowEntry], folder: Path) -> dict[str, Workflow]:
     found: dict[str, Workflow] = {}
-    for entry in grid.workflows:
-        name = _own_name(entry, entry.workflow, found, "workflow")
-        kind, settings = _located(entry.workflow, grid.folder), entry.settings
-        prefix, slash, agent = entry.workflow.partition("/")
-        if slash and prefix == "langgraph":
-            kind, settings = prefix, {"agent": _located(agent, grid.folder), **settings}
-        cls: type[Workflow] = plugins.load("workflows", kind, Workflow)
+    for entry in entries:
+        name = own_name(entry, entry.workflow, found, "workflow")
+        cls, settings = workflow_class(entry, folder)
         found[name] = make_workflow(cls, name, settings)
     return found
 
@@ -149,31 +163,16 @@ def _workflows(grid: Grid) -> dict[str, Workflow]:
 def _llms(grid: Grid) -> dict[str, LLM]:
     found: dict[str, LLM] = {}
     for entry in grid.llms:
-        name = _own_name(entry, entry.llm, found, "LLM")
+        name = own_name(entry, entry.llm, found, "LLM")
         if name == NO_LLM:
             raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
         prefix, _, model = entry.llm.partition("/")
         if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
-            model = _located(model, grid.folder)
+            model = located(model, grid.folder)
         llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
         llm.name, llm.given = name, entry.llm
         found[name] = llm
     return found
-
-
-def _own_name(entry: LLMEntry | WorkflowEntry, given: str, taken: dict[str, Any], kind: str) -> str:
-    name = entry.name or given
-    if name in taken:
-        raise UserError(f"the {kind} '{name}' stands twice in the grid; give one of them a name: of its own")
-    return name
-
-
-def _located(name: str, folder: Path) -> str:
-    """A file's path in a grid, seen from the grid's folder."""
-    path = name.partition(":")[0]
-    if path.endswith((".py", ".gguf")) and not Path(path).is_absolute() and (folder / path).exists():
-        return str(folder / name)
-    return name
 
 
 def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
@@ -189,8 +188,8 @@ def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
 def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Task]:
     changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
     if entry.environment is not None:
-        changes["environment"] = located(entry.environment.environment, grid.folder)
-        changes["settings"] = _located_settings(entry.environment.settings, grid.folder)
+        changes["environment"] = located_environment(entry.environment.environment, grid.folder)
+        changes["settings"] = located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
         yield data_task(entry, grid, limit, changes)
         return
@@ -210,52 +209,86 @@ def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Ta
     yield dataclasses.replace(custom(entry.task, questions, "", shown), **changes)
 
 
-def _located_settings(settings: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Settings in which files are seen from the grid's folder."""
-    found = {k: folder / v for k, v in settings.items() if isinstance(v, str) and v and (folder / v).is_file()}
-    return {**settings, **{key: str(path) for key, path in found.items()}}
+class _PlannedTasks:
+    """The tasks of a grid as its workflows meet them; each environment is opened once for the same settings."""
+
+    def __init__(self, tasks: Sequence[Task], entries: Sequence[WorkflowEntry], grid: Grid, limit: int | None) -> None:
+        self.tasks, self._grid = tasks, grid
+        self._replaced = {entry.name or entry.workflow: entry.environment or {} for entry in entries}
+        self._chosen = {task.name: _choose(task, grid, limit) for task in tasks}
+        self._planned: dict[tuple[str, str], PlannedTask] = {}
+        self._environments: dict[str, Environment] = {}
+
+    def firsts(self) -> tuple[PlannedTask, ...]:
+        """Each task once, as the first workflow meets it."""
+        first = next(iter(self._replaced))
+        return tuple(self.of(first, task) for task in self.tasks)
+
+    def of(self, workflow: str, task: Task) -> PlannedTask:
+        """A task as a workflow meets it."""
+        settings = self._replaced[workflow]
+        replaced = short_hash(settings) if settings else ""
+        if (task.name, replaced) not in self._planned:
+            asked, shown = self._chosen[task.name]
+            over = {**task.settings, **located_settings(settings, self._grid.folder)}
+            environment = self._opened(task.environment, over)
+            home = self._home(task, bool(settings)) if shown else None
+            self._planned[task.name, replaced] = PlannedTask(task, environment, asked, shown, home, replaced)
+        return self._planned[task.name, replaced]
+
+    def _home(self, task: Task, replaced: bool) -> Environment | None:
+        """Where the demonstrations are worked out: over what the task itself says, so that all see the same ones."""
+        if task.home:
+            return self._opened(task.home, installed(task.name).settings)
+        return self._opened(task.environment, task.settings) if replaced else None
+
+    def _opened(self, name: str, settings: Mapping[str, Any]) -> Environment:
+        key = short_hash([name, settings])
+        if key not in self._environments:
+            self._environments[key] = open_environment(name, settings)
+        return self._environments[key]
 
 
-def _plan_task(task: Task, grid: Grid, limit: int | None, environments: dict[str, Environment]) -> PlannedTask:
+def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """The questions of a task that are asked, and those that are shown."""
     from r_eval.analysis import metrics
 
     metrics.get(task.metric)
-    asked_over = _opened(task.environment, task.settings, environments)
-    home = _opened(task.home, {}, environments) if task.home else None
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
         asked, shown = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
     except UserError as error:
         raise UserError(f"task '{task.name}': {error}") from None
-    return PlannedTask(task, asked_over, tuple(asked), tuple(shown), home)
-
-
-def _opened(name: str, settings: Mapping[str, Any], environments: dict[str, Environment]) -> Environment:
-    """An environment, opened once for all tasks that name it with the same settings."""
-    key = short_hash([name, settings])
-    if key not in environments:
-        environments[key] = open_environment(name, settings)
-    return environments[key]
+    return tuple(asked), tuple(shown)
 
 
 def _cells(
-    grid: Grid, workflows: dict[str, Workflow], llms: dict[str, LLM], tasks: tuple[PlannedTask, ...], limits: Limits
+    grid: Grid,
+    workflows: dict[str, Workflow],
+    llms: dict[str, LLM],
+    tasks: _PlannedTasks,
+    limits: Limits,
+    sweep: Sweep | None,
 ) -> Iterator[PlannedCell]:
     for workflow_name, workflow in workflows.items():
-        for llm_name in llms if workflow.uses_llm else [NO_LLM]:
-            for planned in tasks:
+        names = list(llms) if workflow.uses_llm else [NO_LLM]
+        for llm_name in names:
+            if sweep is not None and not sweep.has(workflow_name, llm_name, names[0]):
+                continue
+            for task in tasks.tasks:
                 for condition in grid.conditions:
-                    cell = Cell(workflow_name, llm_name, condition.condition, planned.task.name)
+                    cell = Cell(workflow_name, llm_name, condition.condition, task.name)
                     if any(_matches(cell, rule) for rule in grid.exclude):
                         continue
+                    planned = tasks.of(workflow_name, task)
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
                         "schema": str(SCHEMA),
                         "workflow": short_hash(workflow.identity()),
                         "llm": short_hash(llm),
-                        "task": planned.task.version,
-                        "environment": planned.environment.version,
+                        "task": task.version,
+                        "environment": planned.environment_version,
                         "condition": short_hash(condition.settings),
                         "limits": short_hash(dataclasses.asdict(limits)),
                         "shots": short_hash([q.id for q in planned.shown]),

@@ -248,6 +248,7 @@ class Store:
             "versions": {"r-eval": __version__, "python": platform.python_version()},
             "seed": grid.seed,
             "grid": grid.model_dump(mode="json", exclude_none=True),
+            **({"vary": plan.sweep.record()} if plan.sweep else {}),
             "systems": [
                 {"name": name, "workflow": c.cell.workflow, "llm": c.cell.llm}
                 | ({"bound": True} if c.workflow.uses_gold else {})

@@ -27,11 +27,19 @@ class LeftOut:
     number: int = 1
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Remark:
+    """Something odd about records that are asked all the same; no record of its own."""
+
+    what: str
+    number: int = 1
+
+
 class Broken(ValueError):
     """A record is not what the format says; the message says why."""
 
 
-Item = Question | Fault | LeftOut
+Item = Question | Fault | LeftOut | Remark
 
 
 class Settings(BaseModel):
@@ -83,7 +91,7 @@ class Format(abc.ABC):
         try:
             self.settings: Any = self.Settings.model_validate(settings)
         except ValidationError as error:
-            raise UserError(f"format '{self.name}': {_complaint(error, self.Settings)}") from None
+            raise UserError(f"format '{self.name}': {complaint(error, self.Settings)}") from None
         self.level_of_all = level
 
     @abc.abstractmethod
@@ -133,7 +141,7 @@ class RecordFormat(Format):
             raw = self.Raw.model_validate(record.data)
             return self.question(raw)
         except ValidationError as error:
-            return Fault(record.place, _complaint(error, self.Raw))
+            return Fault(record.place, complaint(error, self.Raw))
         except Broken as error:
             return Fault(record.place, str(error))
 
@@ -183,7 +191,7 @@ def evidence_for(answer: str, titles: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _complaint(error: ValidationError, model: type[BaseModel]) -> str:
+def complaint(error: ValidationError, model: type[BaseModel]) -> str:
     """One sentence about the first thing that is wrong with a record or with settings."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])

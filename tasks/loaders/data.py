@@ -11,7 +11,7 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Format, LeftOut
+from r_eval.tasks.loaders.base import Format, Item, LeftOut, Remark
 from r_eval.tasks.loaders.finding import TABLES, described, format_of, named
 from r_eval.tasks.loaders.hub import HUB
 from r_eval.tasks.loaders.reading import Fault, NotThisForm
@@ -41,6 +41,7 @@ class Data:
         faults: The first of the broken ones.
         reasons: How many are broken, by reason.
         left_out: How many sound ones make no question, by reason.
+        remarks: How many are asked though something about them is odd, by what it is.
         levels: How many of the questions are of each level.
         version: Hash of all that was read, not of the sample alone.
     """
@@ -53,18 +54,23 @@ class Data:
     faults: tuple[Fault, ...]
     reasons: Mapping[str, int]
     left_out: Mapping[str, int]
+    remarks: Mapping[str, int]
     levels: Mapping[str, int]
     version: str
 
     def notes(self) -> str:
-        """One line on what could not be used; "" where everything could."""
+        """One line on what could not be used or is odd; "" where everything is sound."""
         parts = []
         if self.broken:
             parts.append(
                 f"{self.broken:,} of {self.records:,} records are broken and not asked, such as {self.faults[0]}"
             )
-        parts += [f"{number:,} left out: {why}" for why, number in self.left_out.items()]
-        return "; ".join(parts)
+        return "; ".join([*parts, *self.counts()])
+
+    def counts(self) -> list[str]:
+        """What was left out and what is odd, each with its number."""
+        left_out = [f"{number:,} left out: {why}" for why, number in self.left_out.items()]
+        return [*left_out, *(f"{number:,} asked though {what}" for what, number in self.remarks.items())]
 
 
 def load(
@@ -118,17 +124,20 @@ class _Counting:
         self.faults: list[Fault] = []
         self.left_out = collections.Counter[str]()
         self.reasons, self.levels = collections.Counter[str](), collections.Counter[str]()
+        self.remarks = collections.Counter[str]()
         self.digest = hashlib.blake2b(digest_size=8)
 
     @property
     def records(self) -> int:
         return self.reader.seen or self.asked + self.broken + self.left_out.total()
 
-    def take(self, item: Question | Fault | LeftOut) -> None:
+    def take(self, item: Item) -> None:
         if isinstance(item, Question):
             self._question(item)
         elif isinstance(item, LeftOut):
             self.left_out[item.why] += item.number
+        elif isinstance(item, Remark):
+            self.remarks[item.what] += item.number
         else:
             self._fault(item)
 
@@ -185,6 +194,7 @@ class _Counting:
             tuple(self.faults),
             dict(self.reasons),
             dict(self.left_out),
+            dict(self.remarks),
             dict(sorted(self.levels.items())),
             self.reader.version or self.digest.hexdigest(),
         )

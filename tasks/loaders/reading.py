@@ -70,6 +70,21 @@ def json_members(path: Path) -> Iterator[Record]:
         stream.finish()
 
 
+def json_lists(path: Path) -> Iterator[Record]:
+    """The items of all lists that are members of one JSON object, as (the list's key, item).
+
+    Raises:
+        UserError: The file cannot be read, or is not JSON from some item on.
+    """
+    with _streamed(path) as stream:
+        number, current = 0, ""
+        for line, key, item in stream.listed():
+            number = number + 1 if key == current else 1
+            current = key
+            yield Record(f"{path}:{line}: {key}, record {number}", (key, item))
+        stream.finish()
+
+
 def _list_items(path: Path, inside: str = "") -> Iterator[Record]:
     with _streamed(path) as stream:
         if inside:

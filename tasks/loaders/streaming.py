@@ -87,6 +87,31 @@ class JsonStream:
             if self._take(",}") == "}":
                 return
 
+    def listed(self) -> Iterator[tuple[int, str, Any]]:
+        """The items of the lists that are the members of the object that comes next, each with its line and its list's
+        key. A member that is no list is passed over.
+
+        Raises:
+            NotJson: As `items`.
+        """
+        self._take("{")
+        if self._peek() == "}":
+            self._take("}")
+            return
+        while True:
+            self._peek()
+            line, key = self.line, self._value()
+            if not isinstance(key, str):
+                raise NotJson(line, "a key of an object is no text")
+            self._take(":")
+            if self._peek() == "[":
+                for at, item in self.items():
+                    yield at, key, item
+            else:
+                self._value()
+            if self._take(",}") == "}":
+                return
+
     def finish(self) -> None:
         """See that nothing comes any more."""
         if self._peek():

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics.ranking import hit_rate, ndcg, recall
-from r_eval.analysis.outside import Line, Result, Scored, read_results, score_results, text_ids
+from r_eval.analysis.outside import Line, Result, Scored, read_results, score_results
+from r_eval.analysis.retrieval import text_ids
 from r_eval.errors import UserError
 from r_eval.records import Question
 

@@ -100,6 +100,16 @@ def test_scores_of_a_version_that_wrote_less_are_stale(tmp_path: Path, make_run:
     assert (record["threshold"], "why" in record, "reward" in record) == (0.3, True, True)
 
 
+def test_scores_without_retrieval_are_stale(tmp_path: Path, make_run: MakeRun) -> None:
+    run = make_run(tmp_path / "r", questions=1)
+    score_run(run)
+    for cell in run.cells():
+        records = run.scores(cell).values()
+        run.write_scores(cell, [{k: v for k, v in record.items() if k != "retrieval"} for record in records])
+    ensure_scored(run)
+    assert all("retrieval" in record for cell in run.cells() for record in run.scores(cell).values())
+
+
 def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_episode: Make, make_call: MakeCall) -> None:
     seconds = Seconds(total=9, queue=2, retry=1)
     steps = [make_call("0 results."), make_call("Kenya is a country.")]

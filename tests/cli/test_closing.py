@@ -13,6 +13,7 @@ from r_eval.cli.closing import closing_lines
 from r_eval.folder import Cell, CellWriter, RunFolder
 from r_eval.records import Outcome
 from tests.analysis.conftest import call, episode, write_manifest
+from tests.analysis.sweeping import write_sweep
 
 TASK = "wiki/high-freq"
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
@@ -224,3 +225,23 @@ def test_hostile_names_do_not_act_on_the_terminal(tmp_path: Path) -> None:
     text = "\n".join(closing_lines([run]))
     assert "re\\u001b[31mact+m\\u202e, 100.0 %" in text
     assert text.replace("\n", "").isprintable()
+
+
+def test_a_run_that_varies_settings_ends_with_its_strongest_recommendation(tmp_path: Path) -> None:
+    shares = {"rag@chunk_size=64": 9, "rag@chunk_size=256": 5}
+    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < shares.get(cell.workflow, 4))
+    (advice,) = [line for line in closing_lines([run]) if line.startswith("Advice")]
+    assert advice.startswith(
+        "Advice    wiki/facts: chunk_size 64 is better than 128 for certain, by 50.0 points of token_f1 (p"
+    )
+    assert advice.endswith("the page has all (#/components)")
+
+
+def test_where_no_setting_matters_for_certain_it_says_so(tmp_path: Path) -> None:
+    run = write_sweep(tmp_path / "run", lambda cell, number: number % 2 == 0)
+    (advice,) = [line for line in closing_lines([run]) if line.startswith("Advice")]
+    assert "no value of chunk_size, retriever, top_k can be told from the others with 40 questions" in advice
+
+
+def test_other_runs_end_without_a_recommendation(make: Make) -> None:
+    assert not any(line.startswith("Advice") for line in closing_lines([make({"react": "rrr", "pal": "www"})]))

@@ -134,7 +134,7 @@ def test_help_takes_less_than_half_a_second_of_processor_time(r_eval: Typed) -> 
     [
         ("workflows", {"react", "pal", "dfsdt", "fc", "direct", "oracle"}),
         ("llms", {"gguf/...", "openai/...", "scripted/...", "gguf/smollm2-135m"}),
-        ("environments", {"aminer", "wiki"}),
+        ("environments", {"aminer", "corpus", "wiki"}),
         ("tasks", {"wiki/high-freq", "wiki/hotpotqa", "aminer/soay-easy", "aminer/soay-hard"}),
         ("conditions", {"clean"}),
         ("metrics", {"token_f1", "token_f1_published", "exact_match"}),

@@ -1,4 +1,4 @@
-"""The embedded tasks: every question can be answered through the query APIs, and its gold is what they give."""
+"""The tasks of the paper: every question can be answered through the query APIs, and its gold is what they give."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from r_eval.tasks.base import Task, installed, open_environment, task_files
 from r_eval.tasks.build import DEMONSTRATIONS, QUESTIONS, SEED
 from r_eval.tasks.questions import in_order
 from r_eval.tasks.templates import TemplateFile, generate, read_templates
+from tests.paper import paper_tasks
 
 LEVELS = {"1": "KS", "2": "KU", "3": "KA"}
 PAPER = {
@@ -37,7 +38,7 @@ PAPER = {
     "3-5": "aminer/soay-hard",
 }
 
-pytestmark = pytest.mark.parametrize("name", task_files())
+pytestmark = pytest.mark.parametrize("name", paper_tasks())
 
 
 @functools.cache

@@ -27,9 +27,10 @@ from r_eval.plugins import names
 from r_eval.records import Step
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.plan import resolve
-from r_eval.tasks.base import installed, open_environment, task_files
+from r_eval.tasks.base import installed, open_environment
 from r_eval.workflows.base import Demonstration, Workflow, make, one_line
 from r_eval.workflows.reading import action_in, program_in
+from tests.paper import paper_tasks
 
 AGENT = f"langgraph/{Path(__file__).parents[1] / 'agents.py'}:by_hand"
 WORKFLOWS = names("workflows", Workflow)
@@ -124,7 +125,7 @@ def as_shown(calls: Sequence[ToolCall], results: Sequence[str]) -> Shown:
 def in_a_program(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
     """The calls of the program that is shown; what they gave is not."""
     (message,) = part
-    environment = next(e for e, _ in map(worked_out, task_files()) if e.specs().keys() == specs.keys())
+    environment = next(e for e, _ in map(worked_out, paper_tasks()) if e.specs().keys() == specs.keys())
     calls: list[Step] = []
 
     async def carry_out() -> None:
@@ -155,7 +156,7 @@ READERS: dict[str, tuple[str, Reader]] = {
 
 
 @pytest.mark.parametrize("key", READERS)
-@pytest.mark.parametrize("name", task_files())
+@pytest.mark.parametrize("name", paper_tasks())
 def test_a_workflow_shows_the_calls_that_the_gold_programs_really_make(name: str, key: str, play: Any) -> None:
     workflow, reader = READERS[key]
     if workflow not in WORKFLOWS:
@@ -247,9 +248,9 @@ def test_every_workflow_shows_the_same_demonstrations_in_the_same_order(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_question_that_is_shown_is_asked_in_any_embedded_task(seed: int) -> None:
+def test_no_question_that_is_shown_is_asked_in_any_task_of_the_paper(seed: int) -> None:
     grid = Grid(
-        workflows=["direct", "oracle"], llms=["openai/unused"], tasks=list(task_files()), seed=seed, shots=SHOTS
+        workflows=["direct", "oracle"], llms=["openai/unused"], tasks=list(paper_tasks()), seed=seed, shots=SHOTS
     )
     for planned in resolve(grid).tasks:
         assert len(planned.shown) == SHOTS

@@ -29,9 +29,10 @@ from r_eval.plugins import names
 from r_eval.records import Question, Step
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
-from r_eval.tasks.base import Task, installed, open_environment, task_files
+from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.workflows.base import Limits, Workflow, as_argument, make
 from r_eval.workflows.react import written
+from tests.paper import paper_tasks
 
 WORKFLOWS = names("workflows", Workflow)
 AGENTS = Path(__file__).parents[1] / "agents.py"
@@ -229,7 +230,7 @@ def solved(name: str) -> tuple[Task, Environment, list[Solution]]:
 
 
 @pytest.mark.parametrize("key", NOTATIONS)
-@pytest.mark.parametrize("name", task_files())
+@pytest.mark.parametrize("name", paper_tasks())
 def test_the_gold_solution_scores_one_in_the_workflows_notation(name: str, key: str, sandbox: Sandbox) -> None:
     notation = NOTATIONS[key]
     if notation.workflow == "langgraph" and not importlib.util.find_spec("langchain_core"):

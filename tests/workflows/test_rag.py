@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import Template
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.records import Document, Question
 from r_eval.runner.plan import resolve
+from r_eval.workflows.base import prompt_text
 from r_eval.workflows.rag import RAG, search_api, text_parameter
 
 PAGES = {"Mexico": "The capital is Mexico City.", "Kenya": "The capital is Nairobi.", "Oslo": "A city in Norway."}
@@ -315,3 +317,57 @@ def test_any_rewriting_is_looked_up_or_left(text: str) -> None:
     session = Session(Wiki(), Sandbox())
     ending = asyncio.run(RAG(rewrite=True).run(Asked("What?"), session, Says(), Limits()))
     assert ending.outcome.kind in ("finished", "gave_up")
+
+
+# Chinese
+
+
+def test_a_chinese_question_is_asked_in_chinese(play: Any) -> None:
+    played = play(RAG(api="by_subject"), ["内罗毕"], environment=Library(), question=asked("肯尼亚的首都是哪里？"))
+    assert read(played).startswith("找到的段落：\n\n[1] ")
+    assert read(played).endswith("问题：肯尼亚的首都是哪里？")
+    assert "只写出答案本身" in str(played.requests[0].messages[0].content)
+
+
+def test_an_english_question_that_names_something_in_chinese_is_asked_in_english(play: Any) -> None:
+    question = asked("What does the word 内罗毕 mean in English?")
+    assert read(play(RAG(api="by_subject"), ["x"], environment=Library(), question=question)).startswith("Passages:")
+
+
+def test_a_chinese_question_for_which_nothing_is_found_is_told_so_in_chinese(play: Any) -> None:
+    played = play(RAG(api="Search"), ["x"], environment=Wiki(), question=asked("内罗毕在哪里？"))
+    assert "没有找到任何段落。" in read(played)
+
+
+def test_the_llm_writes_queries_for_a_chinese_question_in_chinese(play: Any) -> None:
+    played = play(
+        RAG(rewrite=True), ["内罗毕 首都", "x"], environment=Library(), question=asked("肯尼亚的首都是哪里？")
+    )
+    assert "每行一个" in str(played.requests[0].messages[0].content)
+    assert [step.arguments for step in played.calls] == [{"query": "内罗毕 首都"}]
+
+
+def test_every_prompt_has_its_counterpart_in_chinese_with_the_same_names() -> None:
+    for name in ("rag", "rag_rewrite", "rag_question"):
+        english, chinese = (Template(prompt_text(RAG, key)).get_identifiers() for key in (name, f"{name}_zh"))
+        assert sorted(english) == sorted(chinese)
+
+
+# Sources and long answers
+
+
+def test_gold_retrieval_gives_the_sources_of_a_question_alone_where_it_names_them(play: Any) -> None:
+    question = asked("q", meta={"sources": ["One.", "Two."]}, evidence=["elsewhere"], program="answer = 1")
+    played = play(RAG(retrieval="gold"), ["x"], environment=Library(), question=question)
+    assert read(played).startswith("Passages:\n\n[1] One.\n\n[2] Two.\n\nQuestion")
+
+
+def test_sources_that_are_no_texts_are_passed_over(play: Any) -> None:
+    question = asked("q", meta={"sources": [1, ""]}, evidence=["Nairobi"])
+    played = play(RAG(retrieval="gold"), ["x"], environment=Library(), question=question)
+    assert read(played).startswith("Passages:\n\n[1] Nairobi\n\nQuestion")
+
+
+def test_an_answer_between_response_tags_is_read(play: Any) -> None:
+    reply = "Let me see.\n<response>\nNairobi\n</response>\nThat is all."
+    assert play(RAG(api="by_subject"), [reply], environment=Library(), question=asked("q")).answer == "Nairobi"

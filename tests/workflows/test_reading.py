@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.schema import specs_of
-from r_eval.workflows.reading import Action, action_in, answer_in, bare_answer, program_in
+from r_eval.workflows.reading import Action, action_in, answer_in, bare_answer, free_answer, long_answer, program_in
 from tests.timing import quickest
 
 
@@ -353,6 +353,10 @@ def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> N
         ("Nairobi\nQuestion: And of Peru?\nAnswer: Lima", "Nairobi"),
         ("Nairobi\n\nQ: And of Peru?\nA: Lima", "Nairobi"),
         ("Nairobi\nA: it is the capital", "Nairobi"),
+        ("答案：内罗毕", "内罗毕"),
+        ("问的是首都。\n**最终答案**：内罗毕", "内罗毕"),
+        ("回答: 内罗毕", "内罗毕"),
+        ("内罗毕\n问题：利马呢？", "内罗毕"),
         ("", ""),
         ("```", ""),
     ],
@@ -383,6 +387,49 @@ def test_the_answer_of_a_last_reply_is_that_of_finish_or_of_free_text_never_anot
 @pytest.mark.parametrize("text", ["A Tale of Two Cities", "Answers in Genesis", "a", "A", "-5", "3.50", "Á Bao A Qu"])
 def test_an_answer_that_begins_like_a_prefix_is_kept(text: str) -> None:
     assert bare_answer(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("One.\nTwo.", "One.\nTwo."),
+        ("One.\n\nTwo.\n", "One.\n\nTwo."),
+        ("Answer: One.\nTwo.", "One.\nTwo."),
+        ("答案：一。\n二。", "一。\n二。"),
+        ("```\nOne.\nTwo.\n```", "One.\nTwo."),
+        ("One.\nQuestion: And then?\nThree.", "One."),
+        ("Answer:", "Answer:"),
+        ("", ""),
+    ],
+)
+def test_a_long_answer_is_the_whole_reply(text: str, answer: str) -> None:
+    assert long_answer(text) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<response>One.\nTwo.</response>", "One.\nTwo."),
+        ("Well.\n<RESPONSE>\nOne.\nTwo.\n</RESPONSE>\nDone.", "One.\nTwo."),
+        ("<response>One.\nTwo.", "One.\nTwo."),
+        ("<response> </response>One.", "<response> </response>One."),
+        ("<response><response>One.</response>", "One."),
+        ("One.\nTwo.", "One.\nTwo."),
+    ],
+)
+def test_what_stands_between_response_tags_is_the_answer(text: str, answer: str) -> None:
+    assert free_answer(text, long=True) == answer
+
+
+@pytest.mark.parametrize("piece", ["<response>", "<response>x", "<", "</response>", "\n", "Q:\n", "```\n"])
+def test_a_hundred_thousand_characters_of_a_reply_are_read_fast(piece: str) -> None:
+    text = piece * (LONG // len(piece))
+
+    def reading() -> None:
+        free_answer(text)
+        free_answer(text, long=True)
+
+    assert quickest(reading, enough=1.0) < 1.0
 
 
 # Programs

@@ -28,7 +28,7 @@ def labelled(domain: str) -> list[dict[str, Any]]:
     return [{**line, "domain": domain} for line in lines]
 
 
-CASES = [case for domain in DOMAINS for case in labelled(domain)]
+CASES = [case for domain in (*DOMAINS, "corpus") for case in labelled(domain)]
 
 
 def step(text: str) -> Step:
@@ -47,6 +47,17 @@ def step(text: str) -> Step:
         observation=observation.replace("|", "\n"),
         error=error,
     )
+
+
+def steps(case: dict[str, Any]) -> list[Step]:
+    """The steps, each call with the passages that it found."""
+    made, found = [step(text) for text in case["steps"]], iter(case.get("found", []))
+    return [one.model_copy(update={"found": next(found, [])}) if one.kind == "call" else one for one in made]
+
+
+def right(case: dict[str, Any]) -> dict[str, list[str]]:
+    """The right documents of a question that names them."""
+    return {case["id"]: case["right"]} if "right" in case else {}
 
 
 def episode(case: dict[str, Any]) -> Episode:
@@ -68,24 +79,25 @@ def episode(case: dict[str, Any]) -> Episode:
         evidence=case.get("evidence", []),
         answer=answer,
         outcome=Outcome(kind=kind, cause=cause, detail=case.get("detail", "")),
-        steps=[*(step(text) for text in case["steps"]), ending],
+        steps=[*steps(case), ending],
     )
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_strict_type_is_the_label(case: dict[str, Any]) -> None:
-    record = score_episode(episode(case))
+    record = score_episode(episode(case), right=right(case))
     assert (record["response_type"], record["undecided"]) == (case["strict"], case.get("undecided", False))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_published_type_is_the_label(case: dict[str, Any]) -> None:
-    assert score_episode(episode(case), taxonomy="published")["response_type"] == case["published"]
+    record = score_episode(episode(case), taxonomy="published", right=right(case))
+    assert record["response_type"] == case["published"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_cause_is_the_label(case: dict[str, Any]) -> None:
-    assert score_episode(episode(case))["why"] == case.get("cause", "")
+    assert score_episode(episode(case), right=right(case))["why"] == case.get("cause", "")
 
 
 def test_there_are_at_least_120_of_different_ids() -> None:
@@ -108,5 +120,6 @@ def test_each_cause_of_an_episode_is_among_them() -> None:
 
 
 def test_the_lines_have_no_other_keys() -> None:
-    keys = "id about note domain workflow ask golds evidence steps answer end detail strict published cause undecided"
+    keys = "id about note domain workflow ask golds evidence right steps found answer end detail"
+    keys += " strict published cause undecided"
     assert {key for case in CASES for key in case} == set(keys.split())

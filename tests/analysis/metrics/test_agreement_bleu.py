@@ -25,18 +25,19 @@ def test_the_metric_is_what_sentence_bleu_computes() -> None:
         assert theirs(answer, gold) == sacrebleu.sentence_bleu(answer, [gold]).score / 100
 
 
-def test_on_ascii_text_without_a_final_stop_the_scores_are_sacrebleus_defaults() -> None:
-    rows = [(a, g) for a, g in plain(4_000, 1) + ascii_pairs(5_000, 2) if bare(a) == a and bare(g) == g]
-    assert len(rows) >= 6_000
+def test_on_ascii_text_the_scores_are_sacrebleus_defaults() -> None:
+    rows = [(a, g) for a, g in plain(4_000, 1) + ascii_pairs(5_000, 2) if a == g or bare(a) != bare(g)]
+    assert len(rows) >= 8_000
     assert different(rows) == []
 
 
 def test_on_any_text_the_scores_are_sacrebleus_over_our_words() -> None:
     pytest.importorskip("jieba", reason="jieba is not installed")
-    assert different([(prepared(a), prepared(g)) for a, g in unicode_pairs(4_000, 3)]) == []
+    rows = [(prepared(a), prepared(g)) for a, g in unicode_pairs(4_000, 3)]
+    assert different([(a, g) for a, g in rows if a == g or bare(a) != bare(g)]) == []
 
 
 def different(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Pairs with another score than sacrebleu's, but for two empty texts, which score 1 here and 0 there."""
     ours = get("bleu")
-    return [(a, g) for a, g in rows if ours(a, [g]) != pytest.approx(theirs(a, g), abs=1e-12) and (a or g)]
+    return [(a, g) for a, g in rows if ours(a, [g]) != pytest.approx(theirs(a, g), abs=1e-12) and (a + g).strip()]

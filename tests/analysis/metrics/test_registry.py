@@ -15,6 +15,7 @@ from r_eval.errors import UserError
 
 BUILT_IN = [
     "bert_score",
+    "embedding_similarity",
     "bleu",
     "exact_match",
     "judge",

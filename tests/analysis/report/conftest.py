@@ -12,11 +12,13 @@ from r_eval.analysis.report import write_report
 from r_eval.folder import RunFolder
 from tests.analysis.report import hostile, makers
 from tests.analysis.report.browser import Visit, chromium
+from tests.analysis.sweeping import ONE, write_sweep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-PAPER = Path(__file__).parents[3] / "examples" / "paper"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+PAPER = EXAMPLES / "paper"
 
 Visiting = Callable[..., Visit]
 
@@ -30,7 +32,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder of a report by name: small, hostile, paper, single (one system, one task) or long."""
+    """A report's folder by name: small, hostile, paper, crud-paper, single (one system, one task), long or sweep."""
     made: dict[str, Path] = {}
 
     def report(name: str) -> Path:
@@ -45,6 +47,13 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def _run(name: str, path: Path) -> RunFolder:
     if name == "paper":
         return RunFolder(PAPER)
+    if name == "crud-paper":
+        return RunFolder(EXAMPLES / name)
+    if name == "sweep":
+        right = dict(zip(ONE, (4, 9, 5, 4, 3), strict=True))
+        return write_sweep(
+            path, lambda cell, number: number % 10 < right[cell.workflow], pairs=[("rag", "openai/gpt-4.1")]
+        )
     if name == "hostile":
         return hostile.hostile(path)
     if name == "single":

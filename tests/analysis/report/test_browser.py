@@ -25,6 +25,30 @@ CUT = """() => {
   return [...cut, ...beyond].map((node) => `${node.tagName}.${node.className || node.id}`).slice(0, 6);
 }"""
 
+# Texts of figures that reach over an edge of the picture, where they are cut off.
+CUT_OFF = """() => [...document.querySelectorAll('main svg text')].filter((text) => {
+  const [own, whole] = [text.getBoundingClientRect(), text.ownerSVGElement.getBoundingClientRect()];
+  const aside = Math.max(whole.left - own.left, own.right - whole.right);
+  return text.checkVisibility() && Math.max(aside, whole.top - own.top, own.bottom - whole.bottom) > 1;
+}).map((text) => text.textContent)"""
+
+# Where the caption and the name of a line of a wide table lie after it was scrolled to its end.
+SCROLLED = """() => {
+  const wide = (one) => one.scrollWidth > one.clientWidth + 50 && one.querySelector('.told');
+  const box = [...document.querySelectorAll('main .scroll')].find(wide);
+  const left = (node) => node.getBoundingClientRect().left;
+  box.scrollLeft = box.scrollWidth;
+  return [box.scrollLeft > 0, ...['.told', 'tbody th'].map((name) => left(box.querySelector(name)) >= left(box) - 1)];
+}"""
+FIGURES = (
+    "#/matching",
+    "#/matching?each=yes&by=task",
+    "#/responses?rings=yes",
+    "#/deployment",
+    "#/deployment?against=cost&axis=linear",
+    "#/deployment?against=tokens&axis=linear&at=p95",
+)
+
 
 def shown(visit: Visit) -> list[str]:
     """The names of the views that can be seen."""
@@ -126,3 +150,32 @@ def test_a_resized_window_is_drawn_again(visit: Visiting) -> None:
     page.wait_for_timeout(300)
     opened.settle()
     assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_no_text_of_a_figure_is_cut_off(visit: Visiting, viewport: dict[str, int]) -> None:
+    opened = visit(viewport=viewport)
+    cut = {address: opened.open(address).evaluate(CUT_OFF) for address in FIGURES}
+    assert cut == {address: [] for address in FIGURES}
+
+
+@pytest.mark.parametrize("view", ["deployment", "statistics"])
+def test_a_table_that_scrolls_keeps_its_caption_and_its_names_in_sight(visit: Visiting, view: str) -> None:
+    page = visit(viewport=PHONE).open(f"#/{view}")
+    assert page.evaluate(SCROLLED) == [True, True, True]
+
+
+def test_what_is_unfolded_stays_so_when_the_view_is_drawn_again(visit: Visiting) -> None:
+    opened = visit()
+    page = opened.open("#/responses")
+    page.locator("#responses-numbers summary").click()
+    page.get_by_label("Task").select_option(index=1)
+    opened.settle()
+    assert page.locator("#responses-numbers table").is_visible()
+
+
+def test_the_files_of_a_table_are_named_together(visit: Visiting) -> None:
+    page = visit().open()
+    first = page.locator("#foot .files span").first
+    assert first.inner_text().split() == ["scores", "csv", "md", "tex"]
+    assert first.get_by_role("link").first.get_attribute("aria-label") == "scores.csv"

@@ -244,3 +244,25 @@ def test_only_systems_with_scores_on_every_task_are_resampled(tmp_path: Path) ->
         place for place, row in enumerate(found.rows) if not row.baseline and row.overall.tasks == row.overall.of_tasks
     ]
     assert rows == whole
+
+
+def test_no_name_stands_on_the_front_where_there_is_room_beside_it(visit: Visiting) -> None:
+    page = visit().open("#/deployment")
+    crossed = page.evaluate(
+        """() => {
+            const front = document.querySelector("#deployment-plot .front");
+            const part = front.getTotalLength() / 399;
+            const along = Array.from({length: 400}, (_, step) => front.getPointAtLength(step * part));
+            return [...document.querySelectorAll("#deployment-plot .name")].filter((name) => {
+                const {x, y, width, height} = name.getBBox();
+                return along.some((at) => at.x > x && at.x < x + width && at.y > y + 3 && at.y < y + height - 3);
+            }).map((name) => name.textContent);
+        }"""
+    )
+    assert crossed == []
+
+
+def test_the_columns_of_the_table_have_their_units(visit: Visiting) -> None:
+    page = visit().open("#/deployment?against=cost")
+    heads = page.locator("#deployment-table thead th").all_inner_texts()
+    assert {"USD, mean", "queue,\u00a0s", "prompt tokens"} <= {" ".join(head.split(" ")) for head in heads}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 Visiting = Callable[..., Visit]
+Reported = Callable[[Callable[[Path], RunFolder]], Visit]
 PAPER = Path(__file__).parents[3] / "examples" / "paper"
 VALUES = """([kind, base]) => {
   const axes = kind === "level" ? levelAxes() : taskAxes();
@@ -87,19 +88,53 @@ def test_a_single_system_has_no_lead(visit: Visiting) -> None:
     assert "nothing to rank it against" in page.locator("#scores-lead").inner_text()
 
 
-def test_failures_of_the_machinery_stand_first(browser: Browser, tmp_path: Path) -> None:
-    def broken(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
-        made = makers.episode(cell, task, asked, rng)
-        stopped = Outcome(kind="llm_failure", cause="timeout")
-        return made.model_copy(update={"outcome": stopped, "answer": ""}) if cell.workflow == "pal" else made
+def with_pal(outcome: Outcome) -> Callable[[Path], RunFolder]:
+    """Makes a run of two systems, of which pal ends without an answer every time."""
+
+    def made(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
+        episode = makers.episode(cell, task, asked, rng)
+        return episode.model_copy(update={"outcome": outcome, "answer": ""}) if cell.workflow == "pal" else episode
 
     pairs = [("react", "gguf/smollm2-135m"), ("pal", "gguf/smollm2-135m")]
-    run = makers.write_run(tmp_path / "run", pairs, makers.TASKS[:1], 4, broken)
-    opened = Visit(browser, write_report([run], tmp_path / "report", figures=False).parent, {})
-    notices = opened.open("#/overview").locator("#notices .notice")
+    return lambda path: makers.write_run(path, pairs, makers.TASKS[:1], 4, made)
+
+
+@pytest.fixture
+def reported(browser: Browser, tmp_path: Path) -> Iterator[Reported]:
+    """Opens the report of a run that a test makes."""
+    opened: list[Visit] = []
+
+    def visiting(make: Callable[[Path], RunFolder]) -> Visit:
+        report = write_report([make(tmp_path / "run")], tmp_path / "report", figures=False).parent
+        opened.append(Visit(browser, report, {}))
+        return opened[-1]
+
+    yield visiting
+    for one in opened:
+        one.close()
+
+
+BROKEN = Outcome(kind="llm_failure", cause="timeout")
+
+
+def test_failures_of_the_machinery_stand_first(reported: Reported) -> None:
+    notices = reported(with_pal(BROKEN)).open("#/overview").locator("#notices .notice")
     assert "4 episodes failed through no fault of the system" in notices.first.inner_text()
     assert "4 of 8 episodes are missing" in notices.nth(1).inner_text()
-    opened.close()
+
+
+def test_failures_of_the_machinery_are_told_in_words(reported: Reported) -> None:
+    notice = reported(with_pal(BROKEN)).open("#/overview").locator("#notices .failure")
+    notice.locator("summary").click()
+    cells = notice.locator("tbody tr").first.locator("th, td").all_inner_texts()
+    assert cells == ["pal+gguf/smollm2-135m", "wiki/facts", "the LLM failed: timeout", "4"]
+
+
+def test_what_one_system_reaches_alone_is_not_called_out_of_reach(reported: Reported) -> None:
+    made = reported(with_pal(Outcome(kind="gave_up", cause="give_up")))
+    lead = made.open("#/matching").locator("#bound-lead").inner_text()
+    assert "no more than react" in lead
+    assert lead.endswith("No choice among these systems can do better.")
 
 
 def test_the_table_names_the_groups_that_cannot_be_told_apart(visit: Visiting) -> None:
@@ -108,3 +143,19 @@ def test_the_table_names_the_groups_that_cannot_be_told_apart(visit: Visiting) -
     assert len(groups) == 9
     assert groups.count("–") == 1  # the oracle
     assert "a" in "".join(groups)
+
+
+def test_only_the_bounds_that_are_there_are_explained(visit: Visiting) -> None:
+    note = visit().open("#/overview").locator("#scores-note").inner_text()
+    assert "the oracle replays" in note
+    assert "direct answers" not in note
+
+
+def test_published_means_were_not_run(visit: Visiting) -> None:
+    page = visit("paper").open("#/overview")
+    assert page.locator("#ran-title").inner_text() == "What was measured"
+
+
+def test_the_rings_of_a_radar_are_named_by_plain_numbers(visit: Visiting) -> None:
+    page = visit().open("#/matching")
+    assert page.locator(".radar").first.locator(".ring-label").all_text_contents() == ["50", "100"]

@@ -225,3 +225,14 @@ def test_a_step_has_an_address(searched: Callable[[str], Page]) -> None:
     page.locator(".tree").get_by_role("link", name="3").click()
     assert page.evaluate("document.activeElement.id") == "step-3"
     assert page.url.endswith("step=3")
+
+
+@pytest.mark.parametrize("view", ["question", "transcript"])
+def test_published_means_say_that_they_have_no_episodes(visit: Visiting, view: str) -> None:
+    page = visit("paper").open(f"#/{view}")
+    assert "published means" in page.locator(f"#{view}-body").inner_text()
+
+
+def test_published_means_have_no_marks_to_explain(visit: Visiting) -> None:
+    page = visit("paper").open("#/questions")
+    assert not page.locator("#questions-order").is_visible()

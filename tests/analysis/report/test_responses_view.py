@@ -51,6 +51,11 @@ def test_the_rings_are_drawn_on_demand(visit: Visiting) -> None:
     assert "rings=yes" in page.url
 
 
+def test_the_inner_ring_says_which_half_is_which(visit: Visiting) -> None:
+    page = visit().open("#/responses?rings=yes")
+    assert "not matched" in (page.locator("#rings svg").get_attribute("aria-label") or "")
+
+
 def test_the_shares_of_a_bar_add_up(visit: Visiting) -> None:
     page = visit().open("#/responses")
     widths = page.evaluate(
@@ -69,3 +74,26 @@ def test_published_means_have_no_response_types(visit: Visiting) -> None:
     page = visit("paper").open("#/responses")
     assert "needs episodes" in page.locator("#responses-lead").inner_text()
     assert not page.locator("#causes").is_visible()
+
+
+def test_retrieval_is_told_of_each_system_whose_evidence_is_known(visit: Visiting) -> None:
+    page = visit().open("#/responses")
+    page.locator("#responses-retrieval summary").click()
+    lines = page.evaluate("Retrieval.lines(rowsShown().filter((row) => row.recorded), -1).length")
+    assert page.locator("#responses-retrieval tbody tr").count() == lines > 0
+    cells = page.locator("#responses-retrieval tbody tr").first.locator("td").all_inner_texts()
+    wrong, *failures = (int(text.split()[0]) for text in cells[-4:])
+    assert wrong == sum(failures)
+
+
+def test_retrieval_follows_the_chosen_task(visit: Visiting) -> None:
+    page = visit().open("#/responses?task=wiki%2Ffacts")
+    page.locator("#responses-retrieval summary").click()
+    counts = page.locator("#responses-retrieval tbody tr td:nth-child(5)").all_inner_texts()
+    task = "Report.data.tasks.findIndex((known) => known.name === 'wiki/facts')"
+    lines = page.evaluate(f"Report.data.retrieval.lines.filter((one) => one.task === {task}).map((one) => one.n)")
+    assert sorted(counts) == sorted(map(str, lines))
+
+
+def test_without_known_evidence_there_is_no_table_of_retrieval(visit: Visiting) -> None:
+    assert visit("paper").open("#/responses").locator("#responses-retrieval details").count() == 0

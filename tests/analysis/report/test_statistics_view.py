@@ -203,6 +203,26 @@ def test_one_system_is_compared_with_nothing(visit: Visiting) -> None:
     assert page.locator("table.pairs").count() == 0
 
 
+def test_names_beside_p_values_stay_readable(visit: Visiting) -> None:
+    page = visit(viewport={"width": 610, "height": 800}).open("#/statistics?show=p")
+    widths = page.evaluate("[...document.querySelectorAll('.pairs tbody th')].map((name) => name.clientWidth)")
+    assert min(widths) >= 160
+
+
+def test_what_the_matrix_shows_is_told_below_it(visit: Visiting) -> None:
+    opened = visit()
+    note = opened.open("#/statistics").locator(".scroll:has(.pairs) + .note")
+    assert note.inner_text().startswith("Points by which")
+    opened.open("#/statistics?show=p")
+    assert note.inner_text().startswith("How likely")
+
+
+def test_a_group_alone_is_compared_with_nothing(visit: Visiting) -> None:
+    page = visit().open("#/statistics")
+    alone = page.locator(".separator").filter(has_text="By calls of the gold program")
+    assert "nothing to compare" in alone.inner_text()
+
+
 def test_the_error_analysis_is_of_the_chosen_system(visit: Visiting) -> None:
     opened = visit()
     page = opened.open("#/statistics")

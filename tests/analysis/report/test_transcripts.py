@@ -13,7 +13,7 @@ from r_eval.records import Episode, Outcome, Step
 Made = dict[str, Any]
 
 
-def made(**changes: Any) -> Made:
+def made(right: dict[str, list[str]] | None = None, **changes: Any) -> Made:
     """The data of an episode with an observation that holds the gold; any field can be changed."""
     fields: dict[str, Any] = {
         "episode_id": "e1",
@@ -31,7 +31,7 @@ def made(**changes: Any) -> Made:
         "steps": [call("The capital of Kenya is Nairobi.")],
     }
     episode = Episode(**{**fields, **changes})
-    return transcript(episode, score_episode(episode))
+    return transcript(episode, score_episode(episode, right=right))
 
 
 def call(observation: str, error: str | None = None, **arguments: Any) -> Step:
@@ -60,6 +60,15 @@ def test_named_evidence_is_looked_for_in_place_of_the_golds() -> None:
     data = made(evidence=["the capital"])
     assert [entry["text"] for entry in data["wanted"]] == ["the capital"]
     assert data["steps"][0]["marks"] == [(4, 11, 0)]
+
+
+def test_the_share_of_the_right_documents_that_were_found_is_told() -> None:
+    search = call("A text.").model_copy(update={"found": ["a#1"]})
+    assert made({"q1": ["a", "b"]}, steps=[search])["retrieved"] == 0.5
+
+
+def test_without_ids_nothing_is_told_of_documents() -> None:
+    assert made({}, evidence=["the capital"])["retrieved"] is None
 
 
 def test_places_count_utf16_units() -> None:

@@ -1,0 +1,28 @@
+// Retrieval, in the view of the responses: how well the searches of each system did, and whether its wrong answers failed
+// in retrieval or in generation. Shown only where the right documents or the evidence of some question are known.
+"use strict";
+
+const Retrieval = {
+  // The line of each row: of one task, or over all of them (-1); a system with a single task has no line over several.
+  lines(rows, task) {
+    const found = new Map();
+    for (const line of Report.data.retrieval.lines) {
+      const row = Report.data.rows[line.row];
+      if (rows.includes(row) && (task < 0 ? line.task < 0 || !found.has(row) : line.task === task)) found.set(row, line);
+    }
+    return rows.filter((row) => found.has(row)).map((row) => [row, found.get(row)]);
+  },
+
+  draw(rows, task) {
+    const found = Retrieval.lines(rows, task);
+    const number = (cell, more = {}) => ({ cell, class: "number", ...more });
+    const metric = ([mean, low, high]) => number(low === null ? percent(mean) : `${percent(mean)} (${percent(low)}–${percent(high)})`);
+    const failures = (failed, line) => number(line.wrong ? `${count(failed)} (${percent(failed / line.wrong)} %)` : "0");
+    const heads = ["system", ...[...Report.data.retrieval.metrics, "n", "wrong", "retrieval", "generation", "other"].map((cell) => number(cell))];
+    const lines = found.map(([row, line]) => [systemName(row), ...line.metrics.map(metric), number(count(line.n)), number(count(line.wrong)),
+      failures(line.retrieval, line), failures(line.generation, line), failures(line.other, line)]);
+    fill("responses-retrieval", found.length ? Figures.folded("Retrieval: what was found, and where wrong answers failed",
+      Figures.scrolling("Retrieval", Figures.table("Retrieval, percent, and where wrong answers failed", heads, lines)),
+      element("p", { class: "note" }, "Of the scored episodes whose right documents or evidence are known (n), with intervals of 95 %. A wrong answer failed in retrieval where not all that is right was found, and in generation where all of it was seen and something else was answered; other ones misused tools, or did not see the evidence in the right documents.")) : null);
+  },
+};

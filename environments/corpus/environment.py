@@ -1,0 +1,133 @@
+"""The corpus environment: one query API over documents, and the settings of a retrieval pipeline."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from r_eval.environments.base import Environment, NotFound, query_api
+
+from .index import open_chunks, open_retriever, short_hash
+from .retrievers import make
+from .splitting import SMALLEST, overlap_tokens
+
+VERSION = 1
+"""Of what `retrieve` does besides the settings; another one makes other cells."""
+
+MOST_CHARACTERS = 10_000
+"""Of a query; what is longer adds nothing but time."""
+
+MOST_PASSAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document.
+
+    Attributes:
+        id: The document's id, "#", and the passage's place in the document, from 1.
+        text: What stands there.
+    """
+
+    id: str
+    text: str
+
+
+class Corpus(Environment):
+    """A collection of documents, cut into passages that can be searched."""
+
+    def __init__(
+        self,
+        documents: str | list[str] = "crud-en",
+        *,
+        chunk_size: int = 128,
+        overlap: int | str = 0,
+        retriever: str = "bm25",
+        embedding: str | None = None,
+        reranker: str | None = None,
+    ) -> None:
+        """Open documents, cutting and indexing them if that has not been done before.
+
+        Args:
+            documents: A file, a folder, a list of these, or the name of an embedded set; see `documents`.
+            chunk_size: The most tokens (cl100k_base) of a passage.
+            overlap: Tokens that a passage shares with the one before it, or per cent of `chunk_size`, like "10%".
+            retriever: `bm25`, `dense`, `hybrid`, `hybrid-sample`, `hybrid+rerank`, or
+                `langchain:<module or file.py>:<factory>`.
+            embedding: A sentence-transformers model, for the retrievers that use one; absent: the embedded one.
+            reranker: A cross-encoder, for `hybrid+rerank`.
+
+        Raises:
+            UserError: The documents cannot be read, or a retriever or what it needs is not there.
+            ValueError: A size is out of bounds.
+        """
+        if chunk_size < SMALLEST:
+            raise ValueError(f"chunk_size must be at least {SMALLEST} tokens, not {chunk_size}")
+        self._settings: dict[str, Any] = {
+            "documents": documents,
+            "chunk_size": chunk_size,
+            "overlap": overlap,
+            "retriever": retriever,
+            "embedding": embedding,
+            "reranker": reranker,
+        }
+        tokens = overlap_tokens(overlap, chunk_size)
+        chosen = make(retriever, embedding, reranker)
+        self._chunks = open_chunks(documents, chunk_size, tokens)
+        self._retriever = open_retriever(chosen, self._chunks)
+        self._chunk_size = chunk_size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is opened anew, from the documents and the cache there."""
+        return functools.partial(Corpus, **self._settings), ()
+
+    @property
+    def version(self) -> str:
+        """Hash of the passages, and of what decides which are found."""
+        return short_hash([VERSION, self._chunks.digest, self._retriever.identity()])
+
+    @property
+    def description(self) -> str:
+        """How many documents there are, and how they can be searched."""
+        count, passages = self._chunks.documents, len(self._chunks.texts)
+        return (
+            f"A collection of {count:,} document{'' if count == 1 else 's'}, cut into {passages:,} "
+            f"passage{'' if passages == 1 else 's'} of at most {self._chunk_size} tokens. "
+            "retrieve finds the passages that fit a query; their texts are all that can be read."
+        )
+
+    @query_api
+    def retrieve(self, query: str, top_k: int = 8) -> list[Passage]:
+        """Find the passages that fit a query, the best first.
+
+        Args:
+            query: A question, or words and phrases of what is sought.
+            top_k: How many passages are wanted, from 1 to 100.
+        """
+        if not query.strip():
+            raise NotFound("retrieve needs a query: a question, or words of what is sought.")
+        if top_k < 1:
+            raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
+        hits = self._retriever.search(query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES))
+        if not hits:
+            raise NotFound("No passage fits this query. Try other words.")
+        return [Passage(self._chunks.passage_id(hit.chunk), self._chunks.texts[hit.chunk]) for hit in hits]
+
+    def render(self, api: str, value: Any) -> str:
+        """Passages as `[id] text`, a blank line between them."""
+        return "\n\n".join(f"[{passage['id']}] {passage['text']}" for passage in _plain(value))
+
+    def found(self, api: str, value: Any) -> list[str]:
+        """The passages' ids, the best first."""
+        return [passage["id"] for passage in _plain(value)]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Records of the kind `document`: `id`, `title` (it may be empty) and `text`, in the corpus's order."""
+        if kind != "document":
+            raise KeyError(kind)
+        return self._chunks.records()
+
+
+def _plain(value: Any) -> list[dict[str, str]]:
+    return [{"id": item.id, "text": item.text} if isinstance(item, Passage) else item for item in value]

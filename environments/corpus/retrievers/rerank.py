@@ -1,0 +1,145 @@
+"""Reranking: all chunks that a sparse or a dense retriever finds are put in order by a model that reads query and text.
+
+Each of the two gives its k best; the model scores the at most 2k chunks, whatever their ranks were; the k best are
+found. The model is a cross-encoder of sentence-transformers, or `maxsim`, which needs no weights but those of the
+embedding model: the mean over the query's tokens of the largest cosine with a token of the text, from their contextual
+embeddings (late interaction, Khattab & Zaharia 2020, of a model that was not trained for it).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r_eval import embedding
+from r_eval.environments.corpus.retrievers.base import Hit, Indexed
+from r_eval.environments.corpus.retrievers.dense import Dense
+from r_eval.environments.corpus.retrievers.hybrid import Hybrid
+from r_eval.errors import UserError
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+MAXSIM = "maxsim"
+DECIMALS = 5
+"""Scores are compared to so many; what is behind them differs with the processor."""
+
+
+class Scorer(Protocol):
+    """Says how well texts fit a query."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the scores."""
+        ...
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        """A number a text, the larger the better."""
+        ...
+
+
+class Reranked(Indexed):
+    """The chunks that two retrievers find, in the order of a model that reads them."""
+
+    def __init__(self, first: Hybrid, model: str | None = None) -> None:
+        """Find the model; it is loaded when it is first used, once a process.
+
+        Args:
+            first: The two retrievers.
+            model: A cross-encoder's folder or its name on the Hub; default: `maxsim`, of the embeddings of the dense
+                one.
+
+        Raises:
+            MissingExtra, UserError: What is needed for it is not installed; there is no such model.
+        """
+        self.parts = first.parts
+        self._first = first
+        self._scorer = _scorer(first, model or MAXSIM)
+        self._texts: Sequence[str] = ()
+
+    def identity(self) -> dict[str, Any]:
+        parts = [part.identity() for part in self.parts]
+        return {"retriever": "hybrid+rerank", "parts": parts, "reranker": self._scorer.identity, "decimals": DECIMALS}
+
+    def build(self, texts: Sequence[str], folder: Path) -> None:
+        """There is nothing to keep: texts are read with the query."""
+
+    def open(self, texts: Sequence[str], folder: Path) -> None:
+        self._texts = texts
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        chunks = sorted(hit.chunk for hit in self._first.union(query, k))
+        if not chunks:
+            return []
+        texts = {chunk: self._texts[chunk] for chunk in chunks}
+        once = list(dict.fromkeys(texts.values()))
+        scored = np.round(self._scorer.scores(query, once), DECIMALS).tolist()
+        score = dict(zip(once, scored, strict=True))
+        found = [Hit(chunk, score[text]) for chunk, text in texts.items()]
+        return sorted(found, key=lambda hit: (-hit.score, hit.chunk))[:k]
+
+
+def _scorer(first: Hybrid, model: str) -> Scorer:
+    if model != MAXSIM:
+        return cross_encoder(model)
+    return MaxSim(next((part.embedding.name for part in first.parts if isinstance(part, Dense)), None))
+
+
+class MaxSim:
+    """Late interaction over the token embeddings of an embedding model."""
+
+    def __init__(self, model: str | None = None) -> None:
+        self._embedding = embedding.embedding(model)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"reranker": MAXSIM, "embedding": self._embedding.identity}
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        asked, *read = self._embedding.tokens([query, *texts])
+        return np.array([(asked @ tokens.T).max(axis=1).mean() for tokens in read])
+
+
+class Crossed:
+    """A cross-encoder: a model that reads query and text at once."""
+
+    def __init__(self, name: str) -> None:
+        """Find the model; `cross_encoder` gives the one of a name that this process shares."""
+        self._name = name
+        self._folder = embedding.folder(name)
+        self._lock = threading.Lock()
+        self._model: CrossEncoder | None = None
+
+    @functools.cached_property
+    def identity(self) -> dict[str, Any]:
+        return {"reranker": "cross-encoder", **embedding.identity(self._name, self._folder)}
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        """The model's own numbers, before any squashing, which would make large ones equal."""
+        from torch.nn import Identity
+
+        pairs = [(embedding.readable(query), embedding.readable(text)) for text in texts]
+        with self._lock:
+            if self._model is None:
+                self._model = embedding.load(self._name, self._folder, embedding.cross_encoder)
+            raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+        found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
+        if found.shape[1] != 1:
+            raise UserError(f"model '{self._name}' says {found.shape[1]} numbers of a pair: a reranker says one")
+        return found[:, 0]
+
+
+_SHARING = threading.Lock()
+_shared = functools.cache(Crossed)
+
+
+def cross_encoder(name: str) -> Crossed:
+    """The cross-encoder of that name that this process shares."""
+    with _SHARING:
+        return _shared(name)

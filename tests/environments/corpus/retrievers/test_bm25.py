@@ -1,0 +1,89 @@
+"""BM25 finds the chunks that share words with a query."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from r_eval.environments.corpus.retrievers.bm25 import BM25, K1, B
+from r_eval.environments.corpus.words import search_words
+from r_eval.testing import HOSTILE
+
+pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
+
+TEXTS = [
+    "The cat sat on the mat.",
+    "A dog barked at the cat.",
+    "股市今天上涨。",
+    "今天北京下雨，气温3.5度。",
+    "...",
+    "A dog barked at the cat.",
+]
+
+
+def opened(texts: list[str], folder: Path) -> BM25:
+    retriever = BM25()
+    retriever.build(texts, folder)
+    retriever.open(texts, folder)
+    return retriever
+
+
+def lucene(texts: list[str], query: str) -> list[float]:
+    """BM25 by its formula (Kamphuis et al., 2020, table 1, Lucene accurate, without the constant k1 + 1)."""
+    counts = [Counter(search_words(text)) for text in texts]
+    mean = sum(sum(c.values()) for c in counts) / len(counts)
+    scores = []
+    for count in counts:
+        score = 0.0
+        for word in search_words(query):
+            df = sum(word in c for c in counts)
+            idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
+            score += idf * count[word] / (count[word] + K1 * (1 - B + B * sum(count.values()) / mean))
+        scores.append(score)
+    return scores
+
+
+@pytest.mark.parametrize("query", ["the cat", "dog dog cat", "今天北京", "3.5"])
+def test_scores_are_those_of_the_formula(tmp_path: Path, query: str) -> None:
+    expected = lucene(TEXTS, query)
+    hits = opened(TEXTS, tmp_path).search(query, 10)
+    assert {hit.chunk: pytest.approx(hit.score, rel=1e-5) for hit in hits} == {
+        n: s for n, s in enumerate(expected) if s
+    }
+
+
+def test_equal_scores_are_in_the_order_of_the_corpus(tmp_path: Path) -> None:
+    assert [hit.chunk for hit in opened(TEXTS, tmp_path).search("dog", 2)] == [1, 5]
+    assert [hit.chunk for hit in opened(TEXTS, tmp_path).search("dog", 1)] == [1]
+
+
+@pytest.mark.parametrize("query", ["unicorn", "", "。。。", "独角兽"])
+def test_a_query_without_known_words_finds_nothing(tmp_path: Path, query: str) -> None:
+    assert opened(TEXTS, tmp_path).search(query, 5) == []
+
+
+def test_chunks_without_any_word_find_nothing(tmp_path: Path) -> None:
+    assert opened(["...", "!!!"], tmp_path).search("cat", 5) == []
+
+
+@pytest.mark.parametrize("query", sorted({text for text in HOSTILE if isinstance(text, str)}))
+def test_a_hostile_query_is_only_words(tmp_path: Path, query: str) -> None:
+    assert len(opened(TEXTS, tmp_path).search(query, 3)) <= 3
+
+
+def test_an_index_of_other_chunks_is_refused(tmp_path: Path) -> None:
+    opened(TEXTS, tmp_path)
+    with pytest.raises(ValueError, match="the index is of 6 chunks, not of 1"):
+        BM25().open(["One."], tmp_path)
+
+
+def test_threads_find_the_same(tmp_path: Path) -> None:
+    retriever = opened([f"word{n % 7} word{n % 11} word{n}" for n in range(2_000)], tmp_path)
+    queries = [f"word{n % 7} word{n % 11}" for n in range(200)]
+    expected = [retriever.search(query, 8) for query in queries]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda query: retriever.search(query, 8), queries)) == expected

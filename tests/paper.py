@@ -1,0 +1,12 @@
+"""The twelve tasks of the paper: those that are made from templates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from r_eval.tasks.base import task_files
+
+
+def paper_tasks() -> dict[str, Path]:
+    """Their files, by name."""
+    return {name: path for name, path in task_files().items() if path.with_name(f"{path.stem}.templates.yaml").exists()}

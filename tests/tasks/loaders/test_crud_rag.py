@@ -1,0 +1,241 @@
+"""CRUD-RAG's published tasks, in files of its form with every fault that they are known to have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.errors import UserError
+from r_eval.records import Question
+from r_eval.tasks.loaders import format_of, load
+from r_eval.tasks.loaders.crud_rag import EMPTY, LEAKED, TWICE, is_error_message
+
+EVENT = {"ID": "a1", "event": "青禾大桥通车", "text": "青禾大桥今日通车。", "summary": "大桥通车。"}
+BEGINNING = {"ID": "a1", "event": "青禾大桥通车", "beginning": "青禾大桥今日通车。", "continuing": "桥长两公里。"}
+ONE = {"ID": "a1", "event": "青禾大桥通车", "news1": "桥长两公里。", "questions": "桥有多长？", "answers": "两公里"}
+TWO = {**ONE, "news2": "耗资三亿。", "questions": "桥长和造价？", "answers": "两公里，三亿", "thoughts": "先看桥长。"}
+THREE = {**TWO, "news3": "历时四年。", "questions": "桥长、造价和工期？", "answers": "两公里，三亿，四年"}
+HALLU = {
+    "ID": "h1",
+    "headLine": "大桥通车",
+    "type": "num",
+    "newsBeginning": "青禾大桥今日通车。",
+    "hallucinatedContinuation": "桥长九公里。",
+    "realContinuation": "桥长两公里。",
+    "hallucinatedMod": "桥长两公里，并非九公里。",
+    "allKeywords": {"九公里": "不合理"},
+}
+KEYS = {
+    "event_summary": EVENT,
+    "continuing_writing": BEGINNING,
+    "hallu_modified": HALLU,
+    "questanswer_1doc": ONE,
+    "questanswer_2docs": TWO,
+    "questanswer_3docs": THREE,
+}
+
+Publish = Callable[..., Path]
+
+
+@pytest.fixture
+def publish(tmp_path: Path) -> Publish:
+    """Writes lists of records as the one object that is published."""
+
+    def write(**lists: list[Any]) -> Path:
+        path = tmp_path / "split_merged.json"
+        path.write_text(json.dumps(lists, ensure_ascii=False, indent=1), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def whole(publish: Publish) -> Path:
+    return publish(**{key: [record] for key, record in KEYS.items()})
+
+
+def of(path: Path, task: str) -> Question:
+    (question,) = load(path, "crud-rag", settings={"task": task}).questions
+    return question
+
+
+def test_the_published_file_is_known_by_its_form(whole: Path) -> None:
+    assert format_of(whole) == "crud-rag"
+
+
+def test_a_file_on_one_line_is_known_too(whole: Path) -> None:
+    whole.write_text(json.dumps(json.loads(whole.read_text(encoding="utf-8"))), encoding="utf-8")
+    assert format_of(whole) == "crud-rag"
+
+
+def test_an_object_of_other_lists_is_not_of_this_form(publish: Publish) -> None:
+    assert format_of(publish(event_summary=[{"x": 1}])) != "crud-rag"
+
+
+@pytest.mark.parametrize(
+    ("task", "question", "answer"),
+    [
+        ("event_summary", "青禾大桥通车", "大桥通车。"),
+        ("continuing_writing", "青禾大桥今日通车。", "桥长两公里。"),
+        ("questanswer_1doc", "桥有多长？", "两公里"),
+        ("questanswer_2docs", "桥长和造价？", "两公里，三亿"),
+        ("questanswer_3docs", "桥长、造价和工期？", "两公里，三亿，四年"),
+    ],
+)
+def test_a_task_asks_its_own_list(whole: Path, task: str, question: str, answer: str) -> None:
+    found = of(whole, task)
+    assert (found.question, found.answers, found.query) == (question, [answer], "")
+
+
+def test_a_continuation_to_correct_is_asked_with_its_beginning_and_looked_up_by_the_beginning(whole: Path) -> None:
+    found = of(whole, "hallu_modified")
+    assert found.query == HALLU["newsBeginning"]
+    assert found.question == "报道开头: 青禾大桥今日通车。\n\n待改正的续写: 桥长九公里。"
+    assert found.answers == ["桥长两公里，并非九公里。"]
+    assert found.meta["type"] == "num"
+
+
+def test_an_english_continuation_has_english_headings(publish: Publish) -> None:
+    record = {**HALLU, "newsBeginning": "The bridge opened.", "hallucinatedContinuation": "It is long."}
+    assert of(publish(hallu_modified=[record]), "hallu_modified").question.startswith("Beginning of the report: The ")
+
+
+def test_without_a_task_every_list_is_asked_and_ids_name_the_list(whole: Path) -> None:
+    data = load(whole)
+    assert [q.id for q in data.questions] == [f"{key}:{record['ID']}" for key, record in KEYS.items()]
+    assert data.levels == {"KA": 3, "KS": 1, "KU": 2}
+
+
+def test_questions_about_one_event_are_one_cluster(whole: Path) -> None:
+    assert {of(whole, f"questanswer_{n}").meta["document"] for n in ("1doc", "2docs", "3docs")} == {"a1"}
+
+
+def test_the_news_is_kept_as_sources_and_not_as_documents_that_come_with_the_question(whole: Path) -> None:
+    found = of(whole, "questanswer_3docs")
+    assert found.meta["sources"] == ["桥长两公里。", "耗资三亿。", "历时四年。"]
+    assert found.context == []
+
+
+def test_thoughts_are_nowhere(whole: Path) -> None:
+    assert "先看桥长" not in of(whole, "questanswer_2docs").model_dump_json()
+
+
+def test_an_id_may_be_a_number(publish: Publish) -> None:
+    assert of(publish(event_summary=[{**EVENT, "ID": 7}]), "event_summary").id == "event_summary:7"
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "why"),
+    [
+        ("continuing_writing", {"continuing": " \n"}, EMPTY),
+        ("hallu_modified", {"hallucinatedMod": '{"code": 502, "msg": "upstream is gone"}'}, LEAKED),
+        ("questanswer_2docs", {"ID": "a2"}, TWICE),
+        ("questanswer_2docs", {"answers": "别的"}, "the id stands twice"),
+    ],
+)
+def test_a_record_that_makes_no_question_is_left_out_and_counted(
+    publish: Publish, key: str, change: dict[str, Any], why: str
+) -> None:
+    data = load(publish(**{key: [KEYS[key], {**KEYS[key], **change}]}), "crud-rag")
+    assert (data.asked, data.records, data.left_out) == (1, 2, {why: 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "held"),
+    [
+        ({"news2": ""}, "1 of the 2 texts that it promises"),
+        ({"news3": "历时四年。"}, "3 of the 2 texts that it promises"),
+        ({"news1": "", "news2": ""}, "no text that they were made from"),
+    ],
+)
+def test_a_record_with_other_texts_than_its_task_promises_is_asked_and_counted(
+    publish: Publish, change: dict[str, Any], held: str
+) -> None:
+    data = load(publish(questanswer_2docs=[TWO, {**TWO, "ID": "a2", "questions": "？？", **change}]), "crud-rag")
+    assert data.asked == 2
+    assert data.notes() == f"1 asked though records of questanswer_2docs hold {held}"
+
+
+def test_the_arity_is_that_of_the_record(publish: Publish) -> None:
+    assert of(publish(questanswer_3docs=[TWO]), "questanswer_3docs").meta["arity"] == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"questions": None}, "questions: Input should be a valid string"),
+        ({"questions": " "}, "questions: is empty"),
+        ({"ID": " "}, "ID: is empty"),
+        ({"ID": None}, "ID"),
+    ],
+)
+def test_a_broken_record_is_named_with_its_line_and_list(publish: Publish, change: dict[str, Any], why: str) -> None:
+    path = publish(questanswer_1doc=[ONE, {**ONE, **change}])
+    data = load(path, "crud-rag", broken=1)
+    assert data.faults[0].place == f"{path}:10: questanswer_1doc, record 2"
+    assert data.faults[0].why.startswith(why)
+
+
+def test_a_list_that_the_file_lacks_is_said(publish: Publish) -> None:
+    with pytest.raises(UserError, match="holds no question"):
+        load(publish(event_summary=[EVENT]), "crud-rag", settings={"task": "hallu_modified"})
+
+
+def test_an_unknown_list_is_refused_by_the_names_of_those_that_there_are(whole: Path) -> None:
+    with pytest.raises(UserError, match="questanswer_2docs"):
+        load(whole, "crud-rag", settings={"task": "questanswer"})
+
+
+def test_a_file_that_is_cut_says_where(whole: Path) -> None:
+    whole.write_text(whole.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    with pytest.raises(UserError, match="not valid JSON"):
+        load(whole, "crud-rag")
+
+
+def test_members_that_are_no_lists_are_passed_over(publish: Publish, whole: Path) -> None:
+    whole.write_text('{"version": {"a": [1]}, "event_summary": [' + json.dumps(EVENT) + "]}", encoding="utf-8")
+    assert load(whole, "crud-rag").asked == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"error": {"message": "quota used up", "type": "x"}}',
+        '","msg":"the request has failed"',
+        "Error code: 429 - {'error': {'message': 'slow down'}}",
+        "502 Bad Gateway",
+        "<html><head><title>504</title></head></html>",
+        "HTTPSConnectionPool(host='example.org', port=443): Read timed out.",
+        "Traceback (most recent call last):\n  File",
+        "openai.error.RateLimitError: too many",
+        "This model's maximum context length is 4096 tokens.",
+    ],
+)
+def test_the_error_message_of_an_api_is_known(text: str) -> None:
+    assert is_error_message(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "记者从现场获悉，错误代码已经排除，502户居民恢复供电。",
+        "The error was found after 500 hours of tests.",
+        "500 forest rangers were sent.",
+        "他说：“这个 message 很重要。”",
+        '{"summary": "大桥通车"}',
+        "{大桥}",
+    ],
+)
+def test_news_is_no_error_message(text: str) -> None:
+    assert not is_error_message(text)
+
+
+@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), max_size=50))
+def test_chinese_text_is_never_an_error_message(text: str) -> None:
+    assert not is_error_message(text)

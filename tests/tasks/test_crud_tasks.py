@@ -1,0 +1,155 @@
+"""The tasks crud/*: the same in two languages, over reports that answer them."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+
+import pytest
+
+from r_eval.analysis import metrics
+from r_eval.analysis.responses import Observed
+from r_eval.checking.tasks import check_tasks
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox, answer_text
+from r_eval.environments.session import Session
+from r_eval.languages import language_of
+from r_eval.records import Question, Step
+from r_eval.tasks.base import Task, installed, matching, open_environment
+from r_eval.tasks.loaders.crud_rag import RECORDS
+
+KINDS = ("continuation", "qa-1doc", "qa-2doc", "qa-3doc", "hallucination", "summarization")
+LEVELS = {"qa-1doc": "KS", "qa-2doc": "KU", "qa-3doc": "KU"}
+ARITY = {"qa-1doc": 1, "qa-2doc": 2, "qa-3doc": 3}
+NAMES = [f"crud/{kind}{suffix}" for suffix in ("", "-en") for kind in KINDS]
+WITH_PROGRAMS = [name for name in NAMES if "/qa-" in name]
+
+every_task = pytest.mark.parametrize("name", NAMES)
+
+
+@functools.cache
+def corpus(documents: str, chunk_size: int = 128) -> Environment:
+    return open_environment("corpus", {"documents": documents, "chunk_size": chunk_size})
+
+
+@functools.cache
+def texts(documents: str) -> dict[str, str]:
+    return {record["id"]: record["text"] for record in corpus(documents).records("document")}
+
+
+def documents_of(task: Task) -> dict[str, str]:
+    return texts(task.settings["documents"])
+
+
+def everything(name: str) -> list[Question]:
+    return [*installed(name).questions, *installed(name).demonstrations]
+
+
+def kind(name: str) -> str:
+    return name.removeprefix("crud/").removesuffix("-en")
+
+
+def test_they_are_listed_in_the_order_of_create_read_update_delete() -> None:
+    assert matching("crud/*") == [f"crud/{kind}{suffix}" for kind in KINDS for suffix in ("", "-en")]
+
+
+@every_task
+def test_twelve_questions_are_asked_of_one_level(name: str) -> None:
+    task = installed(name)
+    assert len(task.questions) == 12
+    assert {q.level for q in everything(name)} == {LEVELS.get(kind(name), "KA")}
+
+
+@every_task
+def test_its_metric_is_there_and_its_answers_are_texts(name: str) -> None:
+    task = installed(name)
+    assert metrics.get(task.metric)
+    assert task.long
+
+
+@every_task
+def test_questions_golds_and_instruction_are_in_its_language(name: str) -> None:
+    task, language = installed(name), "en" if name.endswith("-en") else "zh"
+    assert {language_of(q.question) for q in everything(name)} == {language}
+    assert language_of(task.instruction) == language
+    assert {language_of(text) for text in documents_of(task).values()} == {language}
+
+
+@every_task
+def test_the_documents_to_be_found_are_in_the_corpus_and_are_its_sources(name: str) -> None:
+    known = documents_of(installed(name))
+    for question in everything(name):
+        ids, sources = question.meta["text_ids"], question.meta["sources"]
+        assert [known[id] in source for id, source in zip(ids, sources, strict=True)] == [True] * len(ids)
+
+
+@every_task
+def test_the_documents_to_be_found_hold_the_evidence(name: str) -> None:
+    known = documents_of(installed(name))
+    missing = [
+        (q.id, text)
+        for q in everything(name)
+        for text in q.evidence
+        if not Observed([known[id] for id in q.meta["text_ids"]]).holds(text)
+    ]
+    assert missing == []
+
+
+@every_task
+def test_every_question_names_evidence(name: str) -> None:
+    assert [q.id for q in everything(name) if not q.evidence] == []
+
+
+@pytest.mark.parametrize("name", WITH_PROGRAMS)
+def test_a_question_needs_as_many_documents_as_its_task_says(name: str) -> None:
+    assert {len(q.meta["text_ids"]) for q in everything(name)} == {ARITY[kind(name)]}
+
+
+@pytest.mark.parametrize("name", WITH_PROGRAMS)
+def test_no_document_but_those_to_be_found_holds_all_the_evidence(name: str) -> None:
+    known = documents_of(installed(name))
+    for question in everything(name):
+        others = [text for id, text in known.items() if id not in question.meta["text_ids"]]
+        assert not all(any(evidence in text for text in others) for evidence in question.evidence), question.id
+
+
+@pytest.mark.parametrize("chunk_size", [64, 128, 256])
+@pytest.mark.parametrize("name", WITH_PROGRAMS)
+def test_every_gold_program_gives_the_gold_whatever_the_chunks(name: str, chunk_size: int) -> None:
+    environment = corpus(installed(name).settings["documents"], chunk_size)
+
+    async def replayed() -> list[tuple[str, str]]:
+        found = []
+        with Sandbox() as sandbox:
+            for question in everything(name):
+                steps: list[Step] = []
+                result = await Session(environment, sandbox, steps.append).run_program(question.program or "")
+                found.append((question.id, answer_text(result.answer)))
+        return found
+
+    assert asyncio.run(replayed()) == [(q.id, q.answers[0]) for q in everything(name)]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "hallucination" in name])
+def test_a_continuation_to_correct_differs_from_its_correction_and_is_looked_up_by_its_beginning(name: str) -> None:
+    for question in installed(name).questions:
+        assert question.query
+        assert question.query in question.question
+        assert question.answers[0] not in question.question
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_two_languages_ask_about_the_same_documents(kind: str) -> None:
+    def numbers(name: str) -> dict[str, list[str]]:
+        return {q.id: [id.partition("-")[2] for id in q.meta["text_ids"]] for q in everything(name)}
+
+    assert numbers(f"crud/{kind}") == numbers(f"crud/{kind}-en")
+
+
+def test_a_published_file_is_read_for_each_by_the_list_that_is_its_own() -> None:
+    for name, key in zip(NAMES, [*RECORDS, *RECORDS], strict=True):
+        assert installed(name).format == {"format": "crud-rag", "task": key}
+
+
+def test_the_check_finds_nothing_amiss() -> None:
+    assert [finding for finding in check_tasks("crud/*") if finding.severity != "note"] == []

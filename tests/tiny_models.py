@@ -1,0 +1,63 @@
+"""Models of sentence-transformers with random weights, small enough to be made by a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+WORDS = (
+    "the a fox dog sleeps runs red brown lazy over library opens at nine museum closed on monday 图 书 馆 开 放 。 . ?"
+)
+READS = 16
+"""Tokens that such a model reads of a text."""
+
+
+def embedding_model(folder: Path, seed: int = 0) -> Path:
+    """A folder with an embedding model of 32 dimensions."""
+    import torch
+    from transformers import BertModel
+
+    torch.manual_seed(seed)
+    BertModel(_config()).save_pretrained(folder)
+    _tokenizer().save_pretrained(folder)
+    return folder
+
+
+def cross_encoder(folder: Path, seed: int = 0, labels: int = 1) -> Path:
+    """A folder with a cross-encoder."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    torch.manual_seed(seed)
+    BertForSequenceClassification(_config(num_labels=labels)).save_pretrained(folder)
+    _tokenizer().save_pretrained(folder)
+    return folder
+
+
+def _config(**more: Any) -> Any:
+    from transformers import BertConfig
+
+    return BertConfig(
+        vocab_size=5 + len(WORDS.split()),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=READS,
+        initializer_range=0.5,
+        **more,
+    )
+
+
+def _tokenizer() -> Any:
+    """Splits at white space and between Chinese characters; says nothing of how long a text may be."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*special, *WORDS.split()])}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
