@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from r_eval.analysis.metrics.pairwise import Pair, Pairwise
 from r_eval.analysis.metrics.segment import bare
 from r_eval.errors import MissingExtra, UserError
 
@@ -27,38 +28,17 @@ _UNSTATED = 1_000_000
 """transformers gives a tokenizer of no stated length one beyond this."""
 
 
-class BertScore:
+class BertScore(Pairwise):
     """F1 of token embeddings matched by cosine (BERTScore), the best over the golds; needs a model's folder."""
 
     def __init__(self, folder: str | None = None) -> None:
         self._folder = folder
         self._scorer: Any = None
 
-    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
-        """The score of one answer."""
-        return self.batch([prediction], [golds])[0]
+    def compared(self, text: str) -> str:
+        return bare(text)
 
-    def batch(
-        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
-    ) -> list[float]:
-        """The scores of many answers; each pair of texts is looked at once.
-
-        Raises:
-            MissingExtra: bert-score is not installed.
-            UserError: No model is named, or the folder holds none.
-        """
-        ours = [bare(prediction) for prediction in predictions]
-        theirs = [[bare(gold) for gold in right] for right in golds]
-        pairs = {(one, two) for one, right in zip(ours, theirs, strict=True) for two in right if one and two}
-        known = self._score(sorted(pair for pair in pairs if pair[0] != pair[1]))
-        return [
-            max((1.0 if one == two else known.get((one, two), 0.0) for two in right), default=0.0)
-            for one, right in zip(ours, theirs, strict=True)
-        ]
-
-    def _score(self, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        if not pairs:
-            return {}
+    def pairs(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         *_, scores = self._model().score([one for one, _ in pairs], [two for _, two in pairs])
         return {pair: min(1.0, max(0.0, float(score))) for pair, score in zip(pairs, scores, strict=True)}
 

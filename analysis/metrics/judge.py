@@ -21,6 +21,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from r_eval.analysis.metrics.registry import Batched
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
@@ -75,16 +76,12 @@ class Agreement:
     kappa: float
 
 
-class JudgeMetric:
+class JudgeMetric(Batched):
     """An LLM's grade of the answer (0, 0.5 or 1); needs the LLM's name, as in judge@openai/gpt-4o."""
 
     def __init__(self, given: str | None = None, criterion: Criterion | None = None) -> None:
         self._llm, _, name = (given or "").partition("#")
         self._criterion = criterion or criterion_of(name or DEFAULT)
-
-    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
-        """The score of one answer."""
-        return self.batch([prediction], [golds])[0]
 
     def batch(
         self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None

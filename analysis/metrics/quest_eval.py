@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
+from r_eval.analysis.metrics.registry import Batched
 from r_eval.analysis.quest_eval.evaluating import Evaluated, Row, evaluate
 from r_eval.analysis.quest_eval.scores import QuestScore
 from r_eval.errors import UserError
@@ -20,7 +21,7 @@ from r_eval.errors import UserError
 Part = Literal["combined", "recall", "precision", "precision_all"]
 
 
-class Combined:
+class Combined(Batched):
     """The mean F1 of the answers to what the reference answers, 0 for those that the answer does not hold."""
 
     name: ClassVar[str] = "quest_eval"
@@ -30,10 +31,6 @@ class Combined:
         self._llm = given or ""
         self._seen: Counter[str] = Counter()
         self._error = ""
-
-    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
-        """The score of one answer."""
-        return self.batch([prediction], [golds])[0]
 
     def batch(
         self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None

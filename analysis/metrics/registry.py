@@ -46,7 +46,9 @@ _BUILT_IN = {
 class Batched(Protocol):
     """A metric that is dear by the piece: it loads a model, or asks an LLM over a network."""
 
-    def __call__(self, prediction: str, golds: Sequence[str]) -> float: ...
+    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
+        """The score of one answer."""
+        return self.batch([prediction], [golds])[0]
 
     def batch(
         self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None

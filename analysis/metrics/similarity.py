@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from r_eval.analysis.metrics.pairwise import Pair, Pairwise
+
 if TYPE_CHECKING:
     from r_eval.embedding import Embedding
 
 
-class EmbeddingSimilarity:
+class EmbeddingSimilarity(Pairwise):
     """Cosine of whole texts' embeddings, the best over the golds."""
 
     def __init__(self, model: str | None = None) -> None:
@@ -26,30 +28,10 @@ class EmbeddingSimilarity:
         self._name = model
         self._model: Embedding | None = None
 
-    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
-        """The score of one answer."""
-        return self.batch([prediction], [golds])[0]
+    def compared(self, text: str) -> str:
+        return text.strip()
 
-    def batch(
-        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
-    ) -> list[float]:
-        """The scores of many answers; each text is encoded once.
-
-        Raises:
-            MissingExtra, UserError: sentence-transformers is not installed; there is no such model.
-        """
-        ours = [prediction.strip() for prediction in predictions]
-        theirs = [[gold.strip() for gold in right] for right in golds]
-        pairs = [(one, two) for one, right in zip(ours, theirs, strict=True) for two in right if one and two]
-        known = self._cosines({pair for pair in pairs if pair[0] != pair[1]})
-        return [
-            max((1.0 if one == two else known.get((one, two), 0.0) for two in right), default=0.0)
-            for one, right in zip(ours, theirs, strict=True)
-        ]
-
-    def _cosines(self, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], float]:
-        if not pairs:
-            return {}
+    def pairs(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         if self._model is None:
             from r_eval.embedding import embedding
 

@@ -71,21 +71,10 @@ class JsonStream:
         Raises:
             NotJson: As `items`.
         """
-        self._take("{")
-        if self._peek() == "}":
-            self._take("}")
-            return
-        while True:
-            self._peek()
-            line, key = self.line, self._value()
-            if not isinstance(key, str):
-                raise NotJson(line, "a key of an object is no text")
-            self._take(":")
+        for line, key in self._keys():
             if key == stop:
                 return
             yield line, key, self._value()
-            if self._take(",}") == "}":
-                return
 
     def listed(self) -> Iterator[tuple[int, str, Any]]:
         """The items of the lists that are the members of the object that comes next, each with its line and its list's
@@ -94,6 +83,20 @@ class JsonStream:
         Raises:
             NotJson: As `items`.
         """
+        for _, key in self._keys():
+            if self._peek() == "[":
+                for at, item in self.items():
+                    yield at, key, item
+            else:
+                self._value()
+
+    def finish(self) -> None:
+        """See that nothing comes any more."""
+        if self._peek():
+            raise NotJson(self.line, "there is more text behind the end")
+
+    def _keys(self) -> Iterator[tuple[int, str]]:
+        """The keys of the object that comes next, each with its line; whoever takes one reads its value."""
         self._take("{")
         if self._peek() == "}":
             self._take("}")
@@ -104,18 +107,9 @@ class JsonStream:
             if not isinstance(key, str):
                 raise NotJson(line, "a key of an object is no text")
             self._take(":")
-            if self._peek() == "[":
-                for at, item in self.items():
-                    yield at, key, item
-            else:
-                self._value()
+            yield line, key
             if self._take(",}") == "}":
                 return
-
-    def finish(self) -> None:
-        """See that nothing comes any more."""
-        if self._peek():
-            raise NotJson(self.line, "there is more text behind the end")
 
     def _peek(self) -> str:
         """The next character that is no space; "" at the end."""
