@@ -34,6 +34,10 @@ class NotFound(Exception):
     """Raised by a query API that found nothing: its message is the observation, one that a model can act on."""
 
 
+class TemporaryFailure(Exception):
+    """Raised by a query API that failed this once: its message is the observation, and the model may try again."""
+
+
 class EnvironmentFailure(Exception):
     """Raised by a query API whose own machinery failed (a server down, a broken file); never the model's fault."""
 
@@ -86,6 +90,7 @@ class Environment:
 
         Raises:
             NotFound: There is no such thing; the message is the observation.
+            TemporaryFailure: It failed this once, and what is to be done is the model's business.
             EnvironmentFailure: The environment's own machinery failed. So does any other exception count.
         """
         method = getattr(self, api)

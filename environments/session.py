@@ -1,8 +1,8 @@
 """A session: an environment opened for one episode, with its call log.
 
 Whatever a model asks for comes back as an observation that it can act on: an unknown API, arguments that do not fit,
-nothing found. Only a failure of the environment's own machinery leaves the session as an exception
-(`EnvironmentFailure`), since the system under test is then not to blame.
+nothing found, a failure that may pass. Only a failure of the environment's own machinery leaves the session as an
+exception (`EnvironmentFailure`), since the system under test is then not to blame.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
+from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, TemporaryFailure
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, clip
 from r_eval.records import Step
@@ -35,7 +35,7 @@ class CallResult:
     Attributes:
         value: The API's value as plain JSON data; None where there is an error.
         observation: The same as text, as a model reads it; with an error, the message.
-        error: None, or the kind of error: unknown_api, bad_arguments, not_found.
+        error: None, or the kind of error: unknown_api, bad_arguments, not_found, temporary.
         found: Ids of what a search found.
     """
 
@@ -88,8 +88,9 @@ class Session:
     ) -> ProgramResult:
         """Run a program in the sandbox with the query APIs as its functions; every call of them is recorded.
 
-        Inside the program a call that fails raises TypeError (arguments), NameError (no such API) or LookupError
-        (nothing found), and values are plain data: text, numbers, lists, dicts. `expressions` are evaluated after it.
+        Inside the program a call that fails raises TypeError (arguments), NameError (no such API), LookupError
+        (nothing found) or OSError (failed this once), and values are plain data: text, numbers, lists, dicts.
+        `expressions` are evaluated after it.
 
         Raises:
             EnvironmentFailure: The environment itself failed.
@@ -103,6 +104,8 @@ class Session:
                 raise TypeError(result.observation)
             if result.error == "not_found":
                 raise LookupError(result.observation)
+            if result.error == "temporary":
+                raise TemporaryFailure(result.observation)
             return result.value
 
         return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
@@ -156,6 +159,8 @@ class Session:
             return CallResult(plain, environment.render(api, plain), None, environment.found(api, plain))
         except NotFound as nothing:
             return CallResult(None, str(nothing), "not_found")
+        except TemporaryFailure as failure:
+            return CallResult(None, str(failure), "temporary")
         except EnvironmentFailure:
             raise
         except Exception as error:

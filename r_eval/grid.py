@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import yaml
@@ -37,7 +37,9 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
-OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
+OF_DATA = (
+    ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency", "variants", "noise", "resample"]
+)
 """Keys of a task that say how its data is read."""
 
 
@@ -120,7 +122,7 @@ class TaskEntry(Part):
         level: The level of the data's questions, in place of the format's own.
         broken: The largest share of broken records that is put up with.
         config, split: Which part of a dataset of the Hugging Face Hub.
-        columns, aliases, language, difficulty, frequency: Settings of some formats.
+        columns, aliases, language, difficulty, frequency, variants, noise, resample: Settings of some formats.
     """
 
     task: str
@@ -135,6 +137,9 @@ class TaskEntry(Part):
     language: str | None = None
     difficulty: str | None = None
     frequency: str | None = None
+    variants: int | Literal["all"] | None = None
+    noise: dict[str, int] | None = None
+    resample: bool | None = None
     questions: str | None = None
     demonstrations: str | None = None
     environment: EnvironmentEntry | None = None
@@ -161,9 +166,30 @@ class TaskEntry(Part):
 
 
 class ConditionEntry(Entry):
-    """A change to the environment."""
+    """A change to the environment; several, joined by "+" or as a list, combine in the order given.
 
-    condition: str
+    Attributes:
+        name: Replaces the names of the conditions in the cell's, where the same ones stand in a grid twice.
+    """
+
+    condition: str | list[str]
+    name: str | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The conditions that combine."""
+        return self.condition.split("+") if isinstance(self.condition, str) else self.condition
+
+    @property
+    def given(self) -> str:
+        """The conditions as one name."""
+        return "+".join(self.kinds)
+
+    @model_validator(mode="after")
+    def _some(self) -> ConditionEntry:
+        if not self.kinds or not all(self.kinds):
+            raise ValueError("give at least one condition, and a name for each: faulty, or [counterfactual, faulty]")
+        return self
 
 
 class LimitsEntry(Part):

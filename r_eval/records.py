@@ -16,7 +16,7 @@ SCHEMA = 1
 Level = Literal["KS", "KU", "KA"]
 OutcomeKind = Literal["finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled"]
 StepKind = Literal["thought", "call", "observation", "answer"]
-CallError = Literal["unknown_api", "bad_arguments", "not_found", "environment", "repeated", "limit"]
+CallError = Literal["unknown_api", "bad_arguments", "not_found", "temporary", "environment", "repeated", "limit"]
 
 MACHINERY: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
 """Outcomes that are not the system's doing: tried again on resume, and no score until then."""

@@ -23,6 +23,8 @@ _BUILT_IN = {
     "bert_score": "bert:BertScore",
     "bleu": "bleu:bleu",
     "bleu_published": "published_crud:bleu_published",
+    "covered_match": "covered:covered_match",
+    "covered_match_published": "covered:covered_match_published",
     "embedding_similarity": "similarity:EmbeddingSimilarity",
     "exact_match": "exact:exact_match",
     "judge": "judge:JudgeMetric",

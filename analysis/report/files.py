@@ -10,6 +10,7 @@ from r_eval.analysis.figures import write_figures
 from r_eval.analysis.report.analysed import Analysed
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.tables import Sheet, write_tables
+from r_eval.analysis.tables.beyond import beyond_sheets
 from r_eval.analysis.tables.components import component_sheets
 from r_eval.analysis.tables.matching import matching, upper_bound
 from r_eval.analysis.tables.retrieval import retrieval
@@ -31,6 +32,7 @@ def write_files(
     """
     deployed = deployment(analysed.systems)
     further = [*_matching(analysed), *_retrieval(analysed)]
+    further += beyond_sheets(analysed.runs, analysed.systems, analysed.shared)
     further += component_sheets(analysed.studies, analysed.advice, analysed.claims)
     tables = write_tables(aggregates, out / "tables", deployed, further)
     drawn: list[Path] = []

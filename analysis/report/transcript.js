@@ -5,7 +5,7 @@ const Transcript = (() => {
   const KINDS = { thought: "Reply", call: "Call", observation: "Message of the workflow", answer: "Answer" };
   const ERRORS = {
     unknown_api: "there is no such API", bad_arguments: "the arguments do not fit", not_found: "found nothing",
-    environment: "the environment failed", repeated: "the same call again", limit: "over a limit",
+    temporary: "failed for the moment", environment: "the environment failed", repeated: "the same call again", limit: "over a limit",
     length: "cut off at its longest", content_filter: "stopped by a content filter", refusal: "declined",
     empty: "empty", invented: "went on with an invented observation, which was cut off", unparsed: "no answer could be read",
   };

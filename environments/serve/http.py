@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SESSION = "X-Session"
 LONGEST_ID = 200
-STATUS = {None: 200, "unknown_api": 404, "not_found": 404, "bad_arguments": 422}
+STATUS = {None: 200, "unknown_api": 404, "not_found": 404, "bad_arguments": 422, "temporary": 503}
 
 
 def serve_http(

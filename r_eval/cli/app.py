@@ -154,6 +154,21 @@ def report(
 
 
 @app.command()
+def leaderboard(
+    runs: RunPaths,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The leaderboard's folder.")],
+    season: Annotated[
+        list[Path] | None,
+        typer.Option("--season", metavar="QUESTIONS.jsonl", help="Questions with their season; may be given again."),
+    ] = None,
+) -> None:
+    """Write the leaderboard of many runs over many versions of a question set."""
+    from r_eval.cli.leaderboard import leaderboard_command
+
+    leaderboard_command(runs, out, season or [])
+
+
+@app.command()
 def compare(
     runs: RunPaths,
     systems: Annotated[

@@ -98,9 +98,11 @@ def _tasks() -> list[dict[str, Any]]:
 
 
 def _conditions() -> list[dict[str, Any]]:
-    from r_eval.runner.plan import CONDITIONS
+    from r_eval.environments.conditions.combined import CLEAN
+    from r_eval.environments.conditions.finding import known
 
-    return [{"name": name, "about": "the environment as it is"} for name in CONDITIONS]
+    found = [{"name": name, "about": first_line(cls)} for name, cls in sorted(known().items())]
+    return [{"name": CLEAN.name, "about": "The environment as it is."}, *found]
 
 
 def _metrics() -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import time
 
-from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import Unwritable
@@ -220,13 +220,15 @@ async def run_episode(
         Cancelled: Whoever waits for the episode was cancelled.
     """
     steps: list[Step] = []
-    session = Session(cell.planned.environment, sandbox, steps.append, limits.observation)
+    seeds = Seeds(seed, question.id, epoch)
+    question, environment, unable = _under(cell, question, seeds)
+    session = Session(environment, sandbox, steps.append, limits.observation)
     key = episode_id(cell, question, epoch)
     memory = memory or Memory()
     answers = memory.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
     workflow = cell.workflow
     keeps_room = limits.last_chance and workflow.last_chance
-    speaker = EpisodeLLM(llm, limits, steps, answers, keeps_room, Seeds(seed, question.id, epoch))
+    speaker = EpisodeLLM(llm, limits, steps, answers, keeps_room, seeds)
     asked = Asked(
         text=question.question,
         instruction=cell.planned.task.instruction,
@@ -240,6 +242,8 @@ async def run_episode(
     try:
         if unavailable is not None:
             raise unavailable
+        if unable is not None:
+            raise unable
         async with asyncio.timeout(limits.seconds):
             ending = await _led(workflow, asked, session, speaker, limits)
     except Unwritable:
@@ -263,6 +267,21 @@ async def run_episode(
     if cancelled:
         raise Cancelled(episode)
     return episode
+
+
+def _under(
+    cell: PlannedCell, question: Question, seeds: Seeds
+) -> tuple[Question, Environment, EnvironmentFailure | None]:
+    """The question and the environment as the cell's condition has them, or why it could not make them."""
+    bare = cell.planned.environment
+    if not cell.condition.parts:
+        return question, bare, None
+    question = cell.planned.by_id.get(question.id, question)
+    try:
+        return question, cell.condition.environment(bare, question, seeds), None
+    except Exception as error:  # noqa: BLE001  conditions may be anybody's
+        said = f"the condition {cell.condition.name} failed: {type(error).__name__}: {error}"
+        return question, bare, EnvironmentFailure(said)
 
 
 async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeLLM, limits: Limits) -> Ending:

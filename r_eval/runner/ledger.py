@@ -38,7 +38,7 @@ class Ledger:
     An episode's place is where a complete cell's file has it: all questions in their order, for each epoch.
 
     Args:
-        places: The place of each question, by its id; shared by all cells of a task.
+        places: The place of each question, by its id; shared by all cells with the same ones.
         path: The cell's file; what it holds is taken in here.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 from r_eval import plugins
 from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
-from r_eval.grid import LLMEntry, WorkflowEntry
+from r_eval.grid import ConditionEntry, LLMEntry, WorkflowEntry
 from r_eval.workflows.base import Workflow
 
 
@@ -26,7 +26,7 @@ def workflow_class(entry: WorkflowEntry, folder: Path) -> tuple[type[Workflow], 
     return plugins.load("workflows", kind, Workflow), settings
 
 
-def own_name(entry: LLMEntry | WorkflowEntry, given: str, taken: Mapping[str, Any], kind: str) -> str:
+def own_name(entry: LLMEntry | WorkflowEntry | ConditionEntry, given: str, taken: Mapping[str, Any], kind: str) -> str:
     """The name of an entry in the grid.
 
     Raises:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from r_eval import plugins
 from r_eval.environments.base import Environment
+from r_eval.environments.conditions.combined import CLEAN, Combined
+from r_eval.environments.conditions.finding import combine
 from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
 from r_eval.folder import Cell
@@ -32,7 +33,6 @@ from r_eval.workflows.base import Limits, Workflow
 from r_eval.workflows.base import make as make_workflow
 
 NO_LLM = "none"
-CONDITIONS = ("clean",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +40,10 @@ class PlannedTask:
     """A task with its environment, and what the grid's seed, shots and samples chose from it.
 
     Attributes:
+        asked: As they are asked under the cell's condition.
         home: The environment over which the demonstrations are worked out, where it is another one.
         replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
+        dropped: How many questions the condition drops.
     """
 
     task: Task
@@ -50,6 +52,12 @@ class PlannedTask:
     shown: tuple[Question, ...]
     home: Environment | None = None
     replaced: str = ""
+    dropped: int = 0
+
+    @functools.cached_property
+    def by_id(self) -> dict[str, Question]:
+        """The questions by their ids."""
+        return {question.id: question for question in self.asked}
 
     @property
     def environment_version(self) -> str:
@@ -70,6 +78,7 @@ class PlannedCell:
     workflow: Workflow
     planned: PlannedTask
     parts: dict[str, str]
+    condition: Combined = CLEAN
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -118,26 +127,24 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
     tasks = _PlannedTasks(given, entries, grid, limit)
-    _check_conditions(grid)
+    conditions = _conditions(grid)
     limits = Limits(**grid.limits.model_dump())
-    cells = tuple(_cells(grid, workflows, llms, tasks, limits, sweep))
+    cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
     if not cells:
         raise UserError("the grid has no cell left: exclude leaves everything out")
     _check_files(cells)
     return Plan(grid, llms, tasks.firsts(), cells, limits, sweep)
 
 
-def _check_conditions(grid: Grid) -> None:
-    seen: set[str] = set()
+def _conditions(grid: Grid) -> list[Combined]:
+    found: dict[str, Combined] = {}
     for entry in grid.conditions:
-        name = entry.condition
-        if name not in CONDITIONS:
-            raise UserError(plugins.unknown("condition", name, CONDITIONS))
-        for key in entry.settings:
-            raise UserError(f"condition '{name}': {plugins.unknown('setting', key, ())}")
-        if name in seen:
-            raise UserError(f"the condition '{name}' stands twice in the grid")
-        seen.add(name)
+        name = own_name(entry, entry.given, found, "condition")
+        found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
+    for name, condition in found.items():
+        if (name == CLEAN.name) != (not condition.parts):
+            raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
+    return list(found.values())
 
 
 def _check_files(cells: Iterable[PlannedCell]) -> None:
@@ -147,7 +154,8 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
         cell = planned.cell
         other = seen.setdefault(cell.path(Path()), cell)
         if other != cell:
-            one, two = (other.system, cell.system) if other.system != cell.system else (other.task, cell.task)
+            pairs = ((getattr(other, key), getattr(cell, key)) for key in ("system", "task", "condition"))
+            one, two = next((one, two) for one, two in pairs if one != two)
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
@@ -217,6 +225,7 @@ class _PlannedTasks:
         self._replaced = {entry.name or entry.workflow: entry.environment or {} for entry in entries}
         self._chosen = {task.name: _choose(task, grid, limit) for task in tasks}
         self._planned: dict[tuple[str, str], PlannedTask] = {}
+        self._under: dict[tuple[str, str, str], PlannedTask] = {}
         self._environments: dict[str, Environment] = {}
 
     def firsts(self) -> tuple[PlannedTask, ...]:
@@ -235,6 +244,25 @@ class _PlannedTasks:
             home = self._home(task, bool(settings)) if shown else None
             self._planned[task.name, replaced] = PlannedTask(task, environment, asked, shown, home, replaced)
         return self._planned[task.name, replaced]
+
+    def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
+        """A task as a workflow meets it under a condition.
+
+        Raises:
+            UserError: The condition drops all its questions.
+        """
+        planned = self.of(workflow, task)
+        if not condition.changes_questions:
+            return planned
+        key = (task.name, planned.replaced, condition.name)
+        if key not in self._under:
+            made = [condition.question(question, planned.environment) for question in planned.asked]
+            asked = tuple(question for question in made if question is not None)
+            if not asked:
+                left = "exclude: leaves the pair out"
+                raise UserError(f"the condition '{condition.name}' drops every question of task '{task.name}'; {left}")
+            self._under[key] = dataclasses.replace(planned, asked=asked, dropped=len(made) - len(asked))
+        return self._under[key]
 
     def _home(self, task: Task, replaced: bool) -> Environment | None:
         """Where the demonstrations are worked out: over what the task itself says, so that all see the same ones."""
@@ -268,6 +296,7 @@ def _cells(
     workflows: dict[str, Workflow],
     llms: dict[str, LLM],
     tasks: _PlannedTasks,
+    conditions: Sequence[Combined],
     limits: Limits,
     sweep: Sweep | None,
 ) -> Iterator[PlannedCell]:
@@ -277,11 +306,11 @@ def _cells(
             if sweep is not None and not sweep.has(workflow_name, llm_name, names[0]):
                 continue
             for task in tasks.tasks:
-                for condition in grid.conditions:
-                    cell = Cell(workflow_name, llm_name, condition.condition, task.name)
+                for condition in conditions:
+                    cell = Cell(workflow_name, llm_name, condition.name, task.name)
                     if any(_matches(cell, rule) for rule in grid.exclude):
                         continue
-                    planned = tasks.of(workflow_name, task)
+                    planned = tasks.under(condition, workflow_name, task)
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
                         "schema": str(SCHEMA),
@@ -289,12 +318,12 @@ def _cells(
                         "llm": short_hash(llm),
                         "task": task.version,
                         "environment": planned.environment_version,
-                        "condition": short_hash(condition.settings),
+                        "condition": short_hash(condition.identity()),
                         "limits": short_hash(dataclasses.asdict(limits)),
                         "shots": short_hash([q.id for q in planned.shown]),
                         "seed": str(grid.seed),
                     }
-                    yield PlannedCell(cell, workflow, planned, parts)
+                    yield PlannedCell(cell, workflow, planned, parts, condition)
 
 
 def _matches(cell: Cell, rule: Any) -> bool:

@@ -49,7 +49,7 @@ class Store:
         self.folder, self.plan = folder, plan
         self._writers: dict[Cell, CellWriter] = {}
         self._ledgers: dict[Cell, Ledger] = {}
-        self._places: dict[str, dict[str, int]] = {}
+        self._places: dict[int, dict[str, int]] = {}
         self._created = now()
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, Spent] = {}
@@ -140,10 +140,10 @@ class Store:
         """Which episodes of a cell are recorded."""
         if cell.cell not in self._ledgers:
             asked, path = cell.planned.asked, cell.cell.path(self.folder.episodes_root)
-            task = cell.cell.task
-            if task not in self._places:
-                self._places[task] = {question.id: place for place, question in enumerate(asked)}
-            self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[task], path)
+            key = id(asked)  # the plan holds on to it
+            if key not in self._places:
+                self._places[key] = {question.id: place for place, question in enumerate(asked)}
+            self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
         return self._ledgers[cell.cell]
 
     def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
@@ -269,11 +269,12 @@ class Store:
                 }
                 for p in plan.tasks
             ],
-            "conditions": [c.condition for c in grid.conditions],
+            "conditions": list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
             "cells": [
                 {
                     **c.cell._asdict(),
                     "episodes": len(c.planned.asked) * grid.epochs,
+                    **({"dropped": c.planned.dropped} if c.planned.dropped else {}),
                     "fingerprint": c.fingerprint,
                     "parts": c.parts,
                 }

@@ -1,0 +1,1 @@
+"""Conditions: changes to any environment, as an axis of the grid."""

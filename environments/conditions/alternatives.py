@@ -1,0 +1,139 @@
+"""What may stand for a value: another one of the same kind, from the same domain.
+
+A number or a date becomes another of the same form and similar size. For a name, the kind is read off the environment:
+the relations of its graph in which the name is an object, the fields of its records in which it stands. Others that
+stand in the most of these come first.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from r_eval.environments.base import Environment
+
+from .replacing import as_date, dated, form_of, is_number, normal
+
+KINDS = ("person", "publication")
+"""Kinds of records that are looked at where an environment has them and is no graph."""
+LEAST_NUMBER = 10
+"""Smaller numbers stand everywhere, and mostly for something else."""
+LONGEST = 300
+"""Characters of a name; what is longer is a passage."""
+MANY = 200
+"""Candidates that are offered for a value, of those that are alike to the same degree."""
+YEARS = range(1000, 2101)
+DAYS = (200, 5000)
+_ID = re.compile(r"[0-9a-f-]{16,}|https?://.*", re.IGNORECASE)
+_TRUTH = frozenset({"yes", "no", "true", "false", "none", "unknown"})
+
+
+def replaceable(value: str) -> bool:
+    """Whether a value is a name, a number or a date that can be told from other text.
+
+    Truth values, numbers below 10, identifiers, passages and the shortest of words ("He", "s", "M") cannot.
+    """
+    value = normal(value)
+    if is_number(value):
+        return float(value.replace(",", "")) >= LEAST_NUMBER
+    letters = [sign for sign in value if sign.isalpha()]
+    if not letters or len(value) > LONGEST or value.casefold() in _TRUTH or _ID.fullmatch(value):
+        return False
+    if not (value[0].isalnum() and (value[-1].isalnum() or value[-1] in ".!?)")):
+        return False
+    return len(letters) > 2 or (len(letters) == 2 and (value.isupper() or not value.isascii()))
+
+
+class Alternatives:
+    """The values of a domain by kind.
+
+    Args:
+        environment: Its triples are read; where there are none, its records of `kinds`.
+        pool: Further values, all taken as of one kind.
+    """
+
+    def __init__(self, environment: Environment, kinds: Sequence[str] = KINDS, pool: Sequence[str] = ()) -> None:
+        self._kinds: dict[str, set[str]] = {}
+        self._members: dict[str, dict[str, None]] = {}
+        self._grouped: dict[str, list[list[str]]] = {}
+        for kind, value in (*_values(environment, kinds), *(("pool", value) for value in pool)):
+            value = normal(value)
+            self._kinds.setdefault(value, set()).add(kind)
+            self._members.setdefault(kind, {})[value] = None
+
+    def of(self, value: str, draw: random.Random) -> Iterator[str]:
+        """What may stand for a value, the most alike first and otherwise by chance; nothing where none is known."""
+        value = normal(value)
+        date, form = as_date(value), form_of(value)
+        if date is not None and form is not None:
+            yield from (_date(date, form, draw) for _ in range(MANY))
+        elif is_number(value):
+            yield from (_number(value, draw) for _ in range(MANY))
+        else:
+            yield from self._names(value, draw)
+
+    def _names(self, value: str, draw: random.Random) -> Iterator[str]:
+        for group in self._groups(value):
+            yield from draw.sample(group, min(len(group), MANY))
+
+    def _groups(self, value: str) -> list[list[str]]:
+        """The other names that share a kind with a name, by how much they are alike; the most alike first."""
+        if value not in self._grouped:
+            kinds = self._kinds.get(value, set())
+            groups: dict[float, list[str]] = {}
+            for other in sorted({other for kind in kinds for other in self._members[kind]} - {value}):
+                if _alike(other, value):
+                    share = len(self._kinds[other] & kinds) / len(self._kinds[other] | kinds)
+                    groups.setdefault(-share, []).append(other)
+            self._grouped[value] = [groups[share] for share in sorted(groups)]
+        return self._grouped[value]
+
+
+def _alike(other: str, value: str) -> bool:
+    """Whether a name is written as another one is: a number or a date never stands for a name."""
+    if not replaceable(other) or is_number(other) or as_date(other) is not None:
+        return False
+    return value[:1].isupper() == other[:1].isupper()
+
+
+def _values(environment: Environment, kinds: Iterable[str]) -> Iterator[tuple[str, str]]:
+    graph = False
+    for _, relation, value in environment.triples():
+        graph = True
+        yield relation, value
+    for kind in () if graph else kinds:
+        try:
+            records = environment.records(kind)
+        except KeyError:
+            continue
+        for record in records:
+            for field, value in record.items():
+                yield from ((f"{kind}.{field}", text) for text in _texts(value))
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [text for text in values if isinstance(text, str) and text and len(text) <= LONGEST]
+
+
+def _number(value: str, draw: random.Random) -> str:
+    """Another number with as many digits, by at most 30 % larger or smaller; of a year, by at most 15."""
+    digits = "".join(filter(str.isdigit, value))
+    number = int(digits)
+    least = 1 if digits[0] == "0" else 10 ** (len(digits) - 1)
+    near = 15 if value == digits and len(digits) == 4 and number in YEARS else max(3, number * 3 // 10)
+    new = str(draw.randint(max(least, number - near), min(10 ** len(digits) - 1, number + near)))
+    signs = iter(new.zfill(len(digits)))
+    return "".join(next(signs) if sign.isdigit() else sign for sign in value)
+
+
+def _date(date: datetime.date, form: str, draw: random.Random) -> str:
+    """Another date, between half a year and 14 years away."""
+    days = draw.randint(*DAYS) * draw.choice((-1, 1))
+    try:
+        return dated(date + datetime.timedelta(days), form)
+    except OverflowError:
+        return dated(date - datetime.timedelta(days), form)

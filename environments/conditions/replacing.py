@@ -1,0 +1,274 @@
+"""Replaces values by others, consistently, in whatever an environment returns, and back in what it is asked for.
+
+A value is a name, a number or a date. It is found as whole tokens: "7" is not in "1987" nor in "7,000", "Oslo" is not
+in "Oslovian", but it is in "Oslo's". Text in Han, kana or hangul has no spaces between words, and is found anywhere. A
+number is found with and without thousands separators, a date in the forms of FORMS; what stands for it has the form in
+which it was found.
+
+Everything is replaced in one pass, the longest value first, so that what was put in is never replaced again.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+FORMS = (
+    "{day} {month} {year}",
+    "{month} {day}, {year}",
+    "{year}-{number:02}-{day:02}",
+    "{year}年{number}月{day}日",
+)
+"""How a date may be written."""
+
+SHORT = 3
+"""A name of at most so many letters counts only in the case in which it is given: "WY" is not in "wy"."""
+
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Scripts that put no spaces between words."""
+_WORD = rf"[^\W_{UNSPACED}]"
+_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_GAP = re.compile(r"[\s_]+")
+_TOKEN = re.compile(rf"{_NUMBER.pattern}(?!{_WORD})|{_WORD}+|[{UNSPACED}]")
+
+
+def normal(text: str) -> str:
+    """A text in the form in which values are compared: NFKC."""
+    return unicodedata.normalize("NFKC", text)
+
+
+def tokens(text: str) -> list[str]:
+    """The words, numbers and single Han characters of a text, without regard to case and thousands separators."""
+    return [token.replace(",", "") for token in _TOKEN.findall(normal(text).casefold())]
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number without a sign, with or without thousands separators."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def as_date(text: str) -> datetime.date | None:
+    """The date that a text is, in one of FORMS; None where it is none."""
+    for form, pattern in _patterns().items():
+        found = pattern.fullmatch(text)
+        if found is not None:
+            month = MONTHS.index(found["month"]) + 1 if "month}" in form else int(found["number"])
+            try:
+                return datetime.date(int(found["year"]), month, int(found["day"]))
+            except ValueError:
+                return None
+    return None
+
+
+def dated(date: datetime.date, form: str) -> str:
+    """A date in one of FORMS."""
+    return form.format(day=date.day, month=MONTHS[date.month - 1], number=date.month, year=f"{date.year:04}")
+
+
+def form_of(text: str) -> str | None:
+    """Which of FORMS a date is written in; None where it is no date."""
+    return next((form for form, pattern in _patterns().items() if pattern.fullmatch(text)), None)
+
+
+class Replacements:
+    """Old values and what stands for each.
+
+    Args:
+        values: The new value by the old one.
+
+    Raises:
+        ValueError: The values could not be told apart afterwards: two have the same new value, a new value begins or
+            ends as an old one ends or begins, or stands for a value of another kind (name, number, date, script).
+
+    Example:
+        >>> changes = Replacements({"Oslo": "Lima", "43,976": "51,208"})
+        >>> changes.forward({"capital": "Oslo", "is": ["OSLO's 43976 inhabitants"], "people": 43976})
+        {'capital': 'Lima', 'is': ["LIMA's 51208 inhabitants"], 'people': 51208}
+        >>> changes.back("Lima")
+        'Oslo'
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = {normal(old): normal(new) for old, new in values.items()}
+        _check(self.values)
+        forms = {old: new for pair in self.values.items() for old, new in _forms(*pair)}
+        self._forward = _Direction(forms)
+        self._back = _Direction({new: old for old, new in forms.items()})
+
+    def forward(self, value: Any) -> Any:
+        """A value of an environment (plain data) with the new values in place of the old ones."""
+        return self._forward.over(value)
+
+    def back(self, value: Any) -> Any:
+        """An argument of a model with the old values in place of the new ones."""
+        return self._back.over(value)
+
+    def traces(self, value: Any) -> bool:
+        """Whether an old value stands anywhere in plain data."""
+        return self._forward.holds(value)
+
+    def new_in(self, value: Any) -> bool:
+        """Whether a new value stands anywhere in plain data."""
+        return self._back.holds(value)
+
+
+class _Direction:
+    """One way of the replacement, over all forms of all values."""
+
+    def __init__(self, forms: Mapping[str, str]) -> None:
+        self._exact = {_spaced(old): new for old, new in forms.items()}
+        self._folded: dict[str, str] = {}
+        for old, new in forms.items():
+            self._folded.setdefault(_key(old), new)
+        longest = sorted(forms, key=lambda old: (-len(old), old))
+        self._pattern = re.compile("|".join(_pattern(old) for old in longest)) if longest else None
+
+    def over(self, value: Any) -> Any:
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list | tuple):
+            return [self.over(item) for item in value]
+        if isinstance(value, dict):
+            return {self.over(key): self.over(item) for key, item in value.items()}
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self._number(value)
+        return value
+
+    def holds(self, value: Any) -> bool:
+        if isinstance(value, dict):
+            return any(self.holds(item) for pair in value.items() for item in pair)
+        if isinstance(value, list | tuple):
+            return any(self.holds(item) for item in value)
+        if isinstance(value, bool) or value is None or self._pattern is None:
+            return False
+        return self._pattern.search(normal(str(value))) is not None
+
+    def _text(self, text: str) -> str:
+        assert self._pattern is not None
+        plain = normal(text)
+        if self._pattern.search(plain) is None:
+            return text
+        return self._pattern.sub(self._put, plain)
+
+    def _put(self, match: re.Match[str]) -> str:
+        written = _spaced(match[0])
+        if written in self._exact:
+            return self._exact[written]
+        return _in_case_of(written, self._folded[_key(written)])
+
+    def _number(self, value: int | float) -> int | float:
+        written = str(abs(value))
+        new = self._exact.get(written)
+        if new is None or not is_number(new):
+            return value
+        plain = new.replace(",", "")
+        number = float(plain) if isinstance(value, float) or "." in plain else int(plain)
+        return -number if value < 0 else number
+
+
+def _check(values: Mapping[str, str]) -> None:
+    taken: dict[str, str] = {}
+    for old, new in values.items():
+        if not tokens(old) or not tokens(new):
+            raise ValueError(f"'{old}' and '{new}': a value needs a letter or a digit")
+        if not same_kind(old, new):
+            raise ValueError(f"'{new}' is not of the kind of '{old}'")
+        if taken.setdefault(_key(new), old) != old:
+            raise ValueError(f"'{new}' would stand for both '{taken[_key(new)]}' and '{old}'")
+        touched = next((other for other in values if overlap(tokens(other), tokens(new))), None)
+        if touched is not None:
+            raise ValueError(f"'{new}' has words in common with '{touched}', which is replaced")
+
+
+def overlap(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether an old value could stand in a text again once the new one does, be it with the words around it."""
+    short, long = sorted((list(old), list(new)), key=len)
+    if any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1)):
+        return True
+    return any(list(new[-k:]) == list(old[:k]) or list(new[:k]) == list(old[-k:]) for k in range(1, len(short)))
+
+
+def same_kind(one: str, other: str) -> bool:
+    """Whether two values are both names, numbers or dates, and begin and end in the same sort of script."""
+    return _kind(normal(one)) == _kind(normal(other))
+
+
+def _kind(value: str) -> tuple[bool, bool, bool, bool]:
+    first, last = (_UNSPACED.match(value[place]) is not None for place in (0, -1))
+    return is_number(value), as_date(value) is not None, first, last
+
+
+def _forms(old: str, new: str) -> list[tuple[str, str]]:
+    """How a value and what stands for it are written, form by form."""
+    one, other = as_date(old), as_date(new)
+    if one is not None and other is not None:
+        return [(dated(one, form), dated(other, form)) for form in FORMS]
+    pairs = [(old, new)]
+    if is_number(old):
+        pairs.append((old.replace(",", ""), new.replace(",", "")))
+        if "," not in old and not old.startswith("0"):
+            pairs.append((_separated(old), _separated(new)))
+    return list(dict.fromkeys(pairs))
+
+
+def _separated(number: str) -> str:
+    whole, point, rest = number.replace(",", "").partition(".")
+    return f"{int(whole):,}{point}{rest}"
+
+
+def _spaced(text: str) -> str:
+    """A text with single spaces for all gaps; underscores, as in titles and time zones, are gaps too."""
+    return _GAP.sub(" ", text)
+
+
+def _key(text: str) -> str:
+    return _spaced(text).casefold()
+
+
+def _pattern(value: str) -> str:
+    """What finds a value as whole tokens."""
+    inner = _GAP.pattern.join(re.escape(word) for word in _GAP.split(value))
+    if sum(map(str.isalpha, value)) > SHORT:
+        inner = f"(?i:{inner})"
+    before = "" if _UNSPACED.match(value[0]) else f"(?<!{_WORD})"
+    after = "" if _UNSPACED.match(value[-1]) else f"(?!{_WORD})"
+    if value[0].isdigit():
+        before += r"(?<![0-9][.,])"
+    if value[-1].isdigit():
+        after += r"(?![.,][0-9])"
+    return before + inner + after
+
+
+def _in_case_of(written: str, new: str) -> str:
+    """A new value in the case in which the old one was written, where that is one of three."""
+    if written.islower():
+        return new.lower()
+    if written.isupper():
+        return new.upper()
+    if written.istitle():
+        return new.title()
+    return new
+
+
+@functools.cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    parts = {
+        "day": r"(?P<day>[0-9]{1,2})",
+        "month": f"(?P<month>{'|'.join(MONTHS)})",
+        "year": r"(?P<year>[0-9]{4})",
+        "number": r"(?P<number>[0-9]{1,2})",
+    }
+    return {
+        form: re.compile(re.sub(r"\{(\w+)(?::02)?\}", lambda name: parts[name[1]], form), re.ASCII) for form in FORMS
+    }

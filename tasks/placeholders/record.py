@@ -1,0 +1,114 @@
+"""A record of PRGB's form: a query, documents with placeholders, and for each variant their values and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from r_eval.tasks.placeholders.expressions import BadExpression, parse
+from r_eval.tasks.placeholders.substitution import held
+
+Kind = Literal["filtering", "combination", "reasoning"]
+
+KINDS: Mapping[str, Kind] = {
+    "filter": "filtering",
+    "combination_v1": "combination",
+    "combination_v2": "combination",
+    "combination_v3": "combination",
+}
+"""The task that a sub-task belongs to; any other is reasoning, as published."""
+
+
+def _text(value: object) -> object:
+    """A number stands for the text that it is written as."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half of a surrogate pair") from None
+    return text.strip()
+
+
+Filled = Annotated[str, BeforeValidator(_text), AfterValidator(_filled)]
+
+
+class Placeholders(BaseModel):
+    """For each variant the values of the placeholders, and the answer: an expression of `expressions`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    placeholders: list[dict[Filled, Filled]]
+    answer: list[Filled]
+
+    @model_validator(mode="after")
+    def _alike(self) -> Placeholders:
+        values, answers = len(self.placeholders), len(self.answer)
+        if not values:
+            raise ValueError("holds no variant")
+        if values != answers:
+            raise ValueError(f"{values} variants of the placeholders, but {answers} answers")
+        for number, answer in enumerate(self.answer, 1):
+            try:
+                parse(answer)
+            except BadExpression as error:
+                raise ValueError(f"answer {number} ({answer[:80]!r}), {error}") from None
+        return self
+
+
+class Record(BaseModel):
+    """One record; what is not named is passed over.
+
+    Attributes:
+        id: `<sub-task>-<number>`.
+        golden_doc: The documents that the answer follows from.
+        noise_doc_level1: Documents about other things.
+        noise_doc_level2: About siblings: the same side of something of the same kind.
+        noise_doc_level3: About what is more general: true of the kind, not of the thing that is asked.
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: Filled
+    query: Filled
+    golden_doc: list[Filled]
+    noise_doc_level1: list[Filled]
+    noise_doc_level2: list[Filled]
+    noise_doc_level3: list[Filled]
+    placeholder_item: Placeholders
+
+    @model_validator(mode="after")
+    def _read(self) -> Record:
+        if not self.golden_doc:
+            raise ValueError("golden_doc: holds no document")
+        return self
+
+    @property
+    def subtask(self) -> str:
+        return self.id.partition("-")[0]
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS.get(self.subtask, "reasoning")
+
+    def tokens(self) -> frozenset[str]:
+        """The placeholders of all variants."""
+        return frozenset().union(*self.placeholder_item.placeholders)
+
+    def oddities(self) -> list[str]:
+        """What is odd about the record as a whole, in words that a sentence "N asked though ..." can end with."""
+        tokens = self.tokens()
+        found = []
+        if any(values.keys() != tokens for values in self.placeholder_item.placeholders):
+            found.append("a variant lacks a placeholder that others fill")
+        if tokens - set().union(*(held(text, tokens) for text in self.golden_doc)):
+            found.append("a placeholder stands in none of the right documents")
+        if held(self.query, tokens):
+            found.append("a placeholder stands in the question, where it is not filled")
+        return found

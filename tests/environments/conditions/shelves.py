@@ -1,0 +1,72 @@
+"""A small environment for the tests of conditions, and how a call of it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.conditions.base import Condition
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import CallResult, Session
+from r_eval.records import Question, Step
+from r_eval.seeds import Seeds
+
+QUESTION = Question(id="q1", question="Who wrote it?", answers=["Ada"], level="KS")
+
+
+class Shelves(Environment):
+    """Books on shelves."""
+
+    shelf = 0
+
+    @query_api
+    def books(self, author: str) -> list[str]:
+        """List an author's books.
+
+        Args:
+            author: The author's name.
+        """
+        if author == "nobody":
+            raise NotFound("There are no books by nobody.")
+        return [f"{author} {number}" for number in range(10)]
+
+    @query_api
+    def count(self) -> int:
+        """How many books there are."""
+        return 7
+
+    @query_api
+    def go(self, shelf: int) -> dict[str, Any]:
+        """Go to a shelf.
+
+        Args:
+            shelf: Its number.
+        """
+        before, self.shelf = self.shelf, shelf
+        return {"before": before, "now": "the shelf of that number", "books": ["one"]}
+
+
+Call = tuple[str, dict[str, Any]]
+BOOKS: Call = ("books", {"author": "Ada"})
+
+
+def under(condition: Condition, calls: Iterable[Call], run: int = 0, epoch: int = 0) -> list[CallResult]:
+    """What calls come to in one episode under a condition."""
+    return recorded(condition, calls, run, epoch)[0]
+
+
+def recorded(
+    condition: Condition, calls: Iterable[Call], run: int = 0, epoch: int = 0
+) -> tuple[list[CallResult], list[Step]]:
+    """What calls come to in one episode, and the steps that are recorded."""
+    steps: list[Step] = []
+    environment = condition.environment(Shelves(), QUESTION, Seeds(run, QUESTION.id, epoch))
+
+    async def made() -> list[CallResult]:
+        with Sandbox() as sandbox:
+            session = Session(environment, sandbox, steps.append)
+            return [await session.call(api, arguments) for api, arguments in calls]
+
+    return asyncio.run(made()), steps

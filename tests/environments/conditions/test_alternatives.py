@@ -1,0 +1,91 @@
+"""What stands for a value is of its kind, its form and about its size."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.environments.base import Environment
+from r_eval.environments.conditions.alternatives import Alternatives, replaceable
+from r_eval.environments.conditions.replacing import as_date, form_of, is_number
+
+
+class Graph(Environment):
+    """Places."""
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        yield from (
+            ("A", "capital", "Oslo"),
+            ("B", "capital", "Lima"),
+            ("A", "city", "Oslo"),
+            ("B", "city", "Lima"),
+            ("B", "city", "Cusco"),
+            ("A", "river", "Glomma"),
+            ("A", "capital", "1867"),
+        )
+
+
+class Records(Environment):
+    """Scholars."""
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        if kind != "person":
+            raise KeyError(kind)
+        return [
+            {"name": "Ada Byron", "topics": ["Logic"], "h": 3},
+            {"name": "Emmy Noether", "topics": ["Rings"], "h": 4},
+        ]
+
+
+@pytest.mark.parametrize(
+    "value", ["Oslo", "WY", "1867", "43,976", "7 November 1867", "北京", "Asia/Damascus", "2001: A Space Odyssey"]
+)
+def test_names_numbers_and_dates_can_be_replaced(value: str) -> None:
+    assert replaceable(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "yes", "False", "3", "0.5", "He", "s", "M", "dfba2cb77dae769abfe39250", "https://a.org/b", "x" * 301, "?!"],
+)
+def test_what_stands_in_any_text_or_in_none_cannot(value: str) -> None:
+    assert not replaceable(value)
+
+
+def test_a_name_of_the_most_relations_in_common_comes_first() -> None:
+    assert list(Alternatives(Graph()).of("Oslo", random.Random(0))) == ["Lima", "Cusco"]
+
+
+def test_a_name_that_nothing_names_has_no_other() -> None:
+    assert list(Alternatives(Graph()).of("Bergen", random.Random(0))) == []
+
+
+def test_names_come_from_the_same_field_of_records_where_there_is_no_graph() -> None:
+    assert list(Alternatives(Records()).of("Ada Byron", random.Random(0))) == ["Emmy Noether"]
+
+
+def test_names_come_from_the_pool() -> None:
+    assert list(Alternatives(Environment(), pool=["Oslo", "Lima"]).of("Oslo", random.Random(0))) == ["Lima"]
+
+
+@given(st.integers(10, 10**9), st.booleans(), st.integers())
+def test_a_number_keeps_its_form_and_about_its_size(number: int, separated: bool, seed: int) -> None:
+    value = f"{number:,}" if separated else str(number)
+    for other in Alternatives(Environment()).of(value, random.Random(seed)):
+        new = int(other.replace(",", ""))
+        assert len(other) == len(value)
+        assert is_number(other)
+        assert abs(new - number) <= max(15, 0.3 * number)
+
+
+@given(st.dates(), st.integers())
+def test_a_date_becomes_another_one_in_the_same_form(date: Any, seed: int) -> None:
+    value = date.isoformat()
+    for other in Alternatives(Environment()).of(value, random.Random(seed)):
+        new = as_date(other)
+        assert new is not None
+        assert form_of(other) == form_of(value)
+        assert 200 <= abs((new - date).days) <= 5000

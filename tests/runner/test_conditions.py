@@ -1,0 +1,312 @@
+"""Conditions as an axis of a grid: what they are called, what they change, and what they leave alone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scipy.stats import binomtest
+
+from r_eval import Grid, UserError, load_run, run
+from r_eval.environments.conditions.faulty import failed
+from r_eval.environments.sandbox import Sandbox
+from r_eval.folder import RunFolder
+from r_eval.records import Episode
+from r_eval.runner.demonstrations import work_out
+from r_eval.runner.episode import run_episode
+from r_eval.runner.estimate import estimate
+from r_eval.runner.plan import Plan, resolve
+
+QUESTIONS = 20
+PROGRAM = "answer = books('Ada')[0]"
+DOMAIN = '''
+from r_eval.environments.base import Environment, query_api
+from r_eval.environments.conditions.base import Condition, Wrapped
+
+
+class Shelves(Environment):
+    """Books on shelves."""
+
+    @query_api
+    def books(self, author: str) -> list[str]:
+        """List an author's books.
+
+        Args:
+            author: The author's name.
+        """
+        return [f"{author} {number}" for number in range(10)]
+
+
+class Renamed(Wrapped):
+    """Every book has another name."""
+
+    def __init__(self, inner, name):
+        super().__init__(inner)
+        self.name = name
+
+    async def call(self, api, arguments):
+        return [f"{self.name} {number}" for number in range(3)]
+
+
+class Renaming(Condition):
+    """Every author has another name; odd questions are dropped."""
+
+    name = "renaming"
+
+    def question(self, question, environment):
+        if int(question.id[1:]) % 2:
+            return None
+        return question.model_copy(update={"answers": ["Eve 0"], "meta": {"renamed": "Eve"}})
+
+    def environment(self, environment, question, seeds):
+        return Renamed(environment, question.meta["renamed"])
+
+
+class Dropping(Renaming):
+    """Nothing is left."""
+
+    name = "dropping"
+
+    def question(self, question, environment):
+        return None
+
+
+class Failing(Condition):
+    """It fails itself."""
+
+    name = "failing"
+
+    def environment(self, environment, question, seeds):
+        raise RuntimeError("out of names")
+'''
+RETRYING = """
+def reply(request):
+    last = max(n for n, m in enumerate(request.messages) if m.content.startswith("Question: "))
+    said = [m.content for m in request.messages]
+    step = sum(m.role == "assistant" for m in request.messages[last:]) + 1
+    again = step == 2 and "may be made again" in said[-1]
+    return f"Action {step}: books[Ada]" if step == 1 or again else f"Action {step}: Finish[{said[-1][:200]}]"
+"""
+
+Make = Callable[..., Grid]
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Make:
+    """A grid with an agent that tries a failed call once more."""
+    (tmp_path / "domain.py").write_text(DOMAIN, encoding="utf-8")
+    (tmp_path / "agent.py").write_text(RETRYING, encoding="utf-8")
+    lines = [
+        {"id": f"q{n}", "question": f"Book {n}?", "answers": ["Ada 0"], "level": "KS", "program": PROGRAM}
+        for n in range(QUESTIONS)
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "questions.jsonl").write_text(text, encoding="utf-8")
+    shown = json.dumps({**lines[0], "id": "shown", "question": "A book to show?"})
+    (tmp_path / "shown.jsonl").write_text(shown + "\n", encoding="utf-8")
+
+    def made(conditions: Sequence[Any], **more: Any) -> Grid:
+        entries: dict[str, Any] = {
+            "name": "conditions",
+            "llms": [f"scripted/{tmp_path / 'agent.py'}:reply"],
+            "workflows": ["react"],
+            "tasks": [
+                {
+                    "task": "books",
+                    "questions": "questions.jsonl",
+                    "demonstrations": "shown.jsonl",
+                    "environment": "./domain.py:Shelves",
+                }
+            ],
+            "conditions": conditions,
+            **more,
+        }
+        (tmp_path / "grid.yaml").write_text(yaml.safe_dump(entries), encoding="utf-8")
+        return Grid.load(tmp_path / "grid.yaml")
+
+    return made
+
+
+def names(plan: Plan) -> list[str]:
+    return [cell.cell.condition for cell in plan.cells]
+
+
+def episodes(folder: RunFolder, condition: str) -> list[Episode]:
+    return [episode for episode in folder.episodes() if episode.condition == condition]
+
+
+def parts(plan: Plan) -> list[str]:
+    return [cell.parts["condition"] for cell in plan.cells]
+
+
+def test_an_agent_that_retries_meets_failures_at_the_rate_that_was_asked_for(grid: Make, tmp_path: Path) -> None:
+    rates = {"none": 0.0, "some": 0.1, "many": 0.3}
+    conditions = [{"condition": "faulty", "name": name, "rate": rate} for name, rate in rates.items()]
+    run(grid(conditions, epochs=10), tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    for name, rate in rates.items():
+        found = episodes(folder, name)
+        assert len(found) == QUESTIONS * 10
+        assert {episode.outcome.kind for episode in found} <= {"finished"}
+        calls = [[failed(step) for step in episode.steps if step.kind == "call"] for episode in found]
+        assert all(1 <= len(made) <= 2 for made in calls)
+        retries = [made[1] for made in calls if len(made) == 2]
+        for fails in (list(itertools.chain(*calls)), [made[0] for made in calls], retries):
+            if fails:
+                interval = binomtest(sum(fails), len(fails)).proportion_ci(0.99)
+                assert interval.low <= rate <= interval.high
+        assert (len(retries) > 0) == (rate > 0)
+
+
+def test_conditions_have_the_names_of_what_combines(grid: Make) -> None:
+    conditions = ["clean", {"condition": ["slow", "faulty"], "rate": 0.2, "seconds": 0}, "faulty+slow"]
+    assert names(resolve(grid(conditions))) == ["clean", "slow+faulty", "faulty+slow"]
+
+
+def test_the_same_condition_twice_needs_a_name(grid: Make) -> None:
+    conditions: list[Any] = ["faulty", {"condition": "faulty", "rate": 0.2}]
+    with pytest.raises(UserError, match=r"the condition 'faulty' stands twice in the grid; give one of them a name:"):
+        resolve(grid(conditions))
+    conditions[1]["name"] = "faulty-0.2"
+    assert names(resolve(grid(conditions))) == ["faulty", "faulty-0.2"]
+
+
+def test_nothing_but_the_bare_environment_is_called_clean(grid: Make) -> None:
+    with pytest.raises(UserError, match="clean is the name of the bare environment"):
+        resolve(grid([{"condition": "faulty", "name": "clean"}]))
+    with pytest.raises(UserError, match="clean is the name of the bare environment"):
+        resolve(grid([{"condition": "clean", "name": "dirty"}]))
+
+
+@pytest.mark.parametrize("condition", ["", "faulty+", [], ["faulty", ""]])
+def test_a_condition_without_a_name_is_refused(grid: Make, condition: Any) -> None:
+    with pytest.raises(UserError, match="give at least one condition"):
+        grid([{"condition": condition}])
+
+
+def test_two_conditions_that_would_share_a_file_are_refused(grid: Make) -> None:
+    conditions = [{"condition": "faulty", "name": "a/b"}, {"condition": "slow", "name": "a__b"}]
+    with pytest.raises(UserError, match="'a/b' and 'a__b' would be kept in the same file"):
+        resolve(grid(conditions))
+
+
+def test_a_rule_can_leave_a_condition_out(grid: Make) -> None:
+    assert names(resolve(grid(["clean", "faulty", "slow"], exclude=[{"condition": "f*"}]))) == ["clean", "slow"]
+
+
+def test_the_settings_are_part_of_the_fingerprint_and_their_spelling_is_not(grid: Make) -> None:
+    (plain,) = parts(resolve(grid(["faulty"])))
+    (same,) = parts(resolve(grid([{"condition": ["faulty"], "rate": 0.1}])))
+    (other,) = parts(resolve(grid([{"condition": "faulty", "rate": 0.2}])))
+    assert plain == same
+    assert plain != other
+
+
+def test_a_run_is_not_gone_on_with_under_other_settings(grid: Make, tmp_path: Path) -> None:
+    run(grid(["faulty"], samples=2), tmp_path / "run")
+    with pytest.raises(UserError, match="differs from this grid in: condition"):
+        run(grid([{"condition": "faulty", "rate": 0.2}], samples=2), tmp_path / "run")
+
+
+def test_a_run_that_goes_on_meets_the_same_failures(grid: Make, tmp_path: Path) -> None:
+    conditions = ["clean", {"condition": "faulty", "rate": 0.5}]
+    wanted = grid(conditions)
+    run(wanted, tmp_path / "run", limit=5)
+    run(wanted, tmp_path / "run")
+    run(wanted, tmp_path / "whole")
+    for condition in ("clean", "faulty"):
+        one, other = (episodes(RunFolder(tmp_path / name), condition) for name in ("run", "whole"))
+        assert [e.question_id for e in one] == [e.question_id for e in other]
+        assert [[s.observation for s in e.steps] for e in one] == [[s.observation for s in e.steps] for e in other]
+
+
+def test_demonstrations_come_from_the_clean_environment(grid: Make) -> None:
+    plan = resolve(grid([{"condition": "faulty", "rate": 1}]))
+    planned = plan.cells[0].planned
+
+    async def shown() -> Any:
+        with Sandbox() as sandbox:
+            return await work_out(planned.shown, planned.environment, sandbox, 1000)
+
+    (demonstration,) = asyncio.run(shown())
+    assert demonstration.calls[0].error is None
+
+
+def test_a_condition_may_change_and_drop_questions(grid: Make, tmp_path: Path) -> None:
+    run(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]), tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    renamed, clean = episodes(folder, "renamed"), episodes(folder, "clean")
+    assert (len(clean), len(renamed)) == (QUESTIONS, QUESTIONS // 2)
+    assert {tuple(episode.golds) for episode in clean} == {("Ada 0",)}
+    assert {tuple(episode.golds) for episode in renamed} == {("Eve 0",)}
+    assert all("Eve 0" in episode.answer for episode in renamed)
+    assert all("Ada 0" in episode.answer for episode in clean)
+
+
+def test_dropped_questions_are_counted_in_the_manifest(grid: Make, tmp_path: Path) -> None:
+    run(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]), tmp_path / "run")
+    manifest = RunFolder(tmp_path / "run").manifest()
+    assert manifest["state"] == "complete"
+    assert manifest["conditions"] == ["clean", "renamed"]
+    counts = {cell["condition"]: (cell["episodes"], cell.get("dropped")) for cell in manifest["cells"]}
+    assert counts == {"clean": (QUESTIONS, None), "renamed": (QUESTIONS // 2, QUESTIONS // 2)}
+
+
+def test_a_condition_that_drops_everything_is_an_error(grid: Make) -> None:
+    with pytest.raises(UserError, match="the condition 'none' drops every question of task 'books'"):
+        resolve(grid([{"condition": "./domain.py:Dropping", "name": "none"}]))
+
+
+def test_a_worker_that_knows_the_clean_question_asks_it_as_the_condition_has_it(grid: Make) -> None:
+    plan = resolve(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]))
+    clean, renamed = plan.cells
+    (llm,) = plan.llms.values()
+    question = next(q for q in clean.planned.asked if q.id in renamed.planned.by_id)
+
+    async def made() -> Episode:
+        with Sandbox() as sandbox:
+            return await run_episode(renamed, question, 0, llm, plan.limits, (), sandbox)
+
+    assert asyncio.run(made()).golds == ["Eve 0"]
+
+
+def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
+    plan = resolve(grid([{"condition": "./domain.py:Failing", "name": "failing"}]))
+    (cell,), (llm,) = plan.cells, plan.llms.values()
+
+    async def made() -> Episode:
+        with Sandbox() as sandbox:
+            return await run_episode(cell, cell.planned.asked[0], 0, llm, plan.limits, (), sandbox)
+
+    outcome = asyncio.run(made()).outcome
+    assert outcome.kind == "tool_failure"
+    assert outcome.detail == "the condition failing failed: RuntimeError: out of names"
+
+
+def test_slow_counts_in_the_seconds_of_the_environment(grid: Make, tmp_path: Path) -> None:
+    run(grid([{"condition": "slow", "seconds": 0.05}], samples=2), tmp_path / "run")
+    assert all(episode.seconds.environment >= 0.05 for episode in RunFolder(tmp_path / "run").episodes())
+
+
+def test_a_dry_run_counts_the_episodes_of_every_condition(grid: Make, tmp_path: Path) -> None:
+    plan = resolve(grid(["clean", "faulty", {"condition": "./domain.py:Renaming", "name": "renamed"}]))
+    assert sum(state.episodes for state in estimate(plan, tmp_path / "run").cells) == QUESTIONS * 2 + QUESTIONS // 2
+
+
+def test_the_summary_has_every_condition(grid: Make, tmp_path: Path) -> None:
+    run(grid(["clean", {"condition": "faulty", "rate": 0.5}]), tmp_path / "run")
+    summary = load_run(tmp_path / "run").summary()
+    assert "clean" in summary
+    assert "faulty" in summary
+
+
+def test_a_condition_that_cannot_be_had_is_refused_before_anything_is_run(grid: Make, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the condition noisy needs a search"):
+        run(grid(["noisy"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
