@@ -37,9 +37,8 @@ def holds_key(text: str) -> bool:
     return parts.password is not None or any(KEY_NAME.search(name) for name, _ in parse_qsl(parts.query))
 
 
-OF_DATA = (
-    ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency", "variants", "noise", "resample"]
-)
+OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
+OF_DATA += ["variants", "noise", "resample"]
 """Keys of a task that say how its data is read."""
 
 
