@@ -18,7 +18,7 @@ from itertools import combinations
 
 from r_eval.analysis.components import SHARE, Component, Curve, Point, Study, trend
 from r_eval.analysis.statistics.board import board
-from r_eval.analysis.statistics.paired import Comparison, compare_pairs, corrected
+from r_eval.analysis.statistics.paired import ALPHA, Comparison, compare_pairs, corrected
 
 ALIKE = 0.05
 """Tokens, and seconds, that differ by less than this share count as the same: they vary from run to run as well."""
@@ -134,7 +134,10 @@ def sentence(found: Sequence[Recommendation]) -> str:
     apart = [other for other in one.behind if other.told_apart]
     other = next((other for other in apart if other.value == one.base), max(apart, key=lambda other: other.difference))
     p = f"{other.p:.1g}" if (other.p or 0) < 0.001 else f"{other.p:.3f}"
-    lead = f"better than {other.value} for certain, by {100 * other.difference:.1f} points of {one.metric} (p = {p})"
+    sure = (other.p or 0.0) * len(tested) <= ALPHA  # it is the strongest of so many: Bonferroni's bound
+    surely = " for certain" if sure else ""
+    doubt = "" if sure else f"; of {len(tested)} comparisons of settings one comes out so by chance easily"
+    lead = f"better than {other.value}{surely}, by {100 * other.difference:.1f} points of {one.metric} (p = {p}{doubt})"
     taken = "" if one.choice == one.best[0] else f"; {one.choice} is as good as far as can be told, and cheaper"
     return f"{one.task}: {one.component} {one.best[0]} is {lead}{taken}"
 

@@ -170,6 +170,17 @@ def test_the_sentence_says_what_is_certain(made: Study, start: str) -> None:
     assert bool(said) == bool(start)
 
 
+def test_what_is_the_strongest_of_many_is_not_called_certain_where_chance_alone_brings_one() -> None:
+    found = recommendations([study({"128": 0.3, "64": 0.6}, questions=20)])
+    p = found[0].behind[0].p
+    assert p is not None
+    assert 0.01 < p <= 0.05
+    assert "better than 128 for certain" in sentence(found)
+    many = sentence(found * 5)
+    assert "for certain" not in many
+    assert "of 5 comparisons of settings one comes out so by chance easily" in many
+
+
 @pytest.fixture
 def sweep(tmp_path: Path) -> Callable[..., list[Recommendation]]:
     def make(right: dict[str, int], **settings: Any) -> list[Recommendation]:
