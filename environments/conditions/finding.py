@@ -40,6 +40,8 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
     Raises:
         UserError: One is unknown, stands twice, or is told something that it does not take.
     """
+    if list(kinds) == [CLEAN.name] and not settings:  # a run without conditions does not pay for loading them
+        return Combined(name, ())
     every = known()
     for kind in kinds:
         if kind == CLEAN.name and len(kinds) > 1:
