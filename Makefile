@@ -1,6 +1,6 @@
 # make demo   the embedded grid with a real local LLM; sets up everything it needs
 # make test   the whole test suite
-# make lint   ruff, and mypy over an installed copy
+# make lint   ruff; mypy and the arrows of imports over an installed copy
 #
 # Each uses a virtual environment of its own below .venvs/; PYTHON chooses the interpreter.
 # torch is large, so the tests of hf/ run where it is asked for, in a build of one's choice, and skip elsewhere:
@@ -27,6 +27,7 @@ lint: $(VENVS)/lint/ready
 	rm -rf build
 	$(VENVS)/lint/bin/python $(PIP) install --no-deps --force-reinstall .
 	cd $(VENVS)/lint && bin/python -m mypy --config-file ../../pyproject.toml -p r_eval
+	cd $(VENVS)/lint && bin/lint-imports ../../pyproject.toml
 
 $(VENVS)/demo/ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENVS)/demo
