@@ -17,5 +17,6 @@ environment on purpose, say by overriding its test.
 from r_eval.testing.calling import Call
 from r_eval.testing.environments import EnvironmentContract
 from r_eval.testing.hostile import HOSTILE
+from r_eval.testing.scores import assert_score
 
-__all__ = ["HOSTILE", "Call", "EnvironmentContract"]
+__all__ = ["HOSTILE", "Call", "EnvironmentContract", "assert_score"]
