@@ -11,7 +11,8 @@ class MissingExtra(UserError):
     """An optional dependency is not installed; names the command that installs it."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}: type  pip install 'r-eval[{extra}]'")
+        self.command = f"pip install 'r-eval[{extra}]'"
+        super().__init__(f"{purpose} needs {package}: type  {self.command}")
 
 
 class Unwritable(UserError):

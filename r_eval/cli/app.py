@@ -406,11 +406,16 @@ def list_(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    grid: Annotated[
+        Path | None, typer.Argument(metavar="[GRID.yaml]", help="Look at what this grid needs; its servers are asked.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Say what is installed and missing, and what to type."""
-    from r_eval.cli.listing import doctor_command
+    from r_eval.cli.doctor import doctor_command
 
-    doctor_command()
+    raise typer.Exit(doctor_command(grid, json))
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)

@@ -1,30 +1,14 @@
-"""`r-eval list` and `r-eval doctor`: what there is, and what is missing."""
+"""`r-eval list`: what there is to name in a grid."""
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
-import platform
 import sys
 from typing import Any
 
-from r_eval import __version__, plugins
+from r_eval import plugins
 from r_eval.errors import UserError
-
-EXTRAS = {
-    "local": ("xllamacpp", "local models (gguf/...)"),
-    "report": ("matplotlib", "figures for papers"),
-    "pandas": ("pandas", "Run.to_pandas"),
-    "prices": ("genai_prices", "the prices of OpenAI's models"),
-    "hf": ("transformers", "models behind transformers (hf/...)"),
-    "langchain": ("langchain_core", "chat models, tools and retrievers of LangChain (langchain/..., langchain:...)"),
-    "langgraph": ("langchain", "agents of LangChain and LangGraph as workflows (langgraph/...)"),
-    "mcp": ("mcp", "environments behind MCP servers (mcp:...), r-eval serve --mcp"),
-    "wiki": ("lxml", "live wikis (source: live)"),
-    "zim": ("libzim", "ZIM files as wikis (source: zim)"),
-    "aminer": ("pybtex", "live AMiner, and importing publication databases"),
-}
 
 
 def list_command(kind: str, as_json: bool) -> None:
@@ -109,23 +93,3 @@ def _metrics() -> list[dict[str, Any]]:
     from r_eval.analysis import metrics
 
     return [{"name": name, "about": first_line(metrics.get(name))} for name in metrics.names()]
-
-
-def doctor_command() -> None:
-    """Print what is installed, what is missing, and the one next command."""
-    from r_eval.llms.pull import MODELS, model_path
-
-    lines = [f"r-eval {__version__}, Python {platform.python_version()}"]
-    todo: list[str] = []
-    for extra, (module, purpose) in EXTRAS.items():
-        there = importlib.util.find_spec(module) is not None
-        lines.append(f"{'ok     ' if there else 'missing'}  {module}: {purpose}")
-        if not there:
-            todo.append(f"pip install 'r-eval[{extra}]'")
-    for name in MODELS:
-        there = model_path(name).exists()
-        lines.append(f"{'ok     ' if there else 'missing'}  model {name}: {model_path(name)}")
-        if not there:
-            todo.append(f"r-eval pull {name}")
-    lines.append(f"next: {todo[0]}" if todo else "next: r-eval demo")
-    sys.stdout.write("\n".join(lines) + "\n")

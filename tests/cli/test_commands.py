@@ -126,7 +126,7 @@ def test_help_takes_less_than_half_a_second_of_processor_time(r_eval: Typed) -> 
     assert quickest(lambda: r_eval("--help"), enough=0.5, clock=of_children) < 0.5
 
 
-# list, doctor
+# list
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,6 @@ def test_list_tasks_says_id_level_and_number(r_eval: Typed) -> None:
     easy = next(row for row in rows if row["name"] == "aminer/soay-easy")
     assert (easy["id"], easy["level"], easy["questions"]) == ("1-3", "KS", 40)
     assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)
-
-
-def test_doctor_says_what_is_there_and_what_to_type_next(r_eval: Typed, tmp_path: Path) -> None:
-    done = r_eval("doctor", XDG_CACHE_HOME=str(tmp_path / "cache"), HOME=str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
-    first, *_, last = done.stdout.splitlines()
-    assert re.match(r"r-eval \d+\.\d+\.\d+, Python 3\.\d+", first)
-    assert re.search(r"^missing  model smollm2-135m: .*cache", done.stdout, re.MULTILINE)
-    assert re.match(r"next: (r-eval|pip install) ", last)
-    assert not (tmp_path / "cache").exists()
 
 
 # call
