@@ -309,6 +309,22 @@ def split(
 
 
 @app.command()
+def export(
+    questions: Annotated[Path, typer.Argument(metavar="QUESTIONS.jsonl", help="The question file.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The dataset's folder, to be made.")],
+    name: Annotated[str | None, typer.Option("--name", help="As the card calls it; the file's by default.")] = None,
+    licence: Annotated[str, typer.Option("--licence", help="For example cc-by-4.0.")] = "other",
+    demonstrations: Annotated[
+        Path | None, typer.Option("--demonstrations", metavar="FILE.jsonl", help="Becomes a split of its own.")
+    ] = None,
+) -> None:
+    """Write a question file as a dataset for the Hugging Face Hub, with a card."""
+    from r_eval.tasks.export import export as write
+
+    typer.echo(write(questions, out, name or questions.name.partition(".")[0], licence, demonstrations))
+
+
+@app.command()
 def check(
     targets: Annotated[list[str], typer.Argument(metavar="TARGET...", help="Environment, task, .yaml or .jsonl file.")],
     environment: Annotated[

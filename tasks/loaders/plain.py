@@ -90,6 +90,8 @@ class Jsonl(RecordFormat):
         return int(mostly(lambda record: all(record.keys() & set(names) for names in wanted), first))
 
     def _own(self, row: dict[str, Any]) -> Question:
+        if isinstance(row.get("meta"), str):  # as `r-eval export` writes it
+            row["meta"] = _object(row["meta"])
         question = Question.model_validate(row)
         if not question.question.strip() or not all(answer.strip() for answer in question.answers):
             raise Broken("question or an answer is empty")
@@ -130,6 +132,14 @@ class HuggingFace(Jsonl):
     @classmethod
     def fits(cls, path: Path, first: Sequence[Any]) -> int:
         return 0
+
+
+def _object(text: str) -> Any:
+    """What a text of JSON says; where it is none, the text, of which the record's check complains."""
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return text
 
 
 def _is_own(row: Mapping[str, Any]) -> bool:

@@ -1,0 +1,113 @@
+"""A question file as a dataset for the Hugging Face Hub: a folder with a card that says what is in it."""
+
+from __future__ import annotations
+
+import bisect
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from r_eval.errors import UserError
+from r_eval.languages import language_of
+from r_eval.records import Question
+from r_eval.tasks.questions import read_questions
+from r_eval.tasks.seasons.season import read_season
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
+"""How the Hub names the size of a dataset."""
+USED_FOR = {"demonstrations": "shown to the LLM, never asked", "test": "asked"}
+
+
+def export(source: Path, out: Path, name: str, licence: str, demonstrations: Path | None = None) -> Path:
+    """Write the folder; returns the path of its card, `README.md`.
+
+    The lines of `data/test.jsonl` are those of the question file, but that `meta` is a text of JSON: its keys differ
+    from question to question, and a table has the same columns in every row.
+
+    Args:
+        source: A question file.
+        name: As the card calls the dataset.
+        licence: An identifier of the Hub, such as cc-by-4.0.
+        demonstrations: A question file that becomes a split of its own.
+
+    Raises:
+        UserError: A file is no question file, or `out` holds something already.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise UserError(f"{out} holds something already; name a new folder, or empty it")
+    splits = {"test": read_questions(source)}
+    if demonstrations is not None:
+        splits["demonstrations"] = read_questions(demonstrations)
+    (out / "data").mkdir(parents=True, exist_ok=True)
+    for split, questions in splits.items():
+        (out / "data" / f"{split}.jsonl").write_text("".join(map(_line, questions)), encoding="utf-8")
+    card = out / "README.md"
+    card.write_text(_card(name, licence, splits, _told(source)), encoding="utf-8")
+    return card
+
+
+def _line(question: Question) -> str:
+    row = question.model_dump()
+    row["meta"] = json.dumps(row["meta"], ensure_ascii=False, sort_keys=True)
+    return json.dumps({"query": "", **row}, ensure_ascii=False) + "\n"
+
+
+def _told(source: Path) -> str:
+    """What the season file beside a question file says of it; "" without one."""
+    season = read_season(source)
+    if season is None:
+        return ""
+    return f"Version {season.version}, made over the environment `{season.environment or 'a file of triples'}`.\n"
+
+
+def _card(name: str, licence: str, splits: dict[str, list[Question]], told: str) -> str:
+    asked = splits["test"]
+    header = {
+        "pretty_name": name,
+        "license": licence,
+        "language": sorted({language_of(question.question) for question in asked}),
+        "task_categories": ["question-answering"],
+        "size_categories": [SIZE_NAMES[bisect.bisect_right(SIZES, len(asked))]],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [{"split": split, "path": f"data/{split}.jsonl"} for split in splits],
+            }
+        ],
+    }
+    rows = [f"| `{split}` | {len(found)} | {_levels(found)} | {USED_FOR[split]} |" for split, found in splits.items()]
+    return "\n".join(
+        [
+            "---",
+            yaml.safe_dump(header, sort_keys=False, allow_unicode=True).strip(),
+            "---",
+            "",
+            f"# {name}",
+            "",
+            "Questions with gold answers for LLMs that use tools, in the question format of R-Eval.",
+            told,
+            "| split | questions | levels | |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+            "`program` is a gold program over the query APIs of the environment, `evidence` what must be observed for "
+            "an answer to count as supported, and `meta` further facts as a text of JSON.",
+            "",
+            "In a grid of R-Eval:",
+            "",
+            "```yaml",
+            "tasks:",
+            '  - {task: questions, data: "hf:ORGANISATION/NAME", split: test, format: jsonl, environment: ENVIRONMENT}',
+            "```",
+            "",
+        ]
+    )
+
+
+def _levels(questions: Sequence[Question]) -> str:
+    counts = Counter(question.level for question in questions)
+    return ", ".join(f"{counts[level]} {level}" for level in ("KS", "KU", "KA") if counts[level])

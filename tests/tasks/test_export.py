@@ -1,0 +1,72 @@
+"""Datasets for the Hub: what is written is read again, by the Hub's library and by R-Eval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from r_eval.errors import UserError
+from r_eval.tasks.base import installed, task_files
+from r_eval.tasks.export import export
+from r_eval.tasks.loaders import load
+from r_eval.tasks.questions import read_questions
+
+TASK = "aminer/soay-easy"
+
+
+def file(kind: str) -> Path:
+    return task_files()[TASK].with_name(f"soay-easy.{kind}.jsonl")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    export(file("questions"), tmp_path / "set", "Scholars", "cc0-1.0", file("demonstrations"))
+    return tmp_path / "set"
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept outside the test's folder."""
+    pytest.importorskip("datasets", reason="the library datasets is not installed")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_questions_come_back_as_they_were(written: Path) -> None:
+    data = load(f"hf:{written}#/test", "jsonl")
+    assert list(data.questions) == list(installed(TASK).questions)
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_library_of_the_hub_finds_the_splits_by_the_card(written: Path) -> None:
+    import datasets
+
+    assert datasets.get_dataset_split_names(str(written)) == ["test", "demonstrations"]
+
+
+def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
+    header = yaml.safe_load((written / "README.md").read_text(encoding="utf-8").split("---")[1])
+    assert (header["license"], header["language"], header["size_categories"]) == ("cc0-1.0", ["en"], ["n<1K"])
+
+
+def test_the_card_counts_the_questions(written: Path) -> None:
+    assert "| `test` | 40 | 40 KS | asked |" in (written / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:
+    with pytest.raises(UserError, match="holds something already"):
+        export(file("questions"), written, "Scholars", "other")
+
+
+def test_a_file_that_is_no_question_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("{}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"x\.jsonl:1"):
+        export(tmp_path / "x.jsonl", tmp_path / "set", "x", "other")
+    assert not (tmp_path / "set").exists()
+
+
+def test_the_lines_are_questions_without_the_library_too(written: Path) -> None:
+    rows = load(written / "data" / "test.jsonl", "jsonl")
+    assert list(rows.questions) == read_questions(file("questions"))
