@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import MissingExtra
-from r_eval.folder import RunFolder
+from r_eval.folder import RunFolder, write_whole
 from r_eval.grid import Grid
 from r_eval.records import Episode
 from r_eval.runner.run import Runner
@@ -63,6 +64,29 @@ class Run:
         except ImportError:
             raise MissingExtra("pandas", "pandas", "Run.to_pandas") from None
         return pandas.DataFrame(list(self._rows()))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the rows of `to_pandas` as a Parquet file.
+
+        Raises:
+            UserError: pandas or pyarrow is not installed.
+        """
+        frame = self.to_pandas()
+        try:
+            frame.to_parquet(path)
+        except ImportError:
+            raise MissingExtra("pyarrow", "parquet", "Run.to_parquet") from None
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write the rows of `to_pandas` as JSON Lines, one after the other, without loading the run into memory."""
+        lines = ((json.dumps(row, ensure_ascii=False) + "\n").encode() for row in self._rows())
+        write_whole(Path(path), lines)
+
+    def _repr_html_(self) -> str:
+        """The score table and the response types, as a notebook shows them."""
+        from r_eval.analysis.summary import html_summary
+
+        return html_summary(self.folder)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         from r_eval.analysis.scoring import ensure_scored

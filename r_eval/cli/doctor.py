@@ -30,6 +30,7 @@ EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
     "report": ("matplotlib", "figures for papers"),
     "pandas": ("pandas", "Run.to_pandas"),
+    "parquet": ("pyarrow", "Run.to_parquet"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "retrieval": ("bm25s", "sparse retrieval over a corpus, Chinese words"),
     "dense": ("sentence_transformers", "dense and hybrid retrieval, embedding_similarity"),

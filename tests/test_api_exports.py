@@ -1,0 +1,59 @@
+"""What a run gives to other tools: frames, Parquet, JSON Lines, and HTML for notebooks."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from r_eval import Grid, Run, run
+
+LLM = '''"""An LLM that answers with markup."""
+
+
+def markup(request):
+    return "<script>alert(1)</script>"
+'''
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "llm.py").write_text(LLM, encoding="utf-8")
+    llm = {"llm": f"scripted/{folder / 'llm.py'}:markup", "name": "<b>markup</b>"}
+    grid = Grid(workflows=["direct", "oracle"], llms=[llm], tasks=["wiki/high-freq"], samples=3)
+    return run(grid, out=folder / "run")
+
+
+def test_the_lines_of_json_are_the_rows_of_the_frame(done: Run, tmp_path: Path) -> None:
+    done.to_jsonl(tmp_path / "rows.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = done.to_pandas().to_dict("records")
+    assert [line["episode_id"] for line in lines] == [row["episode_id"] for row in rows]
+    assert [line["score"] for line in lines] == [row["score"] for row in rows]
+
+
+def test_parquet_holds_the_frame(done: Run, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    done.to_parquet(tmp_path / "rows.parquet")
+    read = pandas.read_parquet(tmp_path / "rows.parquet")
+    assert read["score"].tolist() == done.to_pandas()["score"].tolist()
+    assert [list(golds) for golds in read["golds"]] == done.to_pandas()["golds"].tolist()
+
+
+def test_a_notebook_shows_the_scores(done: Run) -> None:
+    shown = done._repr_html_()
+    assert "oracle" in shown
+    assert "100.0" in shown
+
+
+def test_a_name_is_no_markup_in_a_notebook(done: Run) -> None:
+    assert "<b>markup" not in done._repr_html_()
+    assert "&lt;b&gt;" in done._repr_html_()
+
+
+def test_every_row_has_a_score(done: Run) -> None:
+    assert not any(math.isnan(score) for score in done.to_pandas()["score"])
