@@ -22,7 +22,7 @@ ROOMS = {
     "tasks": "r_eval/tasks",
     "analysis": "r_eval/analysis",
 }
-FILES = ("setup.cfg", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
+FILES = ("setup.cfg", "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
 NEEDED = [
     "r_eval/py.typed",
     "r_eval/demo.yaml",

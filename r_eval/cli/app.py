@@ -22,7 +22,7 @@ app = typer.Typer(
     name="r-eval",
     help="Evaluate which LLM, led in which way, works on your domain, why the others fail, and which one to deploy.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
