@@ -1,7 +1,8 @@
 """Closed book: of a system's right answers, how many need the domain, and how many did its LLM know without it?
 
 Each system is paired, question by question, with the workflow `direct` of the same LLM under the same condition, which
-sees no domain at all. A question that both were asked is one of four:
+sees no domain at all. Tasks whose questions bring documents along, which `direct` is shown, are left out. A question
+that both were asked is one of four:
 
 - needed: the system is right and the LLM alone is wrong. The domain made the difference.
 - knew: both are right. The answer may have been read or remembered; the score does not say.
@@ -16,7 +17,7 @@ compared with each one of `direct`, so that the numbers of questions are means a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from r_eval.analysis.estimate import Estimate, average, of_questions
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.stability import rights
 from r_eval.analysis.systems import System
+from r_eval.folder import RunFolder
 
 DIRECT = "direct"
 KINDS = ("needed", "knew", "lost", "neither")
@@ -65,13 +67,26 @@ class ClosedBook:
         return self.counts["needed"] + self.counts["knew"]
 
 
-def closed_book(systems: Sequence[System], shared: Mapping[str, Mapping[str, str]]) -> list[ClosedBook]:
+def open_books(runs: Sequence[RunFolder]) -> set[str]:
+    """Tasks of which some question comes with documents: these `direct` is shown too."""
+    return {
+        entry["name"]
+        for run in runs
+        for entry in run.manifest()["tasks"]
+        if any(question.context for question in run.questions(entry["name"]))
+    }
+
+
+def closed_book(
+    systems: Sequence[System], shared: Mapping[str, Mapping[str, str]], without: Collection[str] = ()
+) -> list[ClosedBook]:
     """A line a system and task for which `direct` ran with the same LLM, then one over several tasks of a system.
 
     Systems that bound the others (no knowledge, or the gold) are left out.
 
     Args:
         shared: By task and question, what a question shares with others.
+        without: Tasks that are left out; see `open_books`.
     """
     alone = {(one.condition, one.llm): one for one in systems if one.workflow == DIRECT}
     lines: list[ClosedBook] = []
@@ -82,7 +97,7 @@ def closed_book(systems: Sequence[System], shared: Mapping[str, Mapping[str, str
         own = [
             _of_task(system, cell, direct.cells[task], shared.get(task, {}))
             for task, cell in system.cells.items()
-            if task in direct.cells
+            if task in direct.cells and task not in without
         ]
         known = [line for line in own if line.questions]
         lines += known

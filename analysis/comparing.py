@@ -172,7 +172,7 @@ def _see_to_scores(run: RunFolder, metric: str | None) -> None:
     kept = [record for cell in run.cells() if (record := next(iter(run.scores(cell).values()), None))]
     if any(metric != record["metric"] and metric not in record["metrics"] for record in kept):
         first = kept[0]
-        score_run(run, [*first["metrics"], metric], first["taxonomy"], first["threshold"])
+        score_run(run, [*metrics.of_kept_scores(first["metrics"]), metric], first["taxonomy"], first["threshold"])
 
 
 def _check_names(entries: Sequence[Entry], systems: tuple[str, str], runs: Sequence[RunFolder]) -> None:

@@ -14,14 +14,14 @@ counterfactual where these differ; questions whose gold did not change there are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from r_eval.analysis.estimate import Estimate, average, of_questions
 from r_eval.analysis.metrics import token_f1
 from r_eval.analysis.responses import THRESHOLDS
-from r_eval.analysis.systems import clusters_of
+from r_eval.analysis.systems import CLEAN, clusters_of, suffixes
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import MACHINERY, Episode
 
@@ -70,27 +70,41 @@ def verdict(answer: str, new: Sequence[str], old: Sequence[str]) -> Verdict:
     return "faithful" if faithful > leaked else "leaked"
 
 
-def faithful(run: RunFolder) -> list[Faithful]:
-    """A line a system and counterfactual task, in the order of the run's cells, and one over several tasks of a system.
+def faithful(*runs: RunFolder) -> list[Faithful]:
+    """A line a system and counterfactual task, in the order of the runs' cells, and one over several tasks of a system.
 
-    None where the run has no counterfactual cell, or is older than the file of its questions.
+    None of a run that has no counterfactual cell, or is older than the file of its questions. Systems are named as in
+    the aggregates.
 
     Raises:
-        UserError: The run, or a record of it, cannot be read.
+        UserError: A run, or a record of it, cannot be read.
     """
-    manifest = run.manifest()
-    facts: dict[tuple[str, ...], dict[str, Any]] = {
-        (c["workflow"], c["llm"], c["condition"], c["task"]): c for c in manifest["cells"]
-    }
-    shared = clusters_of([run])
-    olds: dict[str, dict[str, list[str]]] = {}
+    shared = clusters_of(runs) if any(cell.condition != CLEAN for run in runs for cell in run.cells()) else {}
     lines: dict[tuple[str, str, str], list[Faithful]] = {}
+    for run, suffix in zip(runs, suffixes(runs), strict=True):
+        for line in _of_run(run, suffix, shared):
+            lines.setdefault((line.condition, line.workflow, line.llm), []).append(line)
+    found: list[Faithful] = []
+    for own in lines.values():
+        found += own
+        if len(own) > 1:
+            found.append(_over_tasks(own))
+    return found
+
+
+def _of_run(run: RunFolder, suffix: str, shared: Mapping[str, Mapping[str, str]]) -> Iterator[Faithful]:
+    facts: dict[tuple[str, ...], dict[str, Any]] = {
+        (c["workflow"], c["llm"], c["condition"], c["task"]): c for c in run.manifest()["cells"]
+    }
+    olds: dict[str, dict[str, list[str]]] = {}
     for cell in run.cells():
+        if cell.condition == CLEAN:
+            continue
         if cell.task not in olds:
             olds[cell.task] = {question.id: question.answers for question in run.questions(cell.task)}
         entry = facts.get(tuple(cell), {})
         line = _of_cell(
-            cell,
+            cell._replace(llm=cell.llm + suffix),
             run.cell_episodes(cell),
             olds[cell.task],
             expected=entry.get("episodes", 0),
@@ -98,13 +112,7 @@ def faithful(run: RunFolder) -> list[Faithful]:
             shared=shared.get(cell.task, {}),
         )
         if line is not None:
-            lines.setdefault((cell.condition, cell.workflow, cell.llm), []).append(line)
-    found: list[Faithful] = []
-    for own in lines.values():
-        found += own
-        if len(own) > 1:
-            found.append(_over_tasks(own))
-    return found
+            yield line
 
 
 def _of_cell(

@@ -40,6 +40,7 @@ from r_eval.analysis.metrics.published import normalise_published
 from r_eval.analysis.metrics.verdict import WORDS
 from r_eval.errors import UserError
 from r_eval.records import Episode, OutcomeKind, Step
+from r_eval.tasks.placeholders import expressions as grammar
 
 ResponseType = Literal["EM", "AM", "GE", "RE", "ME", "TE"]
 Taxonomy = Literal["strict", "published"]
@@ -56,6 +57,8 @@ NAMES: dict[ResponseType, str] = {
     "TE": "tool-using error",
 }
 THRESHOLDS: dict[str, float] = {"strict": 0.5, "published": 0.05}
+EXPRESSIONS = frozenset({"covered_match", "covered_match_published"})
+"""Metrics whose golds are expressions: what must have been observed are their operands."""
 LONGEST = 30
 """Tokens of a gold up to which containment can judge it."""
 
@@ -101,6 +104,7 @@ def classify(
     taxonomy: str = "strict",
     threshold: float | None = None,
     retrieved: float | None = None,
+    metric: str = "",
 ) -> Response:
     """The response type of an episode.
 
@@ -109,6 +113,7 @@ def classify(
         taxonomy: "strict" or "published".
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         retrieved: The share of the right documents that its calls found, where these are known by their ids.
+        metric: Of the score; the golds of one of EXPRESSIONS are expressions.
 
     Raises:
         UserError: There is no such taxonomy.
@@ -116,11 +121,12 @@ def classify(
     if taxonomy == "published":
         return _published(episode, score >= (THRESHOLDS["published"] if threshold is None else threshold))
     if taxonomy == "strict":
-        return _strict(episode, score >= (THRESHOLDS["strict"] if threshold is None else threshold), retrieved)
+        matched = score >= (THRESHOLDS["strict"] if threshold is None else threshold)
+        return _strict(episode, matched, retrieved, metric in EXPRESSIONS)
     raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
 
 
-def _strict(episode: Episode, matched: bool, retrieved: float | None) -> Response:
+def _strict(episode: Episode, matched: bool, retrieved: float | None, expressions: bool) -> Response:
     undecided, missing = False, tuple[str, ...]()
     if episode.evidence:
         missing = unseen(episode)
@@ -129,12 +135,28 @@ def _strict(episode: Episode, matched: bool, retrieved: float | None) -> Respons
         supported = retrieved >= 1.0
     else:
         observed = _observed(episode)
-        judged = [observed.holds_gold(gold) for gold in episode.golds]
+        judged = [_held(gold, observed) if expressions else observed.holds_gold(gold) for gold in episode.golds]
         supported = any(judged)
         undecided = not supported and None in judged
         missing = () if supported else tuple(episode.golds)
     type_ = type_of("strict", episode.outcome.kind, episode.outcome.cause, matched, supported)
     return Response(type_, matched, supported, undecided, missing, retrieved)
+
+
+def _held(gold: str, observed: Observed) -> bool | None:
+    """Whether the observations have what an expression asks for; None where containment cannot tell."""
+    try:
+        return _all_of(grammar.parse(gold), observed)
+    except grammar.BadExpression:
+        return observed.holds_gold(gold)
+
+
+def _all_of(tree: grammar.Expression, observed: Observed) -> bool | None:
+    if isinstance(tree, grammar.Literal):
+        return observed.holds_gold(tree.text)
+    found = [_all_of(part, observed) for part in tree.parts]
+    decisive = isinstance(tree, grammar.Or)  # one true part decides an "or", one false part an "and"
+    return decisive if decisive in found else None if None in found else not decisive
 
 
 def unseen(episode: Episode) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ from typing import Any
 
 from r_eval.analysis import metrics as known_metrics
 from r_eval.analysis.causes import Actions, actions, why
-from r_eval.analysis.responses import THRESHOLDS, Response, classify, unseen
+from r_eval.analysis.kept_scores import sound
+from r_eval.analysis.responses import THRESHOLDS, Response, classify, evidence_text, unseen
 from r_eval.analysis.retrieval import Retrieval, Right, Rights, by_ids, by_texts
 from r_eval.analysis.rows import BASELINES
 from r_eval.errors import UserError
@@ -99,8 +100,10 @@ def score_run(
     manifest = run.manifest()
     own = {task["name"]: task.get("metric") or DEFAULT_METRIC for task in manifest["tasks"]}
     bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
-    for name in {*metrics, *own.values()}:
+    for name in metrics:
         known_metrics.get(name)
+    for name in dict.fromkeys(own.values()):
+        known_metrics.of_a_run(name)
     if taxonomy not in THRESHOLDS:
         raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
@@ -193,7 +196,12 @@ def score_episodes(
 def _computed(name: str, episodes: Sequence[Episode]) -> list[float | None]:
     """A metric of every answer, None where it failed; the one place where metrics are computed."""
     answers, golds = [episode.answer for episode in episodes], [episode.golds for episode in episodes]
-    scores = known_metrics.score_all(name, answers, golds, [episode.question for episode in episodes])
+
+    def context(place: int) -> str:
+        return "\n".join(filter(None, map(evidence_text, episodes[place].steps)))
+
+    questions = [episode.question for episode in episodes]
+    scores = known_metrics.score_all(name, answers, golds, questions, context)
     return [None if math.isnan(score) else score for score in scores]
 
 
@@ -210,7 +218,7 @@ def _record(
     made = actions(episode.steps)
     failed = episode.outcome.kind in MACHINERY
     ranked = _ranked(episode, made, right)
-    response = classify(episode, reward or 0.0, taxonomy, threshold, ranked["recall"] if ranked else None)
+    response = classify(episode, reward or 0.0, taxonomy, threshold, ranked["recall"] if ranked else None, metric)
     cause = "unscored" if reward is None and not failed else why(episode, response, made)
     usage, seconds = episode.usage, episode.seconds
     return {
@@ -263,7 +271,8 @@ def _judged(episode: Episode, response: Response, taxonomy: str, right: Right | 
 
 
 def ensure_scored(run: RunFolder) -> None:
-    """Score the cells of a run whose scores are missing, older than their episodes, or from a version that wrote less.
+    """Score the cells of a run whose scores are missing, damaged, older than their episodes, or from a version that
+    wrote less.
 
     The settings are those of the kept scores. A run that goes on is scored as far as it has come.
     """
@@ -272,19 +281,19 @@ def ensure_scored(run: RunFolder) -> None:
     old = kept is not None and not kept.keys() >= set(LATER)
     stale = there if old else [cell for cell in there if _stale(run, cell)]
     if stale and kept:
-        score_run(run, tuple(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)
+        score_run(run, known_metrics.of_kept_scores(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)
     elif stale:
         score_run(run, cells=stale)
 
 
 def _first(path: Path) -> dict[str, Any] | None:
-    """The first record of a file of scores, if there is one."""
-    return next((record for _, record in read_lines(path)), None) if path.exists() else None
+    """The first record of a file of scores, if there is one and nothing in the file is damaged."""
+    return next((record for _, record in read_lines(path)), None) if path.exists() and sound(path) else None
 
 
 def _stale(run: RunFolder, cell: Cell) -> bool:
     episodes, scores = cell.path(run.episodes_root), cell.path(run.scores_root)
-    return not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns
+    return not scores.exists() or scores.stat().st_mtime_ns < episodes.stat().st_mtime_ns or not sound(scores)
 
 
 def _counted(records: Iterator[dict[str, Any]], scores: Scores) -> Iterator[dict[str, Any]]:

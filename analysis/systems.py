@@ -17,6 +17,8 @@ from r_eval.analysis.rows import BASELINES
 from r_eval.folder import Cell, RunFolder
 
 Floats = NDArray[np.float64]
+CLEAN = "clean"
+"""The condition of the bare environment; no other one may have its name."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,17 @@ def systems(*runs: RunFolder) -> list[System]:
             system.settings = llm_settings(manifest, cell.llm)
             found.setdefault((cell.condition, system.name), system).cells[cell.task] = part
     return list(found.values())
+
+
+def suffixes(runs: Sequence[RunFolder]) -> list[str]:
+    """What is added to the systems of each run so that no two share a name, as the aggregates do it."""
+    seen: set[Cell] = set()
+    found = []
+    for run in runs:
+        cells = run.cells()
+        found.append(f" ({run.manifest()['name']})" if seen.intersection(cells) else "")
+        seen.update(cells)
+    return found
 
 
 def clusters_of(runs: Sequence[RunFolder]) -> dict[str, dict[str, str]]:

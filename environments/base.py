@@ -21,11 +21,14 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic_core import to_jsonable_python
 
 from r_eval.environments.schema import ApiSpec, specs_of
+
+if TYPE_CHECKING:
+    from r_eval.records import Question
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -112,6 +115,17 @@ class Environment:
         except (OSError, TypeError):
             source = type(self).__qualname__.encode()
         return hashlib.blake2b(source, digest_size=8).hexdigest()
+
+    def for_question(self, question: Question) -> Self:
+        """The environment for the episodes of one question, where that brings something to it; by default itself.
+
+        Asked of the bare environment, before conditions are put around it and before it is opened. Nothing of the gold
+        may get into what query APIs return.
+
+        Args:
+            question: As the question file has it.
+        """
+        return self
 
     def open(self) -> Self:
         """A copy for one episode; what its query APIs set on `self` stays in the episode."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -35,10 +36,46 @@ def read_text(path: Path, what: str) -> str:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
 
 
+def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+    """What a YAML document says: plain data, never an object of a class that it names.
+
+    Raises:
+        yaml.YAMLError: It is no YAML, or its aliases stand for themselves or for more than `MOST_VALUES` values.
+        ValueError, RecursionError: A value cannot be made, or stands too deep.
+    """
+    reader = loader(text)
+    try:
+        root = reader.get_single_node()
+        if root is None:
+            return None
+        _spelt_out(root, {})
+        return reader.construct_document(root)
+    finally:
+        reader.dispose()
+
+
+MOST_VALUES = 1_000_000
+"""As many values as the aliases of a file may stand for: a few lines could mean more than any memory holds."""
+
+
+def _spelt_out(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a part of a document has once each alias is written out."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 0  # until it is known: an alias that leads back here is met with it
+        pairs = node.value if isinstance(node, yaml.MappingNode) else [(one,) for one in node.value]
+        known[id(node)] = 1 + sum(_spelt_out(part, known) for pair in pairs for part in pair)
+    if not 0 < known[id(node)] <= MOST_VALUES:
+        wrong = "stands for itself" if not known[id(node)] else f"stands for more than {MOST_VALUES:,} values"
+        raise yaml.constructor.ConstructorError(None, None, f"what is here {wrong}", node.start_mark)
+    return known[id(node)]
+
+
 def yaml_keys(path: Path) -> set[str]:
     """The keys of a YAML file, by which its kind is told; none where it cannot be read: its reader says why."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = read_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError, RecursionError):
         return set()
     return {str(key) for key in data} if isinstance(data, dict) else set()

@@ -5,6 +5,7 @@
       episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
       scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
       questions/<task>.jsonl                            the questions that were asked
+      questions/<task>.season.json                      the season of that question file, where it has one
       report/
       journal.jsonl                                     replies of episodes that are not recorded yet
 
@@ -30,6 +31,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from r_eval.errors import UserError
+from r_eval.manifest import complaint
 from r_eval.records import SCHEMA, Episode, Question, Record
 
 R = TypeVar("R", bound=Record)
@@ -210,7 +212,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _read(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
     if not isinstance(record, dict):
         raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
@@ -271,13 +273,14 @@ class RunFolder:
             manifest = json.loads(self.run_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UserError(f"{self.path} is not a run: it has no run.json (r-eval run GRID.yaml makes one)") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{self.run_file}: not valid JSON ({error})") from None
         schema = manifest.get("schema", SCHEMA) if isinstance(manifest, dict) else None
         if isinstance(schema, int) and schema > SCHEMA:
             raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
-        if not isinstance(schema, int) or not _names_cells(manifest):
-            raise UserError(f"{self.run_file}: damaged, not the record of a run (no cells)")
+        wrong = complaint(manifest)
+        if not isinstance(schema, int) or wrong:
+            raise UserError(f"{self.run_file}: damaged, not the record of a run ({wrong or 'schema'})")
         return dict(manifest)
 
     def state(self) -> str:
@@ -313,17 +316,15 @@ class RunFolder:
         return {record["episode_id"]: record for _, record in read_lines(path)} if path.exists() else {}
 
     def write_scores(self, cell: Cell, records: Iterable[dict[str, Any]]) -> None:
-        """Replace the kept scores of one cell."""
+        """Replace the kept scores of one cell.
+
+        Raises:
+            UserError: They would lie outside the run, where a link in it leads.
+        """
+        if not cell.path(self.scores_root).resolve().is_relative_to(self.path.resolve()):
+            raise UserError(f"{self.scores_root}: a link that leads out of the run: nothing is written there")
         lines = ((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8") for record in records)
         write_whole(cell.path(self.scores_root), lines)
-
-
-def _names_cells(manifest: dict[str, Any]) -> bool:
-    """Whether a run's record says which cells it has."""
-    cells = manifest.get("cells")
-    return isinstance(cells, list) and all(
-        isinstance(entry, dict) and all(isinstance(entry.get(key), str) for key in Cell._fields) for entry in cells
-    )
 
 
 def _id(line: bytes, path: Path, number: int) -> bytes:

@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from r_eval.errors import UserError
-from r_eval.files import read_text
+from r_eval.files import read_text, read_yaml
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
@@ -277,7 +277,7 @@ class Grid(Part):
         try:
             text = read_text(path, "grid file")
             root = yaml.compose(text, Loader=yaml.SafeLoader)
-            data = yaml.safe_load(text)
+            data = read_yaml(text)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""

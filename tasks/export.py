@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from r_eval.errors import UserError
-from r_eval.languages import language_of
+from r_eval.languages import recognised
 from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.seasons.season import read_season
@@ -69,7 +69,7 @@ def _card(name: str, licence: str, splits: dict[str, list[Question]], told: str)
     header = {
         "pretty_name": name,
         "license": licence,
-        "language": sorted({language_of(question.question) for question in asked}),
+        "language": sorted({recognised(question.question) for question in asked}),
         "task_categories": ["question-answering"],
         "size_categories": [SIZE_NAMES[bisect.bisect_right(SIZES, len(asked))]],
         "configs": [

@@ -56,8 +56,17 @@ def write_questions(path: Path, questions: Iterable[Question]) -> None:
 
 
 def in_order(questions: Iterable[Question], seed: int) -> list[Question]:
-    """The questions in the order that a seed gives them, by a hash of the id: new ones do not reshuffle the rest."""
-    return sorted(questions, key=lambda q: place_in_order(q.id, seed))
+    """The questions in the order that a seed gives them, by a hash of the id: new ones do not reshuffle the rest.
+
+    The variants of a sample (see `r_eval.tasks.loaders.prgb`) stand together, as they were.
+    """
+    return sorted(questions, key=lambda q: place_in_order(_sample(q), seed))
+
+
+def _sample(question: Question) -> str:
+    """The id of what is asked in variants; a question's own where it is none."""
+    sample = question.meta.get("document")
+    return sample if isinstance(sample, str) and question.meta.get("variant") is not None else question.id
 
 
 def place_in_order(id: str, seed: int) -> bytes:

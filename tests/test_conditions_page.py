@@ -34,7 +34,7 @@ def test_the_grid_of_the_page_resolves() -> None:
 def test_every_condition_and_its_defaults_stand_in_the_table() -> None:
     rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert {"clean", *known()} == {*rows, "clean"}
-    for name in ("faulty", "slow", "noisy"):
+    for name in ("faulty", "slow", "noisy", "counterfactual"):
         given: dict[str, Any] = {}
         for setting in re.findall(r"`(\w+: [^`{]+)`", rows[name]):
             given |= yaml.safe_load(setting)

@@ -43,7 +43,8 @@ def record(number: int, **changes: Any) -> Episode:
 def folder(tmp_path: Path) -> RunFolder:
     """A run of one cell that holds nothing yet."""
     cells = [{**CELL._asdict(), "episodes": 2, "fingerprint": "", "parts": {}}]
-    write_whole(tmp_path / "run.json", json.dumps({"schema": 1, "state": "running", "cells": cells, "tasks": []}))
+    manifest = {"schema": 1, "name": "r", "state": "running", "cells": cells, "tasks": [{"name": CELL.task}]}
+    write_whole(tmp_path / "run.json", json.dumps(manifest))
     return RunFolder(tmp_path)
 
 

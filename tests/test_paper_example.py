@@ -6,6 +6,7 @@ Of 189 ranks one cannot be reproduced: two systems tie in print on the hard AMin
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,11 @@ import pytest
 
 from r_eval.analysis.published import is_published, read_published
 from r_eval.analysis.rows import Row
+from r_eval.grid import Grid
+from tests import documents
 
 PAPER = Path(__file__).parents[1] / "examples" / "paper"
+PAGE = PAPER.parents[1] / "docs" / "reproducing-the-paper.md"
 TIE = ("aminer_KA", "pal+vicuna-13b", "20")
 
 
@@ -37,6 +41,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [sys.executable, "-c", code, "report", str(PAPER), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")
+    (out / "printed.txt").write_text(done.stdout.replace(str(out), "runs/paper-report"), encoding="utf-8")
     return out
 
 
@@ -93,3 +98,34 @@ def test_the_best_llm_of_each_workflow_is_in_the_table_of_matching(report: Path)
 
 def test_the_readme_names_the_command_that_writes_the_report() -> None:
     assert "\nr-eval report examples/paper --out " in (PAPER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_command_of_the_report_and_what_it_prints(report: Path) -> None:
+    (command,) = documents.commands(PAGE)
+    assert command.line == "r-eval report examples/paper --out runs/paper-report"
+    assert documents.matches((report / "printed.txt").read_text(encoding="utf-8"), command.expected)
+
+
+def test_the_tables_and_figures_that_the_page_says_are_made_are_made(report: Path) -> None:
+    named = set(re.findall(r"`((?:tables|figures)/[\w-]+\.\w+)`", PAGE.read_text(encoding="utf-8")))
+    assert named >= {"tables/scores.csv", "figures/radar.png"}
+    assert [name for name in sorted(named) if not (report / name).is_file()] == []
+
+
+def test_the_python_of_the_page_prints_its_numbers() -> None:
+    code, root = documents.block(PAGE, "python", "read_published"), PAPER.parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, encoding="utf-8", check=False)
+    assert (done.stdout, done.stderr) == (documents.block(PAGE, "text", "react 24.4"), "")
+
+
+def test_the_contradictions_of_the_page_are_in_the_scores(rows: dict[str, Row]) -> None:
+    def percent(system: str, cell: str) -> float:
+        return round(100 * (rows[system].averages[cell].mean or 0), 1)
+
+    assert (percent("pal+gpt-3.5-turbo", "wiki_KU"), percent("pal+llama2-13b", "wiki_KU")) == (40.2, 37.9)
+    assert percent("dfsdt+gpt-4-1106", "wiki_KA") == 10.0
+
+
+def test_the_grid_of_the_page_is_a_grid(tmp_path: Path) -> None:
+    (tmp_path / "paper.yaml").write_text(documents.block(PAGE, "yaml", "# paper.yaml"), encoding="utf-8")
+    assert len(Grid.load(tmp_path / "paper.yaml").workflows) == 6

@@ -12,6 +12,7 @@ from r_eval.analysis.metrics import covered
 from r_eval.grid import Grid
 from r_eval.tasks.loaders import load
 from r_eval.tasks.loaders.prgb import PrgbSettings
+from r_eval.tasks.placeholders.world import RECORDS
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "placeholders.md"
@@ -22,14 +23,20 @@ CODE = documents.block(PAGE, "python", "covered_match").splitlines()
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "prgb.jsonl"
     path.write_text(" ".join(documents.block(PAGE, "json", "golden_doc").split("\n")) + "\n", encoding="utf-8")
+    (tmp_path / "world.yaml").write_text(documents.block(PAGE, "yaml", "kinds:"), encoding="utf-8")
     return path
 
 
-def test_the_command_prints_what_the_page_says(data: Path) -> None:
-    (command,) = documents.commands(PAGE)
-    done = documents.typed(command.line, data.parent)
-    assert done.returncode == 0, done.stderr
-    assert documents.matches(done.stdout, command.expected), done.stdout
+def test_the_commands_print_what_the_page_says(data: Path) -> None:
+    for command in documents.commands(PAGE):
+        done = documents.typed(command.line, data.parent)
+        assert done.returncode == 0, done.stderr
+        assert documents.matches(done.stdout, command.expected), done.stdout
+
+
+def test_the_table_of_sub_tasks_names_all_of_them() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in RECORDS)
 
 
 def test_the_record_makes_a_question_a_variant(data: Path) -> None:
@@ -37,7 +44,7 @@ def test_the_record_makes_a_question_a_variant(data: Path) -> None:
 
 
 def test_the_grid_is_one() -> None:
-    grid = Grid.model_validate(yaml.safe_load(documents.block(PAGE, "yaml", "workflows")))
+    grid = Grid.model_validate(yaml.safe_load(documents.block(PAGE, "yaml", "mills")))
     assert grid.tasks[0].metric == "covered_match"
 
 

@@ -15,10 +15,11 @@ class Direct(Workflow):
 
     uses_tools = False
     last_chance = False
-    PROMPTS = ("direct",)
+    PROMPTS = ("direct", "direct_documents")
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
-        messages = [Message("system", prompt(Direct, "direct", instruction=question.instruction))]
+        told = "direct_documents" if question.context else "direct"
+        messages = [Message("system", prompt(Direct, told, instruction=question.instruction))]
         for shown in question.demonstrations:
             messages += [Message("user", shown.question), Message("assistant", shown.answer)]
         documents = "\n\n".join(f"{d.title}\n{d.text}" for d in question.context)

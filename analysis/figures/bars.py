@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from r_eval.analysis.figures.style import INK, Style, legend_columns, placed_figure
+from r_eval.analysis.figures.style import INK, Style, legend_columns, placed_figure, whole
 from r_eval.analysis.responses import NAMES, TYPES
 from r_eval.analysis.rows import Aggregates
 
@@ -33,7 +33,7 @@ def response_bars(aggregates: Aggregates, condition: str, style: Style) -> Figur
         for line, (share, end) in enumerate(zip(shares, ends, strict=True)):
             if share >= NOTED:
                 colour = "white" if type_ in DARK else INK
-                text = axes.text(end + share / 2, line, f"{100 * share:.0f}", color=colour, size=7)
+                text = axes.text(end + share / 2, line, whole(share), color=colour, size=7)
                 text.set(ha="center", va="center", in_layout=False)  # within the bar: quicker to place
         ends = [end + share for end, share in zip(ends, shares, strict=True)]
     axes.set_yticks(range(len(rows)), [f"{style.name(row)}  (n={row.recorded})" for row in rows])

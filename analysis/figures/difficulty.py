@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from r_eval.analysis.figures.style import INK, placed_figure, shown
+from r_eval.analysis.figures.style import INK, placed_figure, shown, whole
 from r_eval.analysis.rows import Aggregates, Task
 from r_eval.analysis.statistics.paired import MATCH
 from r_eval.analysis.summary import short_names
@@ -98,7 +98,7 @@ def difficulty(aggregates: Aggregates, found: Sequence[System]) -> Figure | None
         for line, (part, end) in enumerate(zip(parts, ends, strict=True)):
             if part >= NOTED:
                 ink = "white" if grade in DARK else INK
-                text = axes.text(end + part / 2, line, f"{100 * part:.0f}", color=ink, size=7)
+                text = axes.text(end + part / 2, line, whole(part), color=ink, size=7)
                 text.set(ha="center", va="center", in_layout=False)  # within the bar: quicker to place
         ends = [end + part for end, part in zip(ends, parts, strict=True)]
     names = short_names([one.task.name for one in asked])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WIDE, HIGH = 0.72, 0.34
 """Inches of a cell."""
-NAME = 15
+NAME = 20
 """Characters of a task's name."""
 CHARACTERS = 14
 """Of a note, in an inch."""

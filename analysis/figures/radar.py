@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from r_eval.analysis.figures.style import DIM, FAINT, Style, legend_columns, shown
+from r_eval.analysis.figures.style import DIM, FAINT, Style, legend_of, shown
 from r_eval.analysis.matching import BEST, Profile, profile
 from r_eval.analysis.rows import LEVELS, Aggregates, Row
 from r_eval.analysis.summary import short_names
@@ -62,7 +62,9 @@ def radars(aggregates: Aggregates, condition: str, style: Style) -> Iterator[tup
         by_kind = [_panels(BY[kind], own, profile(aggregates, kind, "", condition)) for kind in kinds]
         across = len(kinds) if len(by_kind[0]) == 1 else min(ACROSS, len(by_kind[0]))
         panels = [panel for panels in by_kind for panel in panels]
-        yield f"radar-{workflow}", _figure(panels, aggregates, style, f"{shown(workflow)}: score, percent", across)
+        own_scale = "; each radar has a scale of its own" if len({panel.rings[-1] for panel in panels}) > 1 else ""
+        title = f"{shown(workflow)}: score, percent{own_scale}"
+        yield f"radar-{workflow}", _figure(panels, aggregates, style, title, across)
 
 
 def _kinds(aggregates: Aggregates) -> list[Literal["level", "task"]]:
@@ -109,12 +111,11 @@ def _figure(panels: Sequence[Panel], aggregates: Aggregates, style: Style, title
 
     llms = [llm for llm in style.colours if any(row.llm == llm for panel in panels for row in panel.rows)]
     workflows = list(dict.fromkeys(row.workflow for panel in panels for row in panel.rows))
-    handles = [*style.llm_handles(llms), *(style.workflow_handles(workflows) if len(workflows) > 1 else [])]
-    labels = [str(handle.get_label()) for handle in handles]
+    kinds = style.llm_handles(llms), style.workflow_handles(workflows) if len(workflows) > 1 else []
     across = math.ceil(len(panels) / math.ceil(len(panels) / across))  # lines that are about equally full
     width = max(SIDE * across, 4.2)
-    columns = legend_columns(width, labels)
-    below = 0.25 + LINE * math.ceil(len(labels) / columns)
+    handles, columns = legend_of(kinds, width)
+    below = 0.25 + LINE * len(handles) / columns
     height = HEAD + HIGH * math.ceil(len(panels) / across) + below
     figure = Figure(figsize=(width, height))
     side = width / across
@@ -124,7 +125,7 @@ def _figure(panels: Sequence[Panel], aggregates: Aggregates, style: Style, title
         axes = figure.add_axes((right * side / width, bottom / height, side / width, (HIGH - 0.35) / height))
         _radar(axes, panel, _axis_names(panel.profile, aggregates), style)
     figure.suptitle(title, y=1 - 0.12 / height, va="top")
-    figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.05 / height))
+    figure.legend(handles=handles, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.05 / height))
     return figure
 
 
@@ -173,10 +174,9 @@ def _web(axes: Axes, spokes: Sequence[tuple[float, float]], names: Sequence[str]
         axes.text(1.1 * x, 1.1 * y, name, ha=across, va=up, fontsize=7.5, linespacing=1.1)
     for ring in rings:
         at = [ring / rings[-1] * (one + two) / 2 for one, two in zip(spokes[0], spokes[1], strict=True)]
-        paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # above the web, below the systems
-        axes.text(
-            at[0], at[1], f"{100 * ring:.0f}", fontsize=6.5, color=DIM, ha="center", va="center", bbox=paper, zorder=1.5
-        )
+        paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
+        number = axes.text(at[0], at[1], f"{100 * ring:.0f}", fontsize=6.5, color=DIM, bbox=paper)
+        number.set(ha="center", va="center", zorder=3)  # above the lines, which show through
     axes.set_xlim(-1.8, 1.8)
     axes.set_ylim(-1.4, 1.4)
     axes.set_aspect("equal")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.figures.bars import COLOURS, DARK
-from r_eval.analysis.figures.style import DIM, INK, Style, legend_columns, shown
+from r_eval.analysis.figures.style import DIM, INK, Style, legend_columns, shown, whole
 from r_eval.analysis.responses import NAMES, TYPES
 from r_eval.analysis.rows import Aggregates, Row
 
@@ -78,9 +78,9 @@ def _rings(axes: Axes, row: Row) -> None:
         if share >= NOTED:
             angle = 2 * math.pi * (start + share / 2)
             colour = "white" if type_ in DARK else INK
-            _number(axes, (0.83 * math.sin(angle), 0.83 * math.cos(angle)), f"{100 * share:.0f}", 6.5, colour)
+            _number(axes, (0.83 * math.sin(angle), 0.83 * math.cos(angle)), whole(share), 6.5, colour)
         start += share
-    _number(axes, (0.0, 0.07), f"{100 * matched:.0f} %", 9, INK)
+    _number(axes, (0.0, 0.07), f"{whole(matched)} %", 9, INK)
     _number(axes, (0.0, -0.17), f"n={row.recorded}", 6, DIM)
     axes.set_xlim(-1.08, 1.08)
     axes.set_ylim(-1.08, 1.08)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from r_eval.analysis.deployment import Deployed, Percentiles, pareto
 from r_eval.analysis.figures.axis import Part, parts
-from r_eval.analysis.figures.style import INK, NO_LLM, Style, legend_columns, placed_figure
+from r_eval.analysis.figures.style import INK, NO_LLM, Style, legend_of, placed_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,10 +59,9 @@ def deployment_scatter(deployed: Sequence[Deployed], style: Style) -> Figure | N
         part.supxlabel("\n".join([panel.label, note][:lines]), fontsize=9)
     llms = [llm for llm in style.colours if any(one.llm == llm for one in found)]
     workflows = [w for w in style.markers if any(one.workflow == w for one in found)]
-    handles = [*style.workflow_handles(workflows), *style.llm_handles(llms, lines=False)]
-    labels = [str(handle.get_label()) for handle in handles]
-    columns = legend_columns(figure.get_figwidth(), labels)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    kinds = style.workflow_handles(workflows), style.llm_handles(llms, lines=False)
+    handles, columns = legend_of(kinds, figure.get_figwidth())
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
     figure.suptitle(_title(found))
     return figure
 

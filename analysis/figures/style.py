@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from r_eval.analysis.figures.fonts import families
 from r_eval.analysis.rows import Aggregates, Row
 from r_eval.analysis.summary import short_names
 from r_eval.errors import MissingExtra
@@ -29,8 +31,6 @@ LONGEST = 36
 INK, DIM, FAINT = "#1c2126", "#5b646d", "#c9ced4"
 NO_LLM, GREY = "none", "#8a949e"
 """The name that stands where a workflow asks no LLM, and its colour; no colour of the LLMs is spent on it."""
-FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Arial Unicode MS")
-"""Where a character is looked for, in this order; the first comes with matplotlib."""
 FORMATS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
@@ -88,10 +88,16 @@ class Style:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def styled(names: Sequence[str] = ()) -> Iterator[set[str]]:
     """Settings of matplotlib for the figures, put back afterwards. No text of a name is read as a formula.
 
     A character that no font here has becomes a box, without a word from matplotlib for each.
+
+    Args:
+        names: What will be written; fonts that have its characters are looked for among those that are installed.
+
+    Returns:
+        The characters that no font has.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -100,13 +106,11 @@ def styled() -> Iterator[None]:
         import matplotlib
     except ImportError:
         raise MissingExtra("matplotlib", "report", "Drawing figures") from None
-    from matplotlib.font_manager import get_font_names
-
-    there = set(get_font_names())
+    fonts, lacking = families([shown(name, len(name) + 1) for name in names])
     ours: dict[Any, Any] = {
         "text.parse_math": False,
         "text.usetex": False,
-        "font.family": [*(font for font in FONTS if font in there), "sans-serif"],
+        "font.family": [*fonts, "sans-serif"],
         "font.size": 9,
         "axes.titlesize": 10,
         "axes.edgecolor": FAINT,
@@ -127,7 +131,7 @@ def styled() -> Iterator[None]:
     }
     with matplotlib.rc_context(ours), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        yield
+        yield lacking
 
 
 def placed_figure(width: float, height: float, gap: float = 0.1) -> Figure:
@@ -151,6 +155,26 @@ def legend_columns(width: float, labels: Sequence[str]) -> int:
     return max(1, min(len(labels), int(width * 12 / (longest + 7))))
 
 
+def legend_of(groups: Sequence[Sequence[Line2D]], width: float) -> tuple[list[Line2D], int]:
+    """Handles of several kinds and the number of columns: each kind begins a column of its own.
+
+    Columns that are not full are filled with handles that show nothing, since matplotlib goes on in the next place.
+
+    Args:
+        width: Of the figure, in inches.
+    """
+    from matplotlib.lines import Line2D
+
+    groups = [group for group in groups if group]
+    labels = [str(handle.get_label()) for group in groups for handle in group]
+    most = max(legend_columns(width, labels), len(groups))
+    high = next(high for high in range(1, len(labels) + 1) if sum(-(-len(group) // high) for group in groups) <= most)
+    filled = []
+    for group in groups:
+        filled += [*group, *(Line2D([], [], linestyle="", label="") for _ in range(-len(group) % high))]
+    return filled, len(filled) // high
+
+
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write a figure in each of the formats, whole files without a date."""
     paths = []
@@ -161,6 +185,11 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
         paths.append(folder / f"{name}.{ending}")
         write_whole(paths[-1], [written.getvalue()])
     return paths
+
+
+def whole(share: float) -> str:
+    """A share in whole percent, halves up as the page has them."""
+    return str(math.floor(100 * share + 0.5 + 1e-9))
 
 
 def settle(figure: Figure) -> None:

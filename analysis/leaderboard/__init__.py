@@ -6,8 +6,9 @@
       data/leaderboard.js  what the page shows
       tables/leaderboard.* the same numbers for other programs (csv) and for papers (md, tex)
 
-`versions` says of which version a run's questions are, `entries` what each system reached on each, `standings` who
-leads over the last n versions, and `page` writes it down.
+`versions` says of which version a run's questions are, `results` and `submissions` what runs and outside systems
+reached on them, `entries` holds that against all questions of the version, `standings` says who leads over the last n
+versions, and `page` writes it down.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ from r_eval.folder import RunFolder
 __all__ = ["Entry", "Seasons", "Standing", "entries", "standings", "write_leaderboard"]
 
 
-def write_leaderboard(runs: Sequence[RunFolder], out: Path, seasons: Sequence[Path] = ()) -> tuple[Path, list[Entry]]:
+def write_leaderboard(
+    runs: Sequence[RunFolder], out: Path, seasons: Sequence[Path] = (), submissions: Sequence[Path] = ()
+) -> tuple[Path, list[Entry]]:
     """Write the leaderboard of some runs; scores that are missing or out of date are computed first.
 
     Args:
         out: The board's folder; what a board there held before is replaced.
         seasons: Question files with their season beside them, from which the runs' questions are.
+        submissions: Results of systems that R-Eval did not run, by the ids of these question files.
 
     Returns:
         The page's path, and what stands on it.
@@ -38,7 +42,7 @@ def write_leaderboard(runs: Sequence[RunFolder], out: Path, seasons: Sequence[Pa
     Raises:
         UserError: A run or a season cannot be read, or there is nothing to show.
     """
-    found = entries(runs, Seasons(seasons))
+    found = entries(runs, Seasons(seasons), submissions)
     if not found:
         raise UserError("no episodes in these runs: nothing stands on the leaderboard")
     return write_page(found, out), found

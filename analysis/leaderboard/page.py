@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.analysis.estimate import Estimate
-from r_eval.analysis.leaderboard.entries import Entry, OfType, ordered
+from r_eval.analysis.leaderboard.entries import Entry, OfType
+from r_eval.analysis.leaderboard.pipeline import KEYS
 from r_eval.analysis.leaderboard.standings import Standing, standings
+from r_eval.analysis.leaderboard.versions import ordered
+from r_eval.analysis.question_types import in_order
 from r_eval.analysis.report.payload import script
 from r_eval.analysis.tables.formats import write_sheet
 from r_eval.analysis.tables.scores import NAMES
@@ -43,7 +46,7 @@ def write_page(entries: Sequence[Entry], out: Path) -> Path:
 def payload(entries: Sequence[Entry]) -> dict[str, Any]:
     """The page's data: a board for each number of last versions, with all systems and with the actual ones only."""
     versions = ordered([entry.version for entry in entries])
-    types = sorted({name for entry in entries for name in entry.types})
+    types = in_order([name for entry in entries for name in entry.types])
     numbers = sorted({*range(1, min(len(versions), LONGEST) + 1), len(versions)})
     return {
         "versions": [_version(version, entries) for version in versions],
@@ -80,6 +83,8 @@ def _version(version: Version | None, entries: Sequence[Entry]) -> dict[str, Any
 def _row(line: Standing, types: Sequence[str]) -> dict[str, Any]:
     return {
         **{key: getattr(line, key) for key in ("condition", "system", "workflow", "llm", "bound", "rank", "actual")},
+        "retriever": " · ".join(filter(None, (line.pipeline.retriever, line.pipeline.embedding))),
+        "top_k": line.pipeline.top_k,
         "versions": [named(version) for version in line.versions],
         "retrieval": _numbers(line.retrieval),
         "generation": _numbers(line.generation),
@@ -117,9 +122,10 @@ def sheet(entries: Sequence[Entry]) -> Sheet:
         for line in standings(own, 1):
             ends = [_percent(of) for one in (line.retrieval, line.generation) for of in (one.mean, one.low, one.high)]
             counts = [line.questions, line.missing]
-            names = [line.system, line.workflow, line.llm]
+            of = line.pipeline
+            names = [line.system, line.workflow, line.llm, of.retriever, of.embedding, of.top_k]
             lines.append([named(version), line.condition, line.rank, *names, _percent(line.total), *ends, *counts])
-    header = ["version", "condition", "rank", *NAMES, "total", *parts, "questions", "missing"]
+    header = ["version", "condition", "rank", *NAMES, *KEYS, "total", *parts, "questions", "missing"]
     views = [_view(condition, entries) for condition in dict.fromkeys(entry.condition for entry in entries)]
     return Sheet("leaderboard", "Leaderboard", header, lines, views, NOTES)
 

@@ -1,8 +1,9 @@
 """Who leads: the entries of each system over the last n versions, in one line.
 
-A system's numbers are means over those of the last n versions that it has, each with the same weight. It is *actual*
-where the newest of all versions is among them. Ranks go by the total where retrieval is known of any contender, else by
-generation; ties share the lower number. Systems that bound the others stand in the table without a rank.
+A system's numbers are means over those of the last n versions that it has, each with the same weight; two pipelines
+that different runs call by one name stand apart. A system is *actual* where the newest of all versions is among its
+own. Ranks go by the total where retrieval is known of any contender, else by generation; ties share the lower number.
+Systems that bound the others stand in the table without a rank.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from r_eval.analysis.estimate import Estimate, average
-from r_eval.analysis.leaderboard.entries import Entry, OfType, ordered
+from r_eval.analysis.leaderboard.entries import Entry, OfType
+from r_eval.analysis.leaderboard.pipeline import Pipeline
+from r_eval.analysis.leaderboard.versions import ordered
 from r_eval.tasks.seasons.version import Version
 
 
@@ -33,6 +36,7 @@ class Standing:
     workflow: str
     llm: str
     bound: bool
+    pipeline: Pipeline
     versions: tuple[Version | None, ...]
     actual: bool
     retrieval: Estimate
@@ -60,10 +64,10 @@ def standings(entries: Sequence[Entry], last: int, actual: bool = False) -> list
     """
     versions = ordered([entry.version for entry in entries])
     taken, newest = versions[-max(1, last) :], versions[-1:]
-    by_system: dict[tuple[str, str], list[Entry]] = {}
+    by_system: dict[tuple[str, str, Pipeline], list[Entry]] = {}
     for entry in entries:
         if entry.version in taken:
-            by_system.setdefault((entry.condition, entry.system), []).append(entry)
+            by_system.setdefault((entry.condition, entry.system, entry.pipeline), []).append(entry)
     lines = [_standing(own, newest) for own in by_system.values()]
     conditions = dict.fromkeys(entry.condition for entry in entries)
     kept = [line for line in lines if line.actual or not actual]
@@ -74,7 +78,9 @@ def _standing(own: Sequence[Entry], newest: Sequence[Version | None]) -> Standin
     versions = tuple(ordered([entry.version for entry in own]))
     last = own[-1]
     return Standing(
-        *(last.condition, last.system, last.workflow, last.llm, last.bound, versions, versions[-1] in newest),
+        *(last.condition, last.system, last.workflow, last.llm, last.bound, last.pipeline),
+        versions=versions,
+        actual=versions[-1] in newest,
         retrieval=average([entry.retrieval for entry in own], len(own)),
         generation=average([entry.generation for entry in own], len(own)),
         types=_types(own),

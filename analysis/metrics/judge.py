@@ -35,7 +35,7 @@ TOP = 2
 """The best grade."""
 
 _LABELLED = re.compile(
-    r"(?:grade|rating|verdict|mark|points?|分)(?:\s{0,3}\(0\s?[-–]\s?2\))?[^\w\n]{0,9}(?:(?:is|of|:)\s{0,3})?[^\w\n]{0,9}([012])(?![\d/-]|\.\d)",
+    r"(?:grade|rating|verdict|result|mark|points?|分|оценка|балл(?:а|ов)?|результат)(?:\s{0,3}\(0\s?[-–]\s?2\))?[^\w\n]{0,9}(?:(?:is|of|:)\s{0,3})?[^\w\n]{0,9}([012])(?![\d/-]|\.\d)",
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"(?:\*\*|\\boxed\{|\[\[)\s{0,3}([012])(?:\.0)?\s{0,3}(?:/\s{0,3}2)?\s{0,3}(?:\*\*|\}|\]\])")
@@ -112,7 +112,7 @@ async def score(speaker: Speaker, criterion: Criterion, answer: str, golds: Sequ
     if not answer.strip():
         return 0.0
     text = asked(criterion, answer, golds, question)
-    for prompt in (text, f"{text}\n\n{_file('again.md')}"):
+    for prompt in (text, f"{text}\n\n{prompt_file('again.md')}"):
         found = read_grade(await speaker.say(prompt))
         if found is not None:
             return found / TOP
@@ -127,7 +127,7 @@ def asked(criterion: Criterion, answer: str, golds: Sequence[str], question: str
     if "question" in criterion.shows and question:
         shown.insert(0, f"Question: {question[:LONGEST]}")
     grades = {"asks": criterion.asks, "two": criterion.two, "one": criterion.one, "zero": criterion.zero}
-    return Template(_file("judge.md")).substitute(shown="\n".join(shown), **grades)
+    return Template(prompt_file("judge.md")).substitute(shown="\n".join(shown), **grades)
 
 
 def read_grade(reply: str) -> int | None:
@@ -180,12 +180,14 @@ def criterion_of(name: str) -> Criterion:
     """
     import yaml
 
+    from r_eval.files import read_yaml
+
     if not name.endswith((".yaml", ".yml")):
         if name not in criteria():
             raise UserError(f"judge: no criterion is called {name!r}; there are {', '.join(sorted(criteria()))}")
         return criteria()[name]
     try:
-        return _criterion(name, yaml.safe_load(Path(name).read_text(encoding="utf-8")))
+        return _criterion(name, read_yaml(Path(name).read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"judge: {name} cannot be read: {error}") from None
 
@@ -195,7 +197,7 @@ def criteria() -> dict[str, Criterion]:
     """The criteria that come with R-Eval."""
     import yaml
 
-    return {name: _criterion(name, data) for name, data in yaml.safe_load(_file("criteria.yaml")).items()}
+    return {name: _criterion(name, data) for name, data in yaml.safe_load(prompt_file("criteria.yaml")).items()}
 
 
 def _criterion(where: str, data: object) -> Criterion:
@@ -210,5 +212,6 @@ def _criterion(where: str, data: object) -> Criterion:
 
 
 @functools.cache
-def _file(name: str) -> str:
+def prompt_file(name: str) -> str:
+    """The text of a file among the prompts."""
     return files("r_eval.analysis.metrics").joinpath("prompts", name).read_text(encoding="utf-8").strip()

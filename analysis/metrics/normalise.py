@@ -3,7 +3,7 @@
 Decisions, each with its reason:
 
 - NFKC, case folding, NFKC again (Unicode's caseless matching): full-width, ligature and composed forms are
-  equal. Accents stay: "Ñ" is not "N".
+  equal. Accents stay: "Ñ" is not "N". But "ё" is "е": in Russian the dots are left out as often as not.
 - Every character of a punctuation, symbol or separator category ends a token, in any script; format
   characters (soft hyphen, joiners) vanish. The published code deletes ASCII punctuation only, which fuses
   "A;B" and leaves "。".
@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+
+from r_eval.russian import one_letter
 
 ARTICLES = frozenset({"a", "an", "the"})
 Tokens = tuple[str, ...]
@@ -131,7 +133,7 @@ class _Separate(dict[int, str]):
             return ""
         if category[0] in "PSZC":
             return " "
-        return f" {char} " if _is_cjk(char) else char
+        return f" {char} " if _is_cjk(char) else one_letter(char)
 
 
 def _is_cjk(char: str) -> bool:

@@ -6,7 +6,7 @@
 - An ASCII text is cut as rouge-score cuts it without a stemmer: runs of a-z and 0-9, lower case.
 - Elsewhere a word is a run of letters, digits and the marks on them. Chinese words are jieba's (default mode); kana are
   a word each, and Thai, Lao, Khmer and Burmese text is cut into letters with their marks, since those scripts put no
-  space between words either. Korean puts spaces, and is cut at them.
+  space between words either. Korean puts spaces, and is cut at them. "ё" is "е", as in `normalise`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import unicodedata
 from functools import lru_cache
 
 from r_eval.chinese import HAN, KANA, chinese_words, tokenizer
+from r_eval.russian import one_letter
 
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
@@ -49,7 +50,7 @@ def segments(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = one_letter(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()))
     found: list[str] = []
     for run in "".join([char if _in_word(char) else " " for char in text]).split():
         found += [run] if run.isascii() else _pieces(run)

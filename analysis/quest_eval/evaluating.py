@@ -97,8 +97,10 @@ def _named(llm: str) -> tuple[str, dict[str, Any]]:
         return llm, {}
     import yaml
 
+    from r_eval.files import read_yaml
+
     try:
-        entry = yaml.safe_load(Path(llm).read_text(encoding="utf-8"))
+        entry = read_yaml(Path(llm).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"quest_eval: {llm} cannot be read: {error}") from None
     if not isinstance(entry, dict) or not isinstance(entry.get("llm"), str):

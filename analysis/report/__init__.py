@@ -20,6 +20,7 @@ from pathlib import Path
 
 from r_eval.analysis.published import load
 from r_eval.analysis.report.payload import payload, script
+from r_eval.errors import UserError
 from r_eval.folder import RunFolder, write_whole
 
 __all__ = ["write_report"]
@@ -39,11 +40,12 @@ def write_report(
         The page's path.
 
     Raises:
-        UserError: A run cannot be read.
+        UserError: A run cannot be read, or the folder is a link within a run.
     """
     from r_eval.analysis.report.analysed import analysed
     from r_eval.analysis.report.details import write_details
     from r_eval.analysis.report.files import write_files
+    from r_eval.analysis.report.payload_beyond import beyond_payload
     from r_eval.analysis.report.payload_components import components_payload
     from r_eval.analysis.report.payload_deployment import deployment_payload
     from r_eval.analysis.report.payload_matching import matching_payload
@@ -52,6 +54,10 @@ def write_report(
     from r_eval.analysis.report.payload_statistics import statistics_payload
     from r_eval.analysis.report.standing import standing
 
+    if out.is_symlink() and any(out.parent == run.path for run in runs):
+        raise UserError(
+            f"{out}: a link in a run's folder, which may lead anywhere: name the report's folder with --out"
+        )
     aggregates = load(*runs)
     found = analysed(aggregates, runs)
     page = out / "index.html"
@@ -62,7 +68,7 @@ def write_report(
     data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
     data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
     data |= responses_payload(aggregates, found.runs) | retrieval_payload(aggregates, found.retrieved)
-    data |= components_payload(found)
+    data |= components_payload(found) | beyond_payload(aggregates, found.beyond)
     data["details"] = write_details(found.runs, aggregates, found.shared, out)
     for name, made in (("deployment", deployment_payload), ("statistics", statistics_payload)):
         write_whole(out / "data" / f"{name}.js", script(name, made(aggregates, found)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from r_eval.analysis.beyond import Beyond, beyond
 from r_eval.analysis.claims import Checked, check, read_claims
 from r_eval.analysis.components import Study
 from r_eval.analysis.matching import Suited, suited
@@ -35,6 +36,7 @@ class Analysed:
         studies: The component results of the runs that vary settings, and of published ones.
         advice: Which value of each component to take.
         claims: What published folders say of components, held against the figures.
+        beyond: What the scores do not say.
     """
 
     runs: Sequence[RunFolder]
@@ -49,6 +51,7 @@ class Analysed:
     studies: Sequence[Study] = ()
     advice: Sequence[Recommendation] = ()
     claims: Sequence[Checked] = ()
+    beyond: Beyond = field(default_factory=Beyond)
 
 
 def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
@@ -71,6 +74,7 @@ def analysed(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Analysed:
         varied,
         recommendations(varied),
         claims_of(runs),
+        beyond(own, found, shared, changed),
     )
 
 

@@ -48,14 +48,23 @@ const Components = {
       : sure ? `In ${sure} of ${plural(tested.length, "choice")} the best value is certain: every other is behind it by more than chance.`
       : `In none of ${plural(tested.length, "choice")} the best value is certain. What cannot be told from it may be taken as well; the cheapest of these is named.`);
     const several = studies.length > 1;
-    const heads = [several ? "run" : null, "task", "component", "take", "best", "how sure", "other metrics"].filter(Boolean);
-    const lines = advice.map((one) => [several ? calm(one.study) : null, calm(one.task), calm(one.component),
+    // Published tables advise by each of several metrics; a run by the task's own, which stands beside its mean.
+    const of = (one) => [one.study, one.condition, one.task, one.component].join("\n");
+    const metrics = new Set(advice.map(of)).size < advice.length;
+    const heads = [several ? "run" : null, "task", "component", metrics ? "metric" : null, "take", "best", "how sure", "other metrics"].filter(Boolean);
+    const lines = advice.map((one) => [several ? calm(one.study) : null, Components.parted(one.task), Components.parted(one.component), metrics ? Components.parted(one.metric) : null,
       element("span", {}, element("strong", {}, calm(one.choice)), one.cheaper ? element("small", {}, one.cheaper) : null),
-      element("span", {}, one.best.map(calm).join(", "), element("small", {}, `${percent(one.mean)} ${calm(one.metric)}`)),
+      { cell: element("span", {}, one.best.map(calm).join(", "), element("small", {}, `${percent(one.mean)} ${metrics ? "%" : calm(one.metric)}`)), class: "best" },
       { cell: Components.surely(one), class: "what" }, { cell: Components.others(one), class: "what" }].filter((cell) => cell !== null));
     fill("advice-table", Figures.scrolling("What to take", Figures.table("What to take, by task and component", heads, lines, { quiet: true })));
     fill("advice-note", tested.length ? "Computed from the scores, paired by question, with Holm's correction over all pairs of a component's values (5 %). Of values that cannot be told apart the one with the fewest prompt tokens is taken, then the fastest." : "");
     Components.differences(tested);
+  },
+
+  // A name that may be parted behind its slashes and underscores, so that no word of it is.
+  parted(name) {
+    const parts = calm(name).split(/(?<=[/_])/u);
+    return element("span", {}, ...parts.flatMap((part, place) => (place ? [element("wbr"), part] : [part])));
   },
 
   surely(one) {
@@ -120,7 +129,15 @@ const Components = {
     const single = drawn.length - charted.length;
     const tasks = !charted.length && single > 1 ? "each task" : listed(drawn.filter((curve) => known(curve) === 1).map((curve) => calm(curve.task)));
     return element("div", { class: "component" }, element("h3", {}, name), element("div", { class: "component-panels" }, ...panels),
-      single ? element("p", { class: "note" }, `Of ${tasks} one value alone has a number: no chart.`) : null, Components.numbers(component, drawn, name));
+      single ? element("p", { class: "note" }, `Of ${tasks} one value alone has a number: no chart.`, ...(charted.length ? [] : Components.elsewhere(component, params))) : null, Components.numbers(component, drawn, name));
+  },
+
+  // Links to the metrics of which a component without a chart has one.
+  elsewhere(component, params) {
+    const known = (curve) => curve.points.filter((point) => point && point.mean !== null).length;
+    const metrics = [...new Set(component.curves.filter((curve) => known(curve) > 1).map((curve) => curve.metric))];
+    if (!metrics.length) return [];
+    return [" There is one of ", ...metrics.flatMap((metric, place) => [place === 0 ? "" : place === metrics.length - 1 ? " and " : ", ", element("a", { href: Views.address("components", { ...params, metric }) }, calm(metric))]), "."];
   },
 
   numbers(component, curves, name) {

@@ -13,6 +13,7 @@ from r_eval.analysis.tables import Sheet, write_tables
 from r_eval.analysis.tables.beyond import beyond_sheets
 from r_eval.analysis.tables.components import component_sheets
 from r_eval.analysis.tables.matching import matching, upper_bound
+from r_eval.analysis.tables.question_types import question_types_sheets
 from r_eval.analysis.tables.retrieval import retrieval
 from r_eval.errors import MissingExtra
 
@@ -27,17 +28,19 @@ def write_files(
     """Write tables/ and figures/ into a report's folder; returns the names of the files in each.
 
     Args:
-        told: Given a sentence where the figures are left out because matplotlib is not installed.
+        told: Given a sentence where the figures are left out because matplotlib is not installed, or have boxes for
+            characters that no font has.
         figures: Whether the figures are drawn.
     """
     deployed = deployment(analysed.systems)
     further = [*_matching(analysed), *_retrieval(analysed)]
-    further += beyond_sheets(analysed.runs, analysed.systems, analysed.shared)
+    further += beyond_sheets(analysed.beyond)
+    further += question_types_sheets(analysed.runs, analysed.systems, analysed.shared)
     further += component_sheets(analysed.studies, analysed.advice, analysed.claims)
     tables = write_tables(aggregates, out / "tables", deployed, further)
     drawn: list[Path] = []
     try:
-        drawn = write_figures(aggregates, out / "figures", deployed, analysed.systems) if figures else []
+        drawn = write_figures(aggregates, out / "figures", deployed, analysed.systems, told) if figures else []
     except MissingExtra as missing:
         if told is not None:
             told(f"no figures: {missing}")

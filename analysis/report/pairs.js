@@ -52,7 +52,7 @@ const Pairs = {
     const rounded = whole ? Math.round(100 * Math.abs(difference)) : (100 * Math.abs(difference)).toFixed(1);
     const sign = Number(rounded) === 0 ? "" : difference > 0 ? "+" : "−";
     const said = `${systemName(row)} less ${systemName(other)}: ${signed(difference)} points${adjusted === null ? "" : `, p ${pText(adjusted)}, ${apart ? "told apart" : "not told apart"}`}`;
-    const button = element("button", { type: "button", class: apart ? "apart" : null, tabindex: on ? "0" : "-1", "aria-pressed": String(on), "aria-label": said, title: said, onclick: () => Views.change({ a: row.system, b: other.system }) },
+    const button = element("button", { type: "button", class: apart ? "apart" : adjusted === null ? "untested" : null, tabindex: on ? "0" : "-1", "aria-pressed": String(on), "aria-label": said, title: said, onclick: () => Views.change({ a: row.system, b: other.system }) },
       byP ? pValue(adjusted) : `${sign}${rounded}`);
     const colours = PAIR_COLOURS[theme()];
     const strength = (Math.abs(difference) / most) * colours.most * (apart || adjusted === null ? 1 : 0.3);

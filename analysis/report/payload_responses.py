@@ -13,7 +13,8 @@ from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.sensitivity import Sensitivity, sensitivity
-from r_eval.folder import Cell, RunFolder
+from r_eval.analysis.systems import suffixes
+from r_eval.folder import RunFolder
 
 
 def responses_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict[str, Any]:
@@ -44,17 +45,6 @@ def responses_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict
         "ends": sorted(lines),
         "sensitivity": [_sensitivity(place, one) for place, one in sorted(changed.items())],
     }
-
-
-def suffixes(runs: Sequence[RunFolder]) -> list[str]:
-    """What is added to the systems of each run so that no two share a name, as the aggregates do it."""
-    seen: set[Cell] = set()
-    found = []
-    for run in runs:
-        cells = run.cells()
-        found.append(f" ({run.manifest()['name']})" if seen.intersection(cells) else "")
-        seen.update(cells)
-    return found
 
 
 def _added(one: Sensitivity, other: Sensitivity) -> Sensitivity:

@@ -7,7 +7,7 @@ function drawResponsesView(params) {
   for (const id of ["causes", "thresholds"]) document.getElementById(id).hidden = !rows.length;
   if (!rows.length) {
     fill("responses-lead", Report.data.hasEpisodes ? "No episode is recorded yet." : "This needs episodes. Published means have none, so how their answers came about is not known.");
-    for (const id of ["responses-controls", "responses-legend", "response-bars", "responses-numbers", "responses-retrieval", "responses-note"]) fill(id);
+    for (const id of ["responses-controls", "responses-legend", "response-bars", "responses-numbers", "responses-retrieval", "responses-closed", "responses-note"]) fill(id);
     return;
   }
   const task = Report.data.tasks.findIndex((known) => known.name === params.task);
@@ -19,6 +19,7 @@ function drawResponsesView(params) {
   drawBars(rows, ends, task, params);
   drawResponseNote(rows);
   Retrieval.draw(rows, task);
+  ClosedBook.draw(rows, task);
   const together = contending(rows);
   drawCauses({ rows, chosen, type, task, params, lines: (chosen ? [chosen] : together).flatMap((row) => ends.get(row)) });
   drawThresholds(rows, chosen, params);

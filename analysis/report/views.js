@@ -6,8 +6,8 @@ const Views = {
   known: new Map(),
   shown: null,
 
-  // view: {title, draw(params), hidden?(), alone?}; `draw` fills the section whose data-view is the name, and may be async.
-  // `alone`: it needs no systems. A report without any has no other view.
+  // view: {title, draw(params), hidden?(), alone?, every?}; `draw` fills the section whose data-view is the name, and may be
+  // async. `alone`: it needs no systems. A report without any has no other view. `every`: it shows all conditions at once.
   add(name, view) {
     Views.known.set(name, view);
   },
@@ -53,7 +53,7 @@ const Views = {
     Report.condition = conditions.includes(params.condition) ? params.condition : conditions[0];
     for (const section of document.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== name;
     drawNavigation(name);
-    drawConditions();
+    drawConditions(Views.known.get(name).every === true);
     drawNotices(name);
     document.title = `${Views.known.get(name).title} · ${Report.title}`;
     try {
@@ -92,10 +92,10 @@ function drawNavigation(shown) {
   fill("views", ...links);
 }
 
-function drawConditions() {
+function drawConditions(every) {
   const { conditions } = Report.data;
   const box = document.getElementById("conditions");
-  box.hidden = conditions.length < 2;
+  box.hidden = every || conditions.length < 2;
   box.replaceChildren(...conditions.map((condition) => element("button",
     { type: "button", "aria-pressed": String(condition === Report.condition), onclick: () => Views.change({ condition }) }, condition)));
 }

@@ -170,7 +170,13 @@ class Live:
         timeouts = (min(_CONNECT_SECONDS, self._timeout), self._timeout)
         try:
             with self._session.request(
-                method, f"{self._base}/{api}", headers=headers, timeout=timeouts, stream=True, **request
+                method,
+                f"{self._base}/{api}",
+                headers=headers,
+                timeout=timeouts,
+                stream=True,
+                allow_redirects=False,
+                **request,
             ) as response:
                 self._check_status(api, response)
                 return json.loads(self._body(api, response))

@@ -15,18 +15,24 @@ from typing import Any
 
 from r_eval.environments.base import Environment
 
-from .replacing import as_date, dated, form_of, is_number, normal
+from .replacing import MONTHS, as_date, dated, form_of, is_number, normal, tokens
 
 KINDS = ("person", "publication")
 """Kinds of records that are looked at where an environment has them and is no graph."""
 LEAST_NUMBER = 10
 """Smaller numbers stand everywhere, and mostly for something else."""
+QUANTITY = 6
+"""Words of a number with its unit, signs of Han among them."""
 LONGEST = 300
 """Characters of a name; what is longer is a passage."""
 MANY = 200
 """Candidates that are offered for a value, of those that are alike to the same degree."""
 YEARS = range(1000, 2101)
 DAYS = (200, 5000)
+_FIGURE = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+_MONTH = re.compile("|".join(MONTHS))
+_DAY = re.compile(rf"[0-9]{{1,2}} (?:{_MONTH.pattern})|(?:{_MONTH.pattern}) [0-9]{{1,2}}\b|[0-9]+月[0-9]+日")
+_CODE = re.compile(r"[a-z][0-9]|[0-9][a-z]|[0-9]-[0-9]", re.IGNORECASE)
 _ID = re.compile(r"[0-9a-f-]{16,}|https?://.*", re.IGNORECASE)
 _TRUTH = frozenset({"yes", "no", "true", "false", "none", "unknown"})
 
@@ -34,11 +40,14 @@ _TRUTH = frozenset({"yes", "no", "true", "false", "none", "unknown"})
 def replaceable(value: str) -> bool:
     """Whether a value is a name, a number or a date that can be told from other text.
 
-    Truth values, numbers below 10, identifiers, passages and the shortest of words ("He", "s", "M") cannot.
+    So can a number with its unit, and a day of the year. Truth values, numbers below 10, identifiers, passages and the
+    shortest of words ("He", "s", "M") cannot.
     """
     value = normal(value)
     if is_number(value):
         return float(value.replace(",", "")) >= LEAST_NUMBER
+    if _is_quantity(value):
+        return True
     letters = [sign for sign in value if sign.isalpha()]
     if not letters or len(value) > LONGEST or value.casefold() in _TRUTH or _ID.fullmatch(value):
         return False
@@ -59,6 +68,7 @@ class Alternatives:
         self._kinds: dict[str, set[str]] = {}
         self._members: dict[str, dict[str, None]] = {}
         self._grouped: dict[str, list[list[str]]] = {}
+        self._longer: dict[str, list[str]] = {}
         for kind, value in (*_values(environment, kinds), *(("pool", value) for value in pool)):
             value = normal(value)
             self._kinds.setdefault(value, set()).add(kind)
@@ -71,9 +81,29 @@ class Alternatives:
         if date is not None and form is not None:
             yield from (_date(date, form, draw) for _ in range(MANY))
         elif is_number(value):
-            yield from (_number(value, draw) for _ in range(MANY))
-        else:
+            yield from (near_number(value, draw) for _ in range(MANY))
+        elif value in self._kinds:
             yield from self._names(value, draw)
+        elif _is_quantity(value):
+            yield from (_quantity(value, draw) for _ in range(MANY))
+
+    def nearness(self, value: str, other: str) -> float:
+        """By how much two names are alike: the share of their kinds that they have in common."""
+        one, two = self._kinds.get(normal(value), set()), self._kinds.get(normal(other), set())
+        return len(one & two) / len(one | two) if one and two else 0.0
+
+    def longer(self, value: str) -> list[str]:
+        """The names of the kinds of a name within which it stands: "Assistant Professor" for "Professor"."""
+        value = normal(value)
+        if value not in self._longer:
+            inner = f" {' '.join(tokens(value))} "
+            others = {other for kind in self._kinds.get(value, ()) for other in self._members[kind]} - {value}
+            self._longer[value] = sorted(
+                other
+                for other in others
+                if value.casefold() in other.casefold() and inner in f" {' '.join(tokens(other))} "
+            )
+        return self._longer[value]
 
     def _names(self, value: str, draw: random.Random) -> Iterator[str]:
         for group in self._groups(value):
@@ -90,6 +120,30 @@ class Alternatives:
                     groups.setdefault(-share, []).append(other)
             self._grouped[value] = [groups[share] for share in sorted(groups)]
         return self._grouped[value]
+
+
+def _is_quantity(value: str) -> bool:
+    """Whether a value is a number of at least 10, or with decimals, with a few words around it, such as its unit."""
+    figures = _FIGURE.findall(value)
+    large = [figure for figure in figures if "." in figure or float(figure.replace(",", "")) >= LEAST_NUMBER]
+    if (
+        not large
+        or len(tokens(value)) > QUANTITY
+        or not (value[0].isalnum() and (value[-1].isalnum() or value[-1] == "%"))
+    ):
+        return False
+    return not (is_number(value) or as_date(value) is not None or _ID.fullmatch(value) or _CODE.search(value))
+
+
+def _quantity(value: str, draw: random.Random) -> str:
+    """The same words with other numbers, or another day of the year."""
+    if _DAY.search(value) is not None:
+        day, month = str(draw.randint(10, 28)), draw.choice(MONTHS)
+        value = _MONTH.sub(month, value)
+        if "月" in value:
+            return re.sub("[0-9]+月[0-9]+日", f"{MONTHS.index(month) + 1}月{day}日", value)
+        return _FIGURE.sub(day, value, count=1)
+    return _FIGURE.sub(lambda figure: near_number(figure[0], draw), value)
 
 
 def _alike(other: str, value: str) -> bool:
@@ -119,7 +173,7 @@ def _texts(value: Any) -> list[str]:
     return [text for text in values if isinstance(text, str) and text and len(text) <= LONGEST]
 
 
-def _number(value: str, draw: random.Random) -> str:
+def near_number(value: str, draw: random.Random) -> str:
     """Another number with as many digits, by at most 30 % larger or smaller; of a year, by at most 15."""
     digits = "".join(filter(str.isdigit, value))
     number = int(digits)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -23,9 +24,13 @@ class Condition(abc.ABC):
     """A change to the environment, for one question.
 
     The settings are the keyword parameters of `__init__`, which raises `ValueError` for one that is out of bounds.
+
+    Attributes:
+        dropped: Questions that could not be asked, by reason; set by a condition whose `question` counts them.
     """
 
     name: ClassVar[str]
+    dropped: Counter[str]
 
     def identity(self) -> dict[str, Any]:
         """The settings as plain data; part of the fingerprint of every cell under this condition."""
@@ -35,7 +40,7 @@ class Condition(abc.ABC):
         """The question as it is asked under the condition; None drops it. The id must stay.
 
         Args:
-            environment: The bare one, not opened.
+            environment: The bare one for the question as the task has it, not opened.
         """
         return question
 
@@ -76,6 +81,12 @@ class Wrapped(Environment):
     def version(self) -> str:
         """Hash of the knowledge, which is that of the environment inside."""
         return self.inner.version
+
+    def for_question(self, question: Question) -> Self:
+        """The same around the environment inside as it is for the question."""
+        own = copy.copy(self)
+        own.inner = self.inner.for_question(question)
+        return own
 
     def open(self) -> Self:
         """A copy for one episode, around a copy of the environment inside."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 from r_eval.environments.base import Environment
@@ -30,6 +31,11 @@ class Combined:
     def changes_questions(self) -> bool:
         """Whether some part may change or drop a question."""
         return any(type(part).question is not Condition.question for part in self.parts)
+
+    def dropped(self) -> Counter[str]:
+        """The questions that the parts have dropped so far, by reason, as far as they count them."""
+        counts: list[Counter[str]] = [getattr(part, "dropped", Counter[str]()) for part in self.parts]
+        return sum(counts, Counter())
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question as it is asked; None where some part drops it.

@@ -1,21 +1,27 @@
 """The condition `counterfactual`: what a question's answer rests on is replaced, everywhere in the environment.
 
 Whoever reads finds the new answer; whoever remembers gives the old one. Replaced are the values that the question
-names as `entities`; where it names none, its gold answers and its named evidence. What stands in the question stays,
-so that the question is the same. Each value is replaced by another of its kind (see `alternatives`), in all that the
-environment returns, and back in all that it is asked (see `replacing`). The old value is not known there any more.
+names as `entities`; where it names none, its gold answers and its named evidence. Each value is replaced by another of
+its kind (see `alternatives`), in all that the environment returns, and back in all that it is asked (see `replacing`).
+The old value is not known there any more. How values are drawn depends on what becomes the answer (see `drawing`):
 
-A gold program is run again in the changed environment. It must give the replaced gold. Where the gold is one of the
-things that the question lets choose from, or a number that the program computes, what it rests on is replaced until the
-program comes to another one.
-Questions that do not come out so are dropped, and counted by reason.
+- What is read: values that stand in the question stay, so that the question is the same.
+- One of the things that the question names, a truth value, or a number that the program computes: names, numbers and
+  dates are changed until the program comes to another answer.
+- What is read in the question itself, which quotes its sources: the question changes with the environment.
+
+A gold program is run again in the changed environment. It must give the new gold, without a call failing that did not
+fail before. Questions that do not come out so are dropped, and counted by reason.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import atexit
+import dataclasses
 import functools
+import itertools
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -32,13 +38,29 @@ from r_eval.seeds import Seeds
 
 from .alternatives import KINDS, Alternatives, replaceable
 from .base import Condition, Wrapped
-from .replacing import Replacements, as_date, is_number, normal, overlap, same_kind, tokens
+from .drawing import Drawing, stands
+from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12
 """Draws of new values for a question whose program does not come out right."""
+PASSAGE = 15
+"""Words of an answer; what has more, and no program that finds it, is a text that was written, and no value."""
+TRUTH = frozenset({"yes", "no", "true", "false"})
+READ, CHOSEN, COMPUTED, QUOTED = "read", "chosen", "computed", "quoted"
+"""What becomes the answer: what is read; one of the things in the question, or a truth value; what the program
+computes; what is read in the question itself, which quotes it."""
 UNKNOWN = "Nothing is known of what was asked for here."
 REPLACED, OLD_ANSWERS = "replaced", "old_answers"
 """Keys of a question's `meta`: the new value by the old one, and the gold answers before."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ran:
+    """What a program came to: its answer, "" where it failed, all that it saw, and how many of its calls failed."""
+
+    answer: str = ""
+    seen: str = ""
+    failed: int = 0
 
 
 class Counterfactual(Condition):
@@ -88,87 +110,102 @@ class Counterfactual(Condition):
 
     async def _question(self, question: Question, environment: Environment) -> Question | str:
         golds = [item for answer in question.answers for item in _items(answer)]
-        if not any(map(replaceable, golds)):
-            return "the answer is a truth value or a count, or no name, number or date"
-        told = _stands(question.question, golds)
-        if not question.program and (any(told) or any(map(_count, golds))):
-            return "the answer stands in the question or may be a count, and no program says what becomes of it"
-        seen = ""
+        if not question.program:
+            if any(len(tokens(gold)) > PASSAGE for gold in golds):
+                return "the answer is a whole text"
+            told = stands(question.question, golds)
+            if not any(map(replaceable, golds)):
+                return "the answer is a truth value or a count, or no name, number or date, and there is no program"
+            if any(told) or any(map(_count, golds)):
+                return "the answer stands in the question or may be a count, and no program says what becomes of it"
+        ran = Ran()
         if question.program:
-            answer, seen = await _run(question.program, environment)
-            if not any(_same(answer, gold) for gold in question.answers):
+            ran = await _run(question.program, environment)
+            if not any(_same(ran.answer, gold) for gold in question.answers):
                 return "the program does not give the gold answer"
-        computed = bool(question.program) and all(map(is_number, golds)) and not any(_stands(seen, golds))
-        values = _values_of(question, without=golds if computed else ())
-        if not values:
-            return "nothing that the answer rests on can be replaced"
-        draw = random.Random(Seeds(self.seed, question.id, 0).of(self.name))
-        taken = "\n".join([question.question, seen, *(document.text for document in question.context)])
-        reason = "no other value of the kind is known"
-        for _ in range(ATTEMPTS):
-            changes = self._draw(
-                values, _mixed(values, draw) if computed or all(told) else values, taken, environment, draw
-            )
-            if changes is None:
-                continue
-            asked = await self._asked(question, changes, environment, all(told), computed)
-            if asked is not None:
-                return asked
-            reason = "the answer does not change as what was replaced does"
+        aim = _aim(question, golds, ran)
+        drawing = self._drawing(question, environment, aim, ran.seen)
+        reason = "nothing that the answer rests on can be replaced, or no other value of the kind is known"
+        truth = aim == COMPUTED or all(gold.casefold() in TRUTH for gold in golds)
+        ways = drawing.ways(choice=aim in (CHOSEN, COMPUTED), truth=truth) if aim != QUOTED else drawing.quoted()
+        for changes in itertools.islice(ways, ATTEMPTS):
+            if changes is not None:
+                asked = await self._asked(question, changes, environment, aim, ran)
+                if asked is not None:
+                    return asked
+                reason = "the answer does not change as what was replaced does"
         return reason
 
+    def _drawing(self, question: Question, environment: Environment, aim: str, seen: str) -> Drawing:
+        """What is drawn from for a question."""
+        known = self._alternatives.get(environment.version)
+        if known is None:
+            known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
+        rests = _rests_on(question, aim)
+        told = stands(question.question, rests)
+        named = [text for text in _literals(question.program) if aim in (CHOSEN, COMPUTED) and text not in rests]
+        return Drawing(
+            known,
+            random.Random(Seeds(self.seed, question.id, 0).of(self.name)),
+            values=[value for value, there in zip(rests, told, strict=True) if aim == QUOTED or not there],
+            rests=rests,
+            named=[*(value for value, there in zip(rests, told, strict=True) if there), *named],
+            taken="\n".join([question.question, seen, *(document.text for document in question.context)]),
+            figures=[figure for figure in tokens(question.question) if is_number(figure) and replaceable(figure)],
+        )
+
     async def _asked(
-        self, question: Question, changes: Replacements, environment: Environment, choice: bool, computed: bool
+        self, question: Question, changes: Replacements, environment: Environment, aim: str, before: Ran
     ) -> Question | None:
         """The question under these changes; None where its program does not come to an answer that fits."""
         answers = [changes.forward(answer) for answer in question.answers]
+        new: dict[str, Any] = {}
+        if aim == QUOTED:
+            new = {key: changes.forward(getattr(question, key)) for key in ("question", "query", "program")}
         if question.program:
-            answer, seen = await _run(question.program, Replaced(environment, changes))
-            if changes.traces(seen):
+            found = await self._found(question, changes, environment, aim, new)
+            if found is None or changes.traces(found.seen) or found.failed > before.failed:
                 return None
-            chosen = choice and answer and all(_stands(question.question, _items(answer)))
-            if chosen or (computed and is_number(answer)):
-                answers = [answer]
-            elif not any(_same(answer, new) for new in answers):
+            if aim in (CHOSEN, COMPUTED):
+                if not _like(found.answer, question, aim):
+                    return None
+                answers = [found.answer]
+            elif not any(_same(found.answer, answer) for answer in answers):
                 return None
-        if any(_same(new, old) for new in answers for old in question.answers):
+        if any(sorted(tokens(new)) == sorted(tokens(old)) for new in answers for old in question.answers):
             return None
-        meta = {**question.meta, REPLACED: changes.values, OLD_ANSWERS: question.answers}
         context = [
             document.model_copy(
                 update={"title": changes.forward(document.title), "text": changes.forward(document.text)}
             )
             for document in question.context
         ]
-        evidence, entities = changes.forward(question.evidence), changes.forward(question.entities)
-        new = {"answers": answers, "evidence": evidence, "entities": entities, "context": context, "meta": meta}
+        new["answers"], new["context"] = answers, context
+        new["evidence"], new["entities"] = changes.forward(question.evidence), changes.forward(question.entities)
+        new["meta"] = {**question.meta, REPLACED: changes.values, OLD_ANSWERS: question.answers}
+        if "sources" in question.meta:  # what a perfect retriever gives
+            new["meta"]["sources"] = changes.forward(question.meta["sources"])
         return question.model_copy(update=new)
 
-    def _draw(
-        self, values: Sequence[str], like: Sequence[str], taken: str, environment: Environment, draw: random.Random
-    ) -> Replacements | None:
-        """New values, each drawn as an alternative to what stands at its place in `like`; None where one lacks."""
-        known = self._alternatives.get(environment.version)
-        if known is None:
-            known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
-        old = [tokens(value) for value in values]
-        told = _line(tokens(taken))
-        chosen: dict[str, str] = {}
-        words: set[str] = set()
-        for value, model in zip(values, like, strict=True):
-            for other in known.of(model, draw):
-                new = tokens(other)
-                line = _line(new)
-                if not new or line in told or line in words or not same_kind(value, other):
-                    continue
-                if any(overlap(one, new) for one in old):
-                    continue
-                chosen[value] = other
-                words.add(line)
-                break
-            else:
-                return None
-        return Replacements(chosen)
+    async def _found(
+        self, question: Question, changes: Replacements, environment: Environment, aim: str, new: dict[str, Any]
+    ) -> Ran | None:
+        """What the program comes to; one that reads by the words around the old value, with the new ones in it.
+
+        Such a program is put into `new`. Since it holds the new answer itself, that must stand in what it saw.
+        """
+        program = question.program or ""
+        changed = Replaced(environment, changes)
+        ran = await _run(new.get("program", program), changed)
+        if aim != READ or any(_same(ran.answer, changes.forward(answer)) for answer in question.answers):
+            return ran
+        rewritten = changes.forward(program)
+        read = question.evidence or [item for answer in question.answers for item in _items(answer)]
+        if rewritten == program:
+            return None
+        ran = await _run(rewritten, changed)
+        new["program"] = rewritten
+        return ran if all(stands(ran.seen, changes.forward(read))) else None
 
 
 class Replaced(Wrapped):
@@ -208,34 +245,56 @@ def _texts(setting: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _mixed(values: Sequence[str], draw: random.Random) -> list[str]:
-    """The values with numbers and dates in each other's places, so that a comparison may come out another way."""
-    mixed = list(values)
-    for test in (is_number, lambda value: as_date(value) is not None):
-        places = [place for place, value in enumerate(values) if test(value)]
-        for place, other in zip(places, draw.sample(places, len(places)), strict=True):
-            mixed[place] = values[other]
-    return mixed
+def _aim(question: Question, golds: Sequence[str], ran: Ran) -> str:
+    """How the answer comes about, as far as that decides what may be replaced."""
+    if not question.program:
+        return READ
+    if all(gold.casefold() in TRUTH for gold in golds):
+        return CHOSEN
+    if all(map(is_number, golds)) and (not any(stands(ran.seen, golds)) or not any(map(replaceable, golds))):
+        return COMPUTED
+    if not all(stands(question.question, golds)):
+        return READ
+    return CHOSEN if all(stands("\n".join(_literals(question.program)), golds)) else QUOTED
 
 
-def _values_of(question: Question, without: Sequence[str] = ()) -> list[str]:
-    """The values to replace: each once, and none that stands in the question."""
-    named = question.entities or [*(item for answer in question.answers for item in _items(answer)), *question.evidence]
-    values = list(
-        dict.fromkeys(normal(value).strip() for value in named if replaceable(value.strip()) and value not in without)
-    )
-    return [value for value, told in zip(values, _stands(question.question, values), strict=True) if not told]
+def _rests_on(question: Question, aim: str) -> list[str]:
+    """The values that the answer rests on, each once: what the question names, else its answers and its evidence."""
+    golds = [item for answer in question.answers for item in _items(answer)]
+    if question.entities:
+        named = list(question.entities)
+    else:
+        whole = [gold for gold in golds if gold in question.evidence or not _made_of(gold, question.evidence)]
+        named = [*(whole if aim != COMPUTED else ()), *question.evidence]
+    named = [normal(value).strip() for value in named if aim != COMPUTED or value not in golds]
+    return list(dict.fromkeys(value for value in named if replaceable(value)))
 
 
-def _stands(text: str, values: Sequence[str]) -> list[bool]:
-    """Of each value, whether it stands in a text."""
-    told = _line(tokens(text))
-    return [_line(tokens(value)) in told for value in values]
+def _made_of(gold: str, evidence: Sequence[str]) -> bool:
+    """Whether an answer is nothing but several pieces of evidence."""
+    for piece in sorted(evidence, key=len, reverse=True):
+        gold = gold.replace(piece, " ")
+    return not tokens(gold)
 
 
-def _line(words: Sequence[str]) -> str:
-    """Words in one text, in which those in a row are found as part of it."""
-    return f" {' '.join(words)} "
+@functools.lru_cache(maxsize=64)
+def _literals(program: str | None) -> tuple[str, ...]:
+    """The names that stand in a program, each once."""
+    try:
+        nodes = list(ast.walk(ast.parse(program or "")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return tuple(dict.fromkeys(normal(text) for text in texts if replaceable(text)))
+
+
+def _like(answer: str, question: Question, aim: str) -> bool:
+    """Whether what a program came to is an answer of the sort of the gold one."""
+    if aim == COMPUTED:
+        return is_number(answer)
+    if all(gold.casefold() in TRUTH for gold in question.answers):
+        return answer.casefold() in TRUTH
+    return bool(answer) and all(stands(question.question, _items(answer)))
 
 
 def _items(answer: str) -> list[str]:
@@ -251,8 +310,8 @@ def _count(value: str) -> bool:
     return value.isdigit() and int(value) < 100
 
 
-async def _run(program: str, environment: Environment) -> tuple[str, str]:
-    """A program's answer, "" where it fails, and all that it saw.
+async def _run(program: str, environment: Environment) -> Ran:
+    """What a program comes to.
 
     Raises:
         EnvironmentFailure: The environment itself failed.
@@ -263,7 +322,8 @@ async def _run(program: str, environment: Environment) -> tuple[str, str]:
         result = await session.run_program(program)
     finally:
         session.close()
-    return answer_text(result.answer).strip(), "\n".join(step.observation or "" for step in steps)
+    failed = sum(step.error is not None for step in steps)
+    return Ran(answer_text(result.answer).strip(), "\n".join(step.observation or "" for step in steps), failed)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Passages that do not belong there are mixed into what a search finds."""
+"""Passages and records that do not belong there are mixed into what a search finds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from pydantic_core import to_jsonable_python
 
 from r_eval.environments.base import Environment, NotFound
 from r_eval.environments.conditions.base import Condition, Wrapped
+from r_eval.environments.conditions.distracting_records import (
+    VERBS,
+    Record,
+    distracting,
+    finds_records,
+    id_of,
+    pool_of,
+    text_of,
+)
 from r_eval.environments.conditions.distractors import Passage, answers, are_passages, near_duplicates, unrelated
 from r_eval.environments.conditions.settings import choices, whole
 from r_eval.environments.schema import ApiSpec
@@ -31,17 +40,18 @@ NOISE = "noise:"
 
 
 class Noisy(Condition):
-    """Passages that do not belong there are mixed into what a search finds.
+    """What does not belong there is mixed into what a search finds.
 
-    Nothing that was found is left out for them. A search is a query API that takes the number of results that are
-    wanted (`top_k`), and returns passages with a `text`. There are fewer than `distractors` where no more can be had.
+    Nothing that was found is left out for it. A search is a query API that takes the number of results that are
+    wanted (`top_k`), and returns passages with a `text`; or one whose name says that it searches, and that returns
+    records with an id (see `distracting_records`). There are fewer than `distractors` where no more can be had.
     A passage that holds a gold answer or comes from a right document is no noise, and is not drawn; a near-duplicate
     says something else than its model, and is.
 
     Args:
         distractors: How many are mixed into each result.
-        noise: "unrelated", documents drawn by chance; "sibling", what the search ranks next; "near-duplicate", what was
-            found with other numbers or another name.
+        noise: "unrelated", documents or records drawn by chance; "sibling", what the search ranks next, or records that
+            share words with what was asked for; "near-duplicate", what was found with other numbers or another name.
         at: Where they stand: "first", "last" or "random".
     """
 
@@ -52,6 +62,7 @@ class Noisy(Condition):
         (self.noise,) = self._one("noise", noise, LEVELS)
         (self.at,) = self._one("at", at, PLACES)
         self._pools: dict[int, tuple[Environment, list[Passage]]] = {}
+        self._records: dict[tuple[int, tuple[str, ...]], tuple[Environment, list[Record]]] = {}
 
     @staticmethod
     def _one(name: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,12 +80,13 @@ class Noisy(Condition):
         Raises:
             UserError: The environment has no search, or no documents to draw from.
         """
-        if not any(_length(spec) for spec in environment.specs().values()):
+        passages = any(_length(spec) for spec in environment.specs().values())
+        if not passages and not any(map(finds_records, environment.specs().values())):
             raise UserError(
-                f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}; "
-                f"{type(environment).__name__} has none"
+                f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}, or one called "
+                f"{' or '.join(VERBS)}... that returns records; {type(environment).__name__} has none"
             )
-        if self.noise == "unrelated":
+        if passages and self.noise == "unrelated":
             self.pool(environment)
         return question
 
@@ -84,8 +96,7 @@ class Noisy(Condition):
         Raises:
             UserError: It has none.
         """
-        while isinstance(environment, Wrapped):
-            environment = environment.inner
+        environment = _bare(environment)
         if id(environment) not in self._pools:
             try:
                 documents = environment.records("document")
@@ -95,6 +106,14 @@ class Noisy(Condition):
             drawn = random.Random(0).sample(documents, min(POOL, len(documents)))
             self._pools[id(environment)] = environment, drawn
         return self._pools[id(environment)][1]
+
+    def records(self, environment: Environment, results: list[Record]) -> list[Record]:
+        """The records of a bare environment that are of the kind of what was found."""
+        environment = _bare(environment)
+        key = id(environment), tuple(results[0])
+        if key not in self._records:
+            self._records[key] = environment, pool_of(environment, results)
+        return self._records[key][1]
 
     def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
         """The environment with noise in what its searches find."""
@@ -116,10 +135,14 @@ class NoisyEnvironment(Wrapped):
         drawn = random.Random(self._seeds.of(f"noisy {self._calls}"))
         value = await self.inner.call(api, arguments)
         results = to_jsonable_python(value)
-        if not _length(self.specs()[api]) or not are_passages(results):
+        spec = self.specs()[api]
+        if _length(spec) and are_passages(results):
+            noise = await self._drawn(api, arguments, results, drawn)
+        elif finds_records(spec) and id_of(results):
+            noise = self._records(arguments, results, drawn)
+        else:
             self._noise = frozenset()
             return value
-        noise = await self._drawn(api, arguments, results, drawn)
         mixed, places = _mixed(results, noise, self._noisy.at, drawn)
         self._noise = places  # read by `found`, before anything else is awaited
         return mixed
@@ -143,6 +166,17 @@ class NoisyEnvironment(Wrapped):
             made = unrelated(self._noisy.pool(self.inner), results, drawn)
         return list(itertools.islice((passage for passage in made if not answers(passage, question)), wanted))
 
+    def _records(self, arguments: dict[str, Any], results: list[Record], drawn: random.Random) -> list[Record]:
+        """Records that are mixed into a result."""
+        level, key = self._noisy.noise, id_of(results)
+        made = distracting(level, self._noisy.records(self.inner, results), results, arguments, drawn)
+        wrong = (
+            record
+            for record in made
+            if level == "near-duplicate" or not answers({"id": record[key], "text": text_of(record)}, self._question)
+        )
+        return list(itertools.islice(wrong, self._noisy.distractors))
+
     async def _siblings(self, api: str, arguments: dict[str, Any], results: list[Passage]) -> list[Passage]:
         """What the same search ranks below its results."""
         more = len(results) + self._noisy.distractors + SPARE
@@ -152,6 +186,12 @@ class NoisyEnvironment(Wrapped):
             return []
         ranked = to_jsonable_python(value)
         return [passage for passage in ranked if passage not in results] if are_passages(ranked) else []
+
+
+def _bare(environment: Environment) -> Environment:
+    while isinstance(environment, Wrapped):
+        environment = environment.inner
+    return environment
 
 
 def _length(spec: ApiSpec) -> str:

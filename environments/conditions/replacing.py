@@ -5,7 +5,9 @@ in "Oslovian", but it is in "Oslo's". Text in Han, kana or hangul has no spaces 
 number is found with and without thousands separators, a date in the forms of FORMS; what stands for it has the form in
 which it was found.
 
-Everything is replaced in one pass, the longest value first, so that what was put in is never replaced again.
+Everything is replaced in one pass, the longest value first, so that what was put in is never replaced again. A new
+value may so be one of the old ones: what was called A is called B then, and what was called B is called C. A value
+that stands for itself is kept, whatever is replaced within it.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ class Replacements:
 
     Raises:
         ValueError: The values could not be told apart afterwards: two have the same new value, a new value begins or
-            ends as an old one ends or begins, or stands for a value of another kind (name, number, date, script).
+            ends as another old one ends or begins, or stands for a value of another kind (name, number, date, script).
 
     Example:
         >>> changes = Replacements({"Oslo": "Lima", "43,976": "51,208"})
@@ -103,6 +105,8 @@ class Replacements:
         forms = {old: new for pair in self.values.items() for old, new in _forms(*pair)}
         self._forward = _Direction(forms)
         self._back = _Direction({new: old for old, new in forms.items()})
+        taken = {_key(new) for new in forms.values()}
+        self._gone = _Direction({old: new for old, new in forms.items() if _key(old) not in taken})
 
     def forward(self, value: Any) -> Any:
         """A value of an environment (plain data) with the new values in place of the old ones."""
@@ -113,8 +117,8 @@ class Replacements:
         return self._back.over(value)
 
     def traces(self, value: Any) -> bool:
-        """Whether an old value stands anywhere in plain data."""
-        return self._forward.holds(value)
+        """Whether an old value stands anywhere in plain data; one that is a new value too is none."""
+        return self._gone.holds(value)
 
     def new_in(self, value: Any) -> bool:
         """Whether a new value stands anywhere in plain data."""
@@ -186,7 +190,8 @@ def _check(values: Mapping[str, str]) -> None:
             raise ValueError(f"'{new}' is not of the kind of '{old}'")
         if taken.setdefault(_key(new), old) != old:
             raise ValueError(f"'{new}' would stand for both '{taken[_key(new)]}' and '{old}'")
-        touched = next((other for other in values if overlap(tokens(other), tokens(new))), None)
+        others = (other for other, own in values.items() if _key(other) != _key(new) and other != own)
+        touched = next((other for other in others if overlap(tokens(other), tokens(new))), None) if old != new else None
         if touched is not None:
             raise ValueError(f"'{new}' has words in common with '{touched}', which is replaced")
 

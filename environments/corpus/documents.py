@@ -80,6 +80,8 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, Document]]:
     for path in sorted(folder.rglob("*"), key=lambda found: found.relative_to(folder).parts):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not any(part.startswith(".") for part in name.split("/")) and _is_read(path):
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise UserError(f"{path}: a link that leads out of the folder: copy there what it stands for")
             yield from _of_file(path, name, alone=False)
 
 

@@ -2,7 +2,8 @@
 A number with a point or commas is one word, and of few texts: `3120.09` is not `3120` and `09`.
 
 NFKC first, so that full-width and composed forms are equal, then case folding. Kana, and the letters of Thai, Lao,
-Burmese and Khmer with their marks, are a word each, since those scripts put no space between words.
+Burmese and Khmer with their marks, are a word each, since those scripts put no space between words. Russian words lose
+their endings, so that one form finds another, and ё is е.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import re
 import unicodedata
 
 from r_eval.chinese import HAN, chinese_words
+from r_eval.russian import stem
 
-VERSION = 1
+VERSION = 2
 """Of the rules; another one makes every index anew."""
 
 _SINGLE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff"
@@ -28,9 +30,11 @@ def search_words(text: str) -> list[str]:
 
     >>> search_words("The U.S. in ２０２４, 1.5%"), search_words("北京大学在Beijing。")
     (['the', 'u', 's', 'in', '2024', '1.5'], ['北京大学', '在', 'beijing'])
+    >>> search_words("В Москве живёт Королёв")
+    ['в', 'москв', 'живет', 'корол']
 
     Raises:
-        MissingExtra: There is Chinese in it, and jieba is not installed.
+        MissingExtra: There is Chinese in it and jieba is not installed, or Russian and snowballstemmer is not.
     """
     if text.isascii():
         return _ASCII.findall(text.lower())
@@ -39,5 +43,5 @@ def search_words(text: str) -> list[str]:
         if _STARTS_IN_HAN(piece):
             found += chinese_words(piece, "retrieval")
         else:
-            found.append(piece)
+            found.append(piece if piece.isascii() else stem(piece, "retrieval"))
     return found

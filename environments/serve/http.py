@@ -6,15 +6,20 @@ query API, 422 where the arguments do not fit, 500 where the environment failed.
 
 A client has a session, so that what a query API leaves behind (the page that Lookup reads) is there for its next call:
 by the header or cookie `X-Session`, whose value the client may choose. Without one it is given a cookie.
+
+At an address of this machine alone, requests that a web page of another site made its reader's browser send are
+refused, with 403: those that call the server by another name, and those that another origin sends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.serve.sessions import Sessions
@@ -87,6 +92,30 @@ def http_app(environment: Environment) -> web.Application:
     return app
 
 
+def _own_requests() -> Any:
+    """The middleware that refuses what other sites had a browser send."""
+    from aiohttp import web
+
+    @web.middleware
+    async def own(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> Any:
+        here = request.transport.get_extra_info("sockname") if request.transport else None
+        if here and _of_this_machine(str(here[0])):
+            origin = request.headers.get("Origin")
+            names = [request.host] if origin is None else [request.host, origin.partition("://")[2]]
+            if not all(_of_this_machine(urlsplit(f"//{name}").hostname or "") for name in names):
+                return _json({"error": "This server answers programs of its own machine only."}, 403)
+        return await handler(request)
+
+    return own
+
+
+def _of_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def openapi(environment: Environment) -> dict[str, Any]:
     """The OpenAPI 3.1 document of an environment as it is served here."""
     error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -124,6 +153,7 @@ async def _serve(app: web.Application, port: int, host: str, started: Callable[[
 
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
+    app.middlewares.append(_own_requests())
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     await runner.setup()
     try:

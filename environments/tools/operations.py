@@ -13,6 +13,7 @@ import yaml
 
 from r_eval.environments.jsonschemas import at_pointer, inlined, merged
 from r_eval.environments.tools.declared import DeclaredSpec, declare
+from r_eval.files import read_yaml
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 FORM = "application/x-www-form-urlencoded"
@@ -57,7 +58,7 @@ def parse(text: str, source: str) -> dict[str, Any]:
         ValueError: It is none, or of another version.
     """
     try:
-        document = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
+        document = json.loads(text) if text.lstrip().startswith("{") else read_yaml(text, _Loader)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{source} is neither JSON nor YAML: {error}") from None
     if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3."):

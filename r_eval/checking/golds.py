@@ -50,8 +50,8 @@ def judged_by_containment(question: Question) -> bool:
     return bool(question.meta.get("text_ids")) or not response(seen, question, 0.0).undecided
 
 
-def response(steps: Sequence[Step], question: Question, score: float) -> Response:
-    """The response type of an episode that took these steps and ended with a score."""
+def response(steps: Sequence[Step], question: Question, score: float, metric: str = "") -> Response:
+    """The response type of an episode that took these steps and ended with a score of some metric."""
     episode = Episode(
         schema=SCHEMA,
         episode_id="",
@@ -69,7 +69,7 @@ def response(steps: Sequence[Step], question: Question, score: float) -> Respons
         outcome=Outcome(kind="finished"),
         steps=list(steps),
     )
-    return classify(episode, score)
+    return classify(episode, score, metric=metric)
 
 
 def leaked(question: Question) -> bool:

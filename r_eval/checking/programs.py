@@ -35,7 +35,7 @@ def check_programs(
     failed = [s for s in solved if s.error]
     answered = [s for s in solved if not s.error]
     other = [s for s in answered if not _right(s, score)]
-    seen = {s.question.id: response(s.steps, s.question, 1.0) for s in answered}
+    seen = {s.question.id: response(s.steps, s.question, 1.0, metric) for s in answered}
     unseen = [s for s in answered if not seen[s.question.id].supported and not seen[s.question.id].undecided]
     named = [s for s in unseen if s.question.evidence]
     unnamed = [s for s in unseen if not s.question.evidence and s not in other]

@@ -39,7 +39,8 @@ def check_questions(path: Path, environment: str | None = None) -> list[Finding]
         with Sandbox() as sandbox:
             groups += check_programs(file.questions, open_environment(*over), sandbox)
     elif programs:
-        notes.append(file.note("its programs were not run, since its environment is not known: --environment NAME"))
+        todo = "its environment is not known or not beside it: --environment NAME"
+        notes.append(file.note(f"its programs were not run, since {todo}"))
     return [*file.findings(groups), *check_season(file), *notes]
 
 
@@ -124,11 +125,12 @@ def form(questions: Sequence[Question], templates: frozenset[str] | None = None,
 
 
 def _repeated(questions: Sequence[Question], same: bool) -> list[Question]:
-    """Questions whose text an earlier one has, with the same answers or with others."""
-    first: dict[str, Question] = {}
+    """Questions whose text an earlier one has, over the same documents, with the same answers or with others."""
+    first: dict[tuple[str, ...], Question] = {}
     found = []
     for question in questions:
-        earlier = first.setdefault(folded(question.question), question)
+        documents = (document.text for document in question.context)
+        earlier = first.setdefault((folded(question.question), *documents), question)
         if earlier is not question and (set(earlier.answers) == set(question.answers)) is same:
             found.append(question)
     return found

@@ -11,6 +11,7 @@ import yaml
 
 from r_eval.checking.finding import Finding
 from r_eval.checking.grouped import QuestionFile
+from r_eval.files import read_yaml
 from r_eval.tasks.base import task_files
 from r_eval.tasks.seasons.season import content_hash, environment_of, read_season
 
@@ -20,11 +21,13 @@ KINDS = (".questions.jsonl", ".demonstrations.jsonl")
 def environment_for(path: Path) -> tuple[str, dict[str, Any]] | None:
     """Name and settings of the environment that a question file was made for; None where nothing says it.
 
-    A season says it, or the installed task that the file belongs to.
+    A season says it, or the installed task that the file belongs to. A season comes with questions, which are data: it
+    may name what is installed and what lies in its own folder. Another module or file, a command or an address is for a
+    person to name.
     """
     season = read_season(path)
     if season is not None:
-        return (environment_of(path, season), {}) if season.environment else None
+        return (environment_of(path, season), {}) if _near(season.environment, path.parent) else None
     for task in task_files().values():
         for kind in KINDS:
             if path.resolve() == task.with_name(f"{task.stem}{kind}").resolve():
@@ -33,6 +36,15 @@ def environment_for(path: Path) -> tuple[str, dict[str, Any]] | None:
                     return data["home"], {}
                 return data["environment"], data.get("settings") or {}
     return None
+
+
+def _near(environment: str, folder: Path) -> bool:
+    """Whether an environment is an installed one, or a Python file in a folder."""
+    where, colon, _ = environment.rpartition(":")
+    if not colon:
+        return bool(environment)
+    found = (folder / where).resolve()
+    return found.suffix == ".py" and found.is_file() and found.is_relative_to(folder.resolve())
 
 
 def template_file(path: Path) -> Path | None:
@@ -52,7 +64,7 @@ def template_ids(path: Path) -> frozenset[str] | None:
     if found is None:
         return None
     try:
-        data = yaml.safe_load(found.read_text(encoding="utf-8"))
+        data = read_yaml(found.read_text(encoding="utf-8"))
         return frozenset(template["id"] for template in data["templates"])
     except (OSError, ValueError, KeyError, TypeError, yaml.YAMLError, RecursionError):
         return None

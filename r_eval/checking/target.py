@@ -12,6 +12,7 @@ from r_eval.checking.grids import check_grid
 from r_eval.checking.questions import check_questions
 from r_eval.checking.tasks import check_tasks, names_tasks
 from r_eval.checking.templates import check_templates
+from r_eval.checking.worlds import check_world
 from r_eval.environments.opening import SCHEMES
 from r_eval.errors import UserError
 from r_eval.files import yaml_keys
@@ -22,8 +23,8 @@ def check(target: str, environment: str | None = None) -> list[Finding]:
 
     Args:
         target: A question file (.jsonl), a template file or a grid (.yaml, .yml), an installed task or a glob that
-            selects some (`wiki/*`), a graph file, a published dataset (a file or folder), or an environment: a name,
-            `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
+            selects some (`wiki/*`), a graph or placeholder file, a published dataset (a file or folder), or an
+            environment: a name, `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
     """
     try:
@@ -46,7 +47,8 @@ def _check(target: str, environment: str | None) -> list[Finding]:
         return check_questions(path, environment)
     if path.suffix in (".yaml", ".yml"):
         keys = yaml_keys(path)
-        return (check_graph if "graph" in keys else check_templates if "templates" in keys else check_grid)(path)
+        by_key = {"graph": check_graph, "templates": check_templates, "placeholders": check_world}
+        return next((kind for key, kind in by_key.items() if key in keys), check_grid)(path)
     if path.suffix in (".py", ".json"):
         raise UserError(
             f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "

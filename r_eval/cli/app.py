@@ -162,7 +162,10 @@ def leaderboard(
         typer.Option("--season", metavar="QUESTIONS.jsonl", help="Questions with their season; may be given again."),
     ] = None,
 ) -> None:
-    """Write the leaderboard of many runs over many versions of a question set."""
+    """Write the leaderboard of many runs over many versions of a question set.
+
+    Files with results of other systems (results.json) can stand among the runs.
+    """
     from r_eval.cli.leaderboard import leaderboard_command
 
     leaderboard_command(runs, out, season or [])
@@ -217,7 +220,9 @@ def call(
 
 @app.command()
 def generate(
-    templates: Annotated[Path, typer.Argument(metavar="TEMPLATES.yaml", help="The template or graph file.")],
+    templates: Annotated[
+        Path, typer.Argument(metavar="TEMPLATES.yaml", help="The template, graph or placeholder file.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.jsonl", help="The question file to write.")],
     count: Annotated[
         int | None, typer.Option("--count", min=1, help="How many questions; 20, or as many as in OLD.")
@@ -244,7 +249,7 @@ def generate(
 ) -> None:
     """Make questions with gold answers.
 
-    They are made from templates or a graph.
+    They are made from templates, a graph, or facts with placeholders.
     """
     from r_eval.cli.making import generate_command
 
@@ -363,11 +368,12 @@ def serve(
     environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, module:Class or file.py:Class.")],
     http: Annotated[int | None, typer.Option("--http", min=0, max=65535, help="Port; 0 for any free one.")] = None,
     mcp: Annotated[bool, typer.Option("--mcp", help="MCP on standard input and output.")] = False,
+    host: Annotated[str, typer.Option(help="Address to answer at; another one is open to the network.")] = "127.0.0.1",
 ) -> None:
     """Offer an environment to other programs."""
     from r_eval.cli.serving import serve_command
 
-    raise typer.Exit(serve_command(environment, http, mcp))
+    raise typer.Exit(serve_command(environment, http, mcp, host))
 
 
 @app.command("build-snapshot")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -22,7 +23,9 @@ def explain_command(path: Path, as_json: bool) -> None:
         raise UserError(f"there is no cache at {cache_file()} yet; a run whose temperature is 0 makes it")
     cache = ReplyCache("")
     try:
-        misses = explain(cache.store, name_in_cache(folder, manifest["created"]))
+        misses = explain(cache.store, name_in_cache(folder, manifest.get("created", "")))
+    except (sqlite3.Error, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{cache.path} is damaged ({error}): delete it; runs go on without it") from None
     finally:
         cache.close()
     spent = manifest.get("spent", {})
@@ -31,7 +34,7 @@ def explain_command(path: Path, as_json: bool) -> None:
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
         return
     lines = [f"Cache: {cache.path}"]
-    lines += [f"{name}: {s['cached']:,} replies from the cache, {s['calls']:,} made" for name, s in spent.items()]
+    lines += [f"{name}: {s.get('cached', 0):,} replies from the cache, {s.get('calls', 0):,} made" for name, s in spent.items()]
     for miss in misses:
         lines.append(f"{miss.calls:,} made and kept for the next time; the nearest reply kept before differs in:")
         lines += [f"  {difference}" for difference in miss.differences]

@@ -37,6 +37,7 @@ def closing_lines(folders: Sequence[RunFolder]) -> list[str]:
     if runs:
         lines += [("Failures", text) for text in _failures(runs)]
         lines += [("Advice", text) for text in _advice(runs)]
+        lines += _beyond(runs)
         lines += [("Missing", text) for text in _missing(aggregates, runs)]
         lines.append(("Money", _money([run.manifest().get("spent") for run in runs])))
     return [harmless(f"{word:<9} {text}") for word, text in lines]
@@ -137,6 +138,16 @@ def _advice(runs: Sequence[RunFolder]) -> Iterator[str]:
 
     if said := sentence(recommendations(studies(*runs))):
         yield f"{said}; the page has all (#/components)"
+
+
+def _beyond(runs: Sequence[RunFolder]) -> Iterator[tuple[str, str]]:
+    """What the scores do not say, where the runs tell anything of it."""
+    from r_eval.analysis.beyond import beyond
+    from r_eval.analysis.beyond_said import sentences
+    from r_eval.analysis.report.comparisons import reworded
+    from r_eval.analysis.systems import clusters_of, systems
+
+    yield from sentences(beyond(runs, systems(*runs), clusters_of(runs), reworded(runs)))
 
 
 def _missing(aggregates: Aggregates, runs: Sequence[RunFolder]) -> Iterator[str]:

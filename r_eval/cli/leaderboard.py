@@ -8,14 +8,20 @@ from pathlib import Path
 
 
 def leaderboard_command(runs: Sequence[Path], out: Path, seasons: Sequence[Path]) -> None:
-    """Write a leaderboard; say where its page is, who leads on each version, and what has no season."""
+    """Write a leaderboard; say where its page is, who leads on each version, and what has no season.
+
+    Args:
+        runs: Run folders, and files with the results of other systems.
+    """
     from r_eval.analysis.leaderboard import standings, write_leaderboard
-    from r_eval.analysis.leaderboard.entries import ordered
     from r_eval.analysis.leaderboard.page import named
+    from r_eval.analysis.leaderboard.versions import ordered
     from r_eval.cli.transcript import harmless
     from r_eval.folder import RunFolder
 
-    page, entries = write_leaderboard([RunFolder(path) for path in runs], out, seasons)
+    submissions = [path for path in runs if path.is_file()]
+    folders = [RunFolder(path) for path in runs if not path.is_file()]
+    page, entries = write_leaderboard(folders, out, seasons, submissions)
     versions = ordered([entry.version for entry in entries])
     for version in versions:
         own = [entry for entry in entries if entry.version == version]

@@ -6,8 +6,9 @@ import asyncio
 import functools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from r_eval.errors import UserError
 
@@ -48,8 +49,12 @@ def generate_command(
     from r_eval.environments.sandbox import Sandbox
     from r_eval.tasks.base import open_environment
     from r_eval.tasks.graphs.file import is_graph_file
+    from r_eval.tasks.placeholders.world import is_world_file
     from r_eval.tasks.templates import generate, read_templates
 
+    if is_world_file(templates):
+        others = {"--environment": environment, "--refresh": refresh, "--private": private, "--language": languages}
+        return records_command(templates, count, seed, out, {**others, "--paraphrase": paraphraser})
     if is_graph_file(templates):
         if languages or paraphraser:
             raise UserError(
@@ -80,6 +85,32 @@ def generate_command(
     sys.stdout.write(f"{out}: {number} questions; dropped: {dropped}{kept}\n")
     if number < made_set.count:
         sys.stderr.write(f"r-eval: the records give no more than {number} of the {made_set.count} questions\n")
+    return 0
+
+
+def records_command(world: Path, count: int | None, seed: int | None, out: Path, others: Mapping[str, Any]) -> int:
+    """Make records with placeholders of a world, and write them.
+
+    Args:
+        count: Of each sub-task that the world asks for, at most; absent: as it says.
+        others: Options that do not go with it, and what was typed for them.
+    """
+    from r_eval.tasks.placeholders.making import lines, made
+    from r_eval.tasks.placeholders.world import read_world
+
+    for option, typed in others.items():
+        if typed:
+            raise UserError(f"{world}: {option} does not go with a file of placeholders")
+    records = made(read_world(world), count, seed)
+    if not records:
+        raise UserError(f"{world}: no record came of it: it asks for none, or its kinds lack what they take")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(lines(records), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error})") from None
+    variants = sum(len(record["placeholder_item"]["answer"]) for record in records)
+    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants\n")
     return 0
 
 

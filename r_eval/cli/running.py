@@ -95,6 +95,8 @@ async def _run(grid: Grid, out: Path | None, watcher: Watcher, how: dict[str, An
         for planned in runner.plan.tasks:
             if planned.task.notes:
                 sys.stderr.write(f"r-eval: task '{planned.task.name}': {planned.task.notes}\n")
+        for drop in runner.plan.drops:
+            sys.stderr.write(f"r-eval: {drop}\n")
 
         def stop() -> None:
             if runner.stopping and task is not None:

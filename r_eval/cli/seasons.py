@@ -62,9 +62,11 @@ class QuestionSet:
 
     def choose(self, made: Sequence[Question]) -> None:
         """Keep those that no earlier season has asked, `count` at most."""
-        new = self._refresher.new(made) if self._refresher else list(made)
-        self._left_out = len(made) - len(new)
-        self.questions = new[: self.count]
+        if self._refresher is None:
+            self.questions = list(made)[: self.count]
+            return
+        self._left_out = len(made) - len(self._refresher.new(made))
+        self.questions = self._refresher.chosen(made, self.count)
 
     async def season(self, name: str, environment: Environment, sandbox: Sandbox) -> Season:
         """Where the set comes from, and what is different from the season before.

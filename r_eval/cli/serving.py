@@ -7,13 +7,14 @@ import sys
 from r_eval.errors import UserError
 
 
-def serve_command(environment: str, http: int | None, mcp: bool) -> int:
+def serve_command(environment: str, http: int | None, mcp: bool, host: str = "127.0.0.1") -> int:
     """Serve an environment until Ctrl-C or SIGTERM, or until an MCP client goes away.
 
     Standard output belongs to the protocol, so the address goes to standard error.
 
     Args:
         http: Port; 0 for any free one.
+        host: Address to answer at; whoever can reach it can ask, there is no password.
         mcp: Whether to serve MCP on standard input and output.
 
     Raises:
@@ -31,7 +32,7 @@ def serve_command(environment: str, http: int | None, mcp: bool) -> int:
     elif http is not None:
         from r_eval.environments.serve.http import serve_http
 
-        serve_http(opened, http, started=lambda address: _say(f"{environment} at {address} (Ctrl-C ends it)"))
+        serve_http(opened, http, host, started=lambda address: _say(f"{environment} at {address} (Ctrl-C ends it)"))
     return 0
 
 

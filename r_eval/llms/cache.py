@@ -47,7 +47,7 @@ class ReplyCache:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.store = ReplyStore(self.path, gather=GATHER_SECONDS)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeError) as error:
             raise UserError(f"the cache {self.path} cannot be used ({error}); delete it, or run --no-cache") from None
 
     def close(self) -> None:

@@ -74,9 +74,11 @@ async def post(session: aiohttp.ClientSession, url: str, body: bytes, secret: st
     import aiohttp
 
     try:
-        async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+        json_body = {"Content-Type": "application/json"}
+        async with session.post(url, data=body, headers=json_body, allow_redirects=False) as answer:
             text = await answer.text(encoding="utf-8", errors="replace")
             status, wait = answer.status, answer.headers.get("Retry-After", "")
+            elsewhere = answer.headers.get("Location", "")
     except TimeoutError:
         raise Passing("timeout", "no answer in time") from None
     except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
@@ -92,6 +94,10 @@ async def post(session: aiohttp.ClientSession, url: str, body: bytes, secret: st
         raise Passing(cause, f"HTTP {status}: {said(text)}", asked_wait(wait))
     if status >= 400:
         raise refusal(status, said(text), name)
+    if status >= 300:  # nothing is sent where the grid has not said so, a key least of all
+        host = urlsplit(elsewhere).netloc.rpartition("@")[2] or "another path"
+        why = f"it redirects to {host}; if that is right, name that address as base_url"
+        raise LLMError("request", f"{name}: HTTP {status}: {why}")
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError, RecursionError):

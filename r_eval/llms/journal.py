@@ -72,8 +72,11 @@ class ReplyLog:
         """A kept reply and the seconds that it took when it was made."""
         if key not in self._at:
             return None
-        record = json.loads(next(self._lines([key])))
-        return read_reply(record["reply"]), float(record["seconds"])
+        try:
+            record = json.loads(next(self._lines([key])))
+            return read_reply(record["reply"]), float(record["seconds"])
+        except (ValueError, TypeError, KeyError, RecursionError):  # damaged: as if it were not there
+            return None
 
     def of(self, owner: str) -> dict[str, tuple[Reply, float]]:
         """Everything that belongs to an episode, by key."""

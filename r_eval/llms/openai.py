@@ -152,7 +152,7 @@ class OpenAI(LLM):
 
         assert self._session is not None
         try:
-            async with self._session.get(http.address(self.base_url, "models")) as answer:
+            async with self._session.get(http.address(self.base_url, "models"), allow_redirects=False) as answer:
                 names = sorted(str(model["id"]) for model in json.loads(await answer.text())["data"])
         except (aiohttp.ClientError, TimeoutError, ValueError, TypeError, KeyError):
             return ""

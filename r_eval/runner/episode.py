@@ -273,10 +273,13 @@ def _under(
     cell: PlannedCell, question: Question, seeds: Seeds
 ) -> tuple[Question, Environment, EnvironmentFailure | None]:
     """The question and the environment as the cell's condition has them, or why it could not make them."""
-    bare = cell.planned.environment
-    if not cell.condition.parts:
-        return question, bare, None
+    given = cell.planned.given.get(question.id, question)
     question = cell.planned.by_id.get(question.id, question)
+    bare = cell.planned.environment
+    try:
+        bare = bare.for_question(given)  # what a condition replaces in it is as the task has it
+    except Exception as error:  # noqa: BLE001  environments may be anybody's
+        return question, bare, EnvironmentFailure(f"the environment failed: {type(error).__name__}: {error}")
     try:
         return question, cell.condition.environment(bare, question, seeds), None
     except Exception as error:  # noqa: BLE001  conditions may be anybody's

@@ -152,7 +152,7 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
     seconds = float(manifest.get("seconds", 0.0))
     found = Estimate(cells, tuple(systems), ())
     warnings = (_warning(limit, used(limit, spent, seconds), found) for limit in limits(plan))
-    return dataclasses.replace(found, warnings=tuple(filter(None, warnings)))
+    return dataclasses.replace(found, warnings=(*map(str, plan.drops), *filter(None, warnings)))
 
 
 def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan) -> CellState:

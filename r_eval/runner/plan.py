@@ -44,6 +44,7 @@ class PlannedTask:
         home: The environment over which the demonstrations are worked out, where it is another one.
         replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
         dropped: How many questions the condition drops.
+        given: The questions as the task has them, by their ids, where a condition changes them.
     """
 
     task: Task
@@ -53,6 +54,7 @@ class PlannedTask:
     home: Environment | None = None
     replaced: str = ""
     dropped: int = 0
+    given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
@@ -68,6 +70,29 @@ class PlannedTask:
         if not self.replaced:
             return own
         return " ".join([own, self.replaced, *([self.home.version] if self.home else [])])
+
+
+@dataclasses.dataclass(frozen=True)
+class Drop:
+    """Questions of a task that a condition cannot ask; a task that loses all of them is skipped under it.
+
+    Attributes:
+        questions: How many the grid asks of the task.
+        reasons: How many were dropped for each reason that the condition gives.
+    """
+
+    condition: str
+    task: str
+    questions: int
+    dropped: int
+    reasons: Mapping[str, int]
+
+    def __str__(self) -> str:
+        """One line for people."""
+        said = "; ".join(f"{number} x {why}" for why, number in self.reasons.items())
+        skipped = ", and the task is skipped under it" if self.dropped == self.questions else ""
+        drops = f"the condition '{self.condition}' drops {self.dropped} of {self.questions} questions"
+        return f"task '{self.task}': {drops}{skipped}{f': {said}' if said else ''}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,6 +119,7 @@ class Plan:
         tasks: Each once; a cell's own has the environment as its workflow sets it.
         cells: In the grid's order.
         sweep: What the grid varies.
+        drops: What conditions leave out of tasks, each once.
     """
 
     grid: Grid
@@ -102,6 +128,7 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     limits: Limits
     sweep: Sweep | None = None
+    drops: tuple[Drop, ...] = ()
 
     def episodes(self) -> int:
         """How many episodes the whole grid has."""
@@ -130,10 +157,12 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     conditions = _conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
+    drops = tuple(tasks.drops.values())
     if not cells:
-        raise UserError("the grid has no cell left: exclude leaves everything out")
+        why = "".join(f"\n  {drop}" for drop in drops) or " exclude leaves everything out"
+        raise UserError(f"the grid has no cell left:{why}")
     _check_files(cells)
-    return Plan(grid, llms, tasks.firsts(), cells, limits, sweep)
+    return Plan(grid, llms, tasks.firsts(), cells, limits, sweep, drops)
 
 
 def _conditions(grid: Grid) -> list[Combined]:
@@ -227,6 +256,7 @@ class _PlannedTasks:
         self._planned: dict[tuple[str, str], PlannedTask] = {}
         self._under: dict[tuple[str, str, str], PlannedTask] = {}
         self._environments: dict[str, Environment] = {}
+        self.drops: dict[tuple[str, str, str], Drop] = {}
 
     def firsts(self) -> tuple[PlannedTask, ...]:
         """Each task once, as the first workflow meets it."""
@@ -246,22 +276,22 @@ class _PlannedTasks:
         return self._planned[task.name, replaced]
 
     def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
-        """A task as a workflow meets it under a condition.
-
-        Raises:
-            UserError: The condition drops all its questions.
-        """
+        """A task as a workflow meets it under a condition; without any question where the condition drops them all."""
         planned = self.of(workflow, task)
         if not condition.changes_questions:
             return planned
         key = (task.name, planned.replaced, condition.name)
         if key not in self._under:
-            made = [condition.question(question, planned.environment) for question in planned.asked]
+            over = planned.environment
+            before = condition.dropped()
+            made = [condition.question(question, over.for_question(question)) for question in planned.asked]
             asked = tuple(question for question in made if question is not None)
-            if not asked:
-                left = "exclude: leaves the pair out"
-                raise UserError(f"the condition '{condition.name}' drops every question of task '{task.name}'; {left}")
-            self._under[key] = dataclasses.replace(planned, asked=asked, dropped=len(made) - len(asked))
+            given = {question.id: question for question in planned.asked}
+            lost = len(made) - len(asked)
+            self._under[key] = dataclasses.replace(planned, asked=asked, dropped=lost, given=given)
+            if len(asked) < len(made):
+                reasons = dict((condition.dropped() - before).most_common())
+                self.drops[key] = Drop(condition.name, task.name, len(made), lost, reasons)
         return self._under[key]
 
     def _home(self, task: Task, replaced: bool) -> Environment | None:
@@ -311,6 +341,8 @@ def _cells(
                     if any(_matches(cell, rule) for rule in grid.exclude):
                         continue
                     planned = tasks.under(condition, workflow_name, task)
+                    if not planned.asked:
+                        continue  # said in the plan's drops
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
                         "schema": str(SCHEMA),

@@ -28,6 +28,7 @@ from r_eval.records import MACHINERY, SCHEMA, Episode, Question, Record
 from r_eval.runner.budget import Clock, Reached
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
+from r_eval.tasks.seasons.season import keep_season
 
 JOURNAL = "journal.jsonl"
 
@@ -224,6 +225,13 @@ class Store:
                 write_whole(path, lines)
             except OSError as error:
                 raise Unwritable(path, error) from error
+        for entry in self.plan.grid.tasks:
+            if entry.questions is not None:
+                copy = self.folder.questions_file(entry.task)
+                try:
+                    keep_season(self.plan.grid.folder / entry.questions, copy)
+                except OSError as error:
+                    raise Unwritable(copy, error) from error
 
     def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
         """Write run.json.
@@ -280,6 +288,7 @@ class Store:
                 }
                 for c in plan.cells
             ],
+            **({"dropped": [dataclasses.asdict(drop) for drop in plan.drops]} if plan.drops else {}),
             "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
             "seconds": self.clock.seconds,
             "left_out": [entry for cell, entry in self._before.items() if cell not in planned],

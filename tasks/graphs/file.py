@@ -2,7 +2,9 @@
 
     environment: wiki                    one that offers triples(); or a file of them:
     triples: triples.tsv                 subject, relation, object and, if known, document
-    documents: texts.jsonl               the texts of those documents, to come with the questions
+    documents: texts.jsonl               the texts of those documents, to come with the questions; or
+    corpus: texts.jsonl                  the same, to be searched for: questions name them (`text_ids` in meta) and come
+                                         without
     graph:
       types: [simple, multi-hop]         evenly; or in proportion, {simple: 2, set: 1}; absent: all, evenly
       relations:
@@ -31,7 +33,6 @@ relation's own words, as they stand. Programs of questions with several facts ar
 
 from __future__ import annotations
 
-import string
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,8 +40,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from r_eval.errors import UserError
-from r_eval.files import read_text, yaml_keys
+from r_eval.files import read_text, read_yaml, yaml_keys
 from r_eval.tasks.graphs.sampling import TYPES
+from r_eval.tasks.slots import check_slots
 
 Type = Literal["simple", "set", "multi-hop", "conditional", "comparison"]
 
@@ -81,13 +83,13 @@ class Words(Part):
     @model_validator(mode="after")
     def _slots(self) -> Words:
         for key in ("forward", "forward_all"):
-            _check(key, getattr(self, key), {"subject"})
+            check_slots(key, getattr(self, key), {"subject"})
         for key in ("backward", "backward_all"):
-            _check(key, getattr(self, key), {"object"})
+            check_slots(key, getattr(self, key), {"object"})
         for key in ("larger", "smaller"):
-            _check(key, getattr(self, key), {"first", "second"})
-        _check("subject.clause", self.subject.clause if self.subject else None, {"object"})
-        _check("object.clause", self.object.clause if self.object else None, {"subject"})
+            check_slots(key, getattr(self, key), {"first", "second"})
+        check_slots("subject.clause", self.subject.clause if self.subject else None, {"object"})
+        check_slots("object.clause", self.object.clause if self.object else None, {"subject"})
         return self
 
 
@@ -99,8 +101,8 @@ class Frames(Part):
 
     @model_validator(mode="after")
     def _slots(self) -> Frames:
-        _check("bridge", self.bridge, {"kind", "clause"})
-        _check("conditional", self.conditional, {"kind", "first", "second"})
+        check_slots("bridge", self.bridge, {"kind", "clause"})
+        check_slots("conditional", self.conditional, {"kind", "first", "second"})
         return self
 
 
@@ -174,14 +176,17 @@ class GraphFile(Part):
     environment: str | None = None
     triples: Path | None = None
     documents: Path | None = None
+    corpus: Path | None = None
     graph: GraphPart
 
     @model_validator(mode="after")
     def _one_source(self) -> GraphFile:
         if (self.environment is None) == (self.triples is None):
             raise ValueError("needs environment or triples, one of them")
-        if self.documents is not None and self.triples is None:
-            raise ValueError("documents: go with triples only")
+        if self.documents is not None and self.corpus is not None:
+            raise ValueError("documents or corpus, one of them: the texts come with the questions or are searched for")
+        if (self.documents or self.corpus) is not None and self.triples is None:
+            raise ValueError(f"{'corpus: goes' if self.documents is None else 'documents: go'} with triples only")
         if self.graph.program is not None and self.environment is None:
             raise ValueError("graph.program: needs an environment to run over")
         return self
@@ -199,7 +204,7 @@ def read_graph_file(path: Path) -> GraphFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     try:
-        file = GraphFile.model_validate(yaml.safe_load(read_text(path, "graph file")))
+        file = GraphFile.model_validate(read_yaml(read_text(path, "graph file")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -208,26 +213,7 @@ def read_graph_file(path: Path) -> GraphFile:
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    for key in ("triples", "documents"):
+    for key in ("triples", "documents", "corpus"):
         if getattr(file, key) is not None:
             setattr(file, key, path.parent / getattr(file, key))
     return file
-
-
-def _check(key: str, text: str | None, slots: set[str]) -> None:
-    """See that a text has these slots, each with nothing but its name between the braces.
-
-    Raises:
-        ValueError: It lacks one, or has another.
-    """
-    if text is None:
-        return
-    try:
-        found = [
-            (name, spec, conversion) for _, name, spec, conversion in string.Formatter().parse(text) if name is not None
-        ]
-    except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
-    wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
-    if {name for name, _, _ in found} != slots or any(spec or conversion for _, spec, conversion in found):
-        raise ValueError(f"{key}: must hold {wanted} and no other slot: {text!r}")

@@ -154,7 +154,7 @@ class _Maker:
             evidence=list(asking.evidence),
             context=self.source.context(subgraph),
             entities=list(asking.evidence),
-            meta=meta | {key: value for key, value in more.items() if value},
+            meta=meta | {key: value for key, value in more.items() if value} | self.source.right(subgraph),
         )
 
     async def _solved(self, drafts: list[_Draft]) -> list[_Draft]:
@@ -204,7 +204,7 @@ class _Maker:
 
     def _context(self, draft: _Draft) -> str:
         """What a judge sees as the context: the documents, else the triples."""
-        texts = [document.text for document in draft.question.context]
+        texts = [document.text for document in self.source.texts(draft.asking.subgraph).values()]
         return "\n\n".join(texts) or facts(draft.asking)
 
     def _dropped(self, reason: str, number: int = 1) -> None:

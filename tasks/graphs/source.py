@@ -54,12 +54,14 @@ class Source:
         environment: Over which programs run.
         documents: By id.
         origins: Ids of the documents that say a triple.
+        searched: Whether the documents are a corpus, so that questions name them and come without.
     """
 
     graph: Graph
     environment: Environment
     documents: Mapping[str, Document] = dataclasses.field(default_factory=dict)
     origins: Mapping[Triple, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    searched: bool = False
 
     def documented(self, subgraph: Subgraph) -> bool:
         """Whether documents say all of a subgraph's triples; where there are no documents, nothing needs to."""
@@ -67,10 +69,19 @@ class Source:
             any(key in self.documents for key in self.origins.get(triple, ())) for triple in subgraph.triples
         )
 
-    def context(self, subgraph: Subgraph) -> list[Document]:
-        """The documents that say a subgraph's triples."""
+    def texts(self, subgraph: Subgraph) -> dict[str, Document]:
+        """The documents that say a subgraph's triples, by id."""
         keys = dict.fromkeys(key for triple in subgraph.triples for key in self.origins.get(triple, ()))
-        return [self.documents[key] for key in keys if key in self.documents]
+        return {key: self.documents[key] for key in keys if key in self.documents}
+
+    def context(self, subgraph: Subgraph) -> list[Document]:
+        """The documents that come with a question."""
+        return [] if self.searched else list(self.texts(subgraph).values())
+
+    def right(self, subgraph: Subgraph) -> dict[str, list[str]]:
+        """What a question's meta says of the documents that are to be found: their ids and texts."""
+        texts = self.texts(subgraph) if self.searched else {}
+        return {"text_ids": list(texts), "sources": [text.text for text in texts.values()]} if texts else {}
 
 
 def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> tuple[str, Source]:
@@ -84,7 +95,8 @@ def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> 
         UserError: The environment or a file cannot be read, or there are no triples.
     """
     if file.triples is not None:
-        return "", open_source(TripleFile(file.triples), file.triples.name, file.documents)
+        source = open_source(TripleFile(file.triples), file.triples.name, file.documents or file.corpus)
+        return "", dataclasses.replace(source, searched=file.corpus is not None)
     name = environment or located(file.environment or "", folder)
     return name, open_source(open_environment(name), name)
 

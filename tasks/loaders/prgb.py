@@ -2,7 +2,8 @@
 
 Each variant of a record is a question, `<record>#<variant>`, counted from 1 as the record has them; what they share is
 `meta.document`. The documents come with the question, under names that tell nothing but their place. The gold is an
-expression for `covered_match`; what a system must have seen are the values that stand in the right documents.
+expression for `covered_match`; what a system must have seen are the values that stand in the right documents, whose ids
+are those of the environment `documents`.
 
 The older form is CSV, with the columns `placeholder` (each placeholder with its values) and `answer` in place of
 `placeholder_item`, and with lists written as JSON or as Python writes them.
@@ -147,6 +148,7 @@ class Prgb(Format):
             answers=[variant.answer],
             level=self.level_of_all or OF_KIND[record.kind],
             evidence=list(variant.used),
+            entities=list(variant.used),
             context=[Document(title=name, text=text) for name, text in zip(names, variant.documents, strict=True)],
             meta={
                 "document": record.id,
@@ -155,6 +157,7 @@ class Prgb(Format):
                 "subtask": record.subtask,
                 "language": language,
                 "noise": dict(variant.noise),
+                "text_ids": [f"d{place + 1}" for place in variant.golden],
                 "sources": [variant.documents[place] for place in variant.golden],
                 "placeholders": dict(variant.values),
             },

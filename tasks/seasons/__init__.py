@@ -7,8 +7,18 @@ has changed, `split` the two halves, `making` writes the files.
 from __future__ import annotations
 
 from r_eval.tasks.seasons.refresh import Refresher
-from r_eval.tasks.seasons.season import Season, read_season, season_path, write_season
+from r_eval.tasks.seasons.season import Season, keep_season, read_season, season_path, write_season
 from r_eval.tasks.seasons.split import split, write_public
 from r_eval.tasks.seasons.version import Version
 
-__all__ = ["Refresher", "Season", "Version", "read_season", "season_path", "split", "write_public", "write_season"]
+__all__ = [
+    "Refresher",
+    "Season",
+    "Version",
+    "keep_season",
+    "read_season",
+    "season_path",
+    "split",
+    "write_public",
+    "write_season",
+]

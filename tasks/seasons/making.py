@@ -75,4 +75,4 @@ def write_set(questions: Sequence[Question], out: Path, season: Season | None, p
     write_questions(private, kept)
     if season is not None:
         write_season(out, season.public())
-        write_season(private, season)
+        write_season(private, season.private())

@@ -6,6 +6,7 @@ same question in other words. Earlier seasons are found through the sidecars, ea
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -115,6 +116,17 @@ class Refresher:
     def new(self, made: Sequence[Question]) -> list[Question]:
         """Those that no earlier season has asked."""
         return [q for q in made if folded(q.question) not in self._texts and q.program not in self._programs]
+
+    def chosen(self, made: Sequence[Question], count: int) -> list[Question]:
+        """So many of the new ones, in the order made: of each type or template in turn, so that none is crowded out."""
+        new = self.new(made)
+        turn: collections.Counter[str] = collections.Counter()
+        places = []
+        for place, question in enumerate(new):
+            kind = str(question.meta.get("type") or question.meta.get("template") or "")
+            places.append((turn[kind], place))
+            turn[kind] += 1
+        return [new[place] for place in sorted(place for _, place in sorted(places)[:count])]
 
     def previous(self, out: Path) -> Previous:
         """How the sidecar of the next season's file names the last one."""

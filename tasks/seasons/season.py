@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.errors import UserError
+from r_eval.files import read_yaml
 from r_eval.tasks.seasons.version import Version
 
 
@@ -54,6 +54,7 @@ class Season(BaseModel):
         file: Name of the template or graph file.
         records: How many records of each kind, or triples, the environment had.
         changes: What is different from the season before, a sentence each.
+        part: Which half of a split set the file is; "" where it is whole.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -69,6 +70,7 @@ class Season(BaseModel):
     records: dict[str, int] = {}
     previous: Previous | None = None
     changes: list[str] = []
+    part: Literal["", "public", "private"] = ""
 
     @field_validator("version")
     @classmethod
@@ -85,6 +87,22 @@ class Season(BaseModel):
             environment=self.environment,
             environment_version=self.environment_version,
             count=self.count,
+            part="public",
+        )
+
+    def private(self) -> Season:
+        """The same of the half that holds the answers."""
+        return self.model_copy(update={"part": "private"})
+
+    def in_run(self) -> Season:
+        """The same for a run's copy of its questions: files by their bare names, since a run tells no folder."""
+        before = self.previous
+        return self.model_copy(
+            update={
+                "environment": self.environment.rpartition("/")[2],
+                "file": self.file.rpartition("/")[2],
+                "previous": before.model_copy(update={"file": before.file.rpartition("/")[2]}) if before else None,
+            }
         )
 
 
@@ -95,9 +113,21 @@ def season_path(questions: Path) -> Path:
 
 def write_season(questions: Path, season: Season) -> None:
     """Write the sidecar of a question file; of a public season, only the keys that it tells."""
-    told = season.model_dump(by_alias=True, exclude_unset=season.seed is None)
+    whole = set() if season.part else {"part"}
+    told = season.model_dump(by_alias=True, exclude_unset=season.seed is None, exclude=whole)
     text = json.dumps({"schema": season.schema_, **told}, ensure_ascii=False, indent=1)
     season_path(questions).write_text(text + "\n", encoding="utf-8")
+
+
+def keep_season(questions: Path, copy: Path) -> None:
+    """Write the season of a question file, where it has one, beside the copy of the questions that a run keeps.
+
+    Raises:
+        UserError: The sidecar is damaged.
+    """
+    season = read_season(questions)
+    if season is not None:
+        write_season(copy, season.in_run())
 
 
 def read_season(questions: Path) -> Season | None:
@@ -170,7 +200,7 @@ def records_of(source: Path, environment: Environment) -> dict[str, int]:
 
     What the environment does not have is left out.
     """
-    data = yaml.safe_load(source.read_text(encoding="utf-8"))
+    data = read_yaml(source.read_text(encoding="utf-8"))
     if "graph" in data:
         return {"triples": sum(1 for _ in environment.triples())}
     found = {}

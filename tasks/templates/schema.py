@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from r_eval.errors import UserError
-from r_eval.files import read_text
+from r_eval.files import read_text, read_yaml
 from r_eval.records import Level
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def read_templates(path: Path) -> TemplateFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     try:
-        data = yaml.safe_load(read_text(path, "template file"))
+        data = read_yaml(read_text(path, "template file"))
         file = TemplateFile.model_validate(data)
     except ValidationError as error:
         raise UserError(f"{path}: {complaint(error, data)}") from None

@@ -139,3 +139,8 @@ def test_the_table_counts_and_shares(make_episode: Make) -> None:
     assert (row["needs"], row["needed_share"]) == ("60.00", "42.86")
     assert sheet.shown()[0].lines[1][4] == "1.5"
     assert json.dumps(sheet.lines)
+
+
+def test_a_task_whose_questions_bring_documents_is_no_closed_book(make_episode: Make) -> None:
+    pair = [system(make_episode, name, {"t": "11", "u": "11"}) for name in ("react", "direct")]
+    assert [line.task for line in closed_book(pair, {}, without={"t"})] == ["u"]

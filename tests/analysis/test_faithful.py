@@ -60,6 +60,8 @@ def folder(path: Path, make: Make, tasks: dict[str, str], condition: str = "coun
         file.write_text("".join(question.model_dump_json() + "\n" for question in asked), encoding="utf-8")
     manifest = {
         "schema": 1,
+        "name": "r",
+        "state": "complete",
         "systems": [{"name": "react+m", "workflow": "react", "llm": "m"}],
         "tasks": [{"name": task} for task in tasks],
         "conditions": [condition],

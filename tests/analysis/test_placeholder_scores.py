@@ -134,7 +134,8 @@ def test_the_epochs_of_a_variant_are_averaged_first(make_episode: Make) -> None:
 def test_the_variants_are_read_from_the_questions_of_a_run(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     tasks = [{"name": "t"}, {"name": "u"}]
-    run.run_file.write_text(json.dumps({"schema": 1, "name": "r", "tasks": tasks, "cells": []}), encoding="utf-8")
+    manifest = {"schema": 1, "name": "r", "state": "complete", "tasks": tasks, "cells": []}
+    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
     meta = {"document": "f-1", "variant": 0, "subtask": "filter"}
     asked = {
         "t": [Question(id="f-1#0", question="?", answers=["a"], level="KS", meta=meta)],

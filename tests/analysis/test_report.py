@@ -25,7 +25,7 @@ def report(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_and_everything_it_names_is_there(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert len(named) == 35
+    assert len(named) == 39
     assert all((report / name).is_file() for name in named)
 
 

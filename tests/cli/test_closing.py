@@ -245,3 +245,18 @@ def test_where_no_setting_matters_for_certain_it_says_so(tmp_path: Path) -> None
 
 def test_other_runs_end_without_a_recommendation(make: Make) -> None:
     assert not any(line.startswith("Advice") for line in closing_lines([make({"react": "rrr", "pal": "www"})]))
+
+
+# beyond scores
+
+
+def test_what_needs_the_domain_has_a_line_where_the_llm_ran_alone_too(make: Make) -> None:
+    assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain") == (
+        "67 % of react+m's 3 right answers need the domain"
+    )
+    assert line(make({"react": "rrrw"}), "Domain") == ""
+
+
+def test_a_condition_is_held_against_clean_in_a_line(make: Make) -> None:
+    run = make({"react": "rw"}, ("clean", "noisy"))
+    assert line(run, "Condition") == "no comparison with clean is more than chance"

@@ -146,7 +146,7 @@ def test_what_does_not_pass_is_a_failure_after_the_last_attempt(
         ((200, {}, b"[]"), "is it an api.php?"),
         ({"error": {"code": "badvalue", "info": "Unrecognized"}}, "refused: badvalue: Unrecognized"),
         ({"error": "no"}, "refused"),
-        ((302, {"Location": "ftp://127.0.0.1/"}, b""), "cannot be asked"),
+        ((302, {"Location": "ftp://127.0.0.1/"}, b""), "refused with status 302"),
     ],
 )
 def test_a_refusal_is_final(server: Server, ask: Callable[[], Any], answer: Any, message: str) -> None:

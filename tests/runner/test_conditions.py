@@ -14,6 +14,7 @@ import yaml
 from scipy.stats import binomtest
 
 from r_eval import Grid, UserError, load_run, run
+from r_eval.cli.running import run_command
 from r_eval.environments.conditions.faulty import failed
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import RunFolder
@@ -26,6 +27,8 @@ from r_eval.runner.plan import Plan, resolve
 QUESTIONS = 20
 PROGRAM = "answer = books('Ada')[0]"
 DOMAIN = '''
+from collections import Counter
+
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.conditions.base import Condition, Wrapped
 
@@ -73,7 +76,11 @@ class Dropping(Renaming):
 
     name = "dropping"
 
+    def __init__(self):
+        self.dropped = Counter()
+
     def question(self, question, environment):
+        self.dropped["out of names"] += 1
         return None
 
 
@@ -258,8 +265,32 @@ def test_dropped_questions_are_counted_in_the_manifest(grid: Make, tmp_path: Pat
     assert counts == {"clean": (QUESTIONS, None), "renamed": (QUESTIONS // 2, QUESTIONS // 2)}
 
 
-def test_a_condition_that_drops_everything_is_an_error(grid: Make) -> None:
-    with pytest.raises(UserError, match="the condition 'none' drops every question of task 'books'"):
+def test_a_task_that_loses_all_its_questions_is_skipped_and_noted(grid: Make, tmp_path: Path) -> None:
+    run(grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}]), tmp_path / "run")
+    manifest = RunFolder(tmp_path / "run").manifest()
+    assert [cell["condition"] for cell in manifest["cells"]] == ["clean"]
+    reasons = {"out of names": QUESTIONS}
+    counts = {"questions": QUESTIONS, "dropped": QUESTIONS, "reasons": reasons}
+    assert manifest["dropped"] == [{"condition": "none", "task": "books", **counts}]
+
+
+def test_a_dry_run_says_what_is_dropped_and_why(grid: Make, tmp_path: Path) -> None:
+    plan = resolve(grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}]))
+    (said,) = estimate(plan, tmp_path / "run").warnings
+    assert said.startswith("task 'books': the condition 'none' drops 20 of 20 questions, and the task is skipped")
+    assert said.endswith(": 20 x out of names")
+
+
+def test_what_is_skipped_is_said_on_standard_error(
+    grid: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}], samples=1)
+    assert run_command(made, tmp_path / "run", quiet=True) == 0
+    assert "drops 1 of 1 questions, and the task is skipped under it: 1 x out of names" in capsys.readouterr().err
+
+
+def test_a_grid_of_which_a_condition_leaves_nothing_is_an_error(grid: Make) -> None:
+    with pytest.raises(UserError, match="no cell left:\n  task 'books': the condition 'none' drops 20 of 20"):
         resolve(grid([{"condition": "./domain.py:Dropping", "name": "none"}]))
 
 

@@ -133,7 +133,11 @@ class MediaWiki:
         self._pace.wait()
         try:
             response = self._connection().get(
-                self.address, params=parameters, headers=self._headers, timeout=self._timeout
+                self.address,
+                params=parameters,
+                headers=self._headers,
+                timeout=self._timeout,
+                allow_redirects=False,
             )
         except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
             raise _Busy(f"cannot be reached: {type(error).__name__}") from error

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 
 from r_eval.analysis.figures.bars import COLOURS as TYPE_COLOURS
-from r_eval.analysis.figures.style import COLOURS, GREY, MARKERS, NO_LLM, Style, save, shown, styled
+from r_eval.analysis.figures.style import COLOURS, GREY, MARKERS, NO_LLM, Style, legend_of, save, shown, styled, whole
 from tests.analysis.figures.conftest import PAPER
 
 REPORT = Path(__file__).parents[3] / "analysis" / "report"
@@ -63,6 +63,22 @@ def test_a_system_without_an_llm_is_called_by_its_workflow() -> None:
     found = with_bound()
     style = Style.of(found)
     assert [style.name(row) for row in found.rows[:2]] == ["oracle", "react · gpt-4-1106"]
+
+
+@pytest.mark.parametrize("width", [3.0, 5.0, 7.0, 12.0])
+def test_each_kind_in_a_legend_begins_a_column(width: float) -> None:
+    found = read_published(PAPER)
+    style = Style.of(found)
+    kinds = [style.llm_handles(list(style.colours)[:5]), style.workflow_handles(list(style.markers))]
+    handles, columns = legend_of(kinds, width)
+    high, over = divmod(len(handles), columns)
+    assert over == 0
+    assert handles.index(kinds[1][0]) % high == 0
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.125, "13"), (0.0625, "6"), (0.285, "29"), (0.0, "0"), (1.0, "100")])
+def test_whole_percent_are_rounded_as_on_the_page(share: float, text: str) -> None:
+    assert whole(share) == text
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,9 @@ def questions(version: str, number: int) -> list[Question]:
 def over(tmp_path: Path) -> Callable[..., RunFolder]:
     """Writes a run of some systems over the first questions of a version."""
 
-    def write(name: str, version: str, verdicts: Verdicts, tasks: Sequence[str] = (TASK,)) -> RunFolder:
+    def write(
+        name: str, version: str, verdicts: Verdicts, tasks: Sequence[str] = (TASK,), condition: str = "clean"
+    ) -> RunFolder:
         run = RunFolder(tmp_path / "runs" / name)
         asked = questions(version, max(map(len, verdicts.values())))
         run.path.mkdir(parents=True)
@@ -61,7 +63,7 @@ def over(tmp_path: Path) -> Callable[..., RunFolder]:
             path = run.questions_file(task)
             path.parent.mkdir(exist_ok=True)
             path.write_text("".join(f"{one.model_dump_json()}\n" for one in asked), encoding="utf-8")
-        cells = [Cell(*system.split("+"), "clean", task) for system in verdicts for task in tasks]  # type: ignore[call-arg]
+        cells = [Cell(*system.split("+"), condition, task) for system in verdicts for task in tasks]  # type: ignore[call-arg]
         for cell in cells:
             writer = CellWriter(cell.path(run.episodes_root))
             for one, verdict in zip(asked, verdicts[cell.system], strict=False):
@@ -80,7 +82,7 @@ def over(tmp_path: Path) -> Callable[..., RunFolder]:
                 {"name": task, "domain": "news", "level": "KS", "metric": "exact_match", "questions": len(asked)}
                 for task in tasks
             ],
-            "conditions": ["clean"],
+            "conditions": [condition],
             "cells": [{**cell._asdict(), "episodes": len(asked), "fingerprint": "f"} for cell in cells],
         }
         run.run_file.write_text(json.dumps(manifest), encoding="utf-8")

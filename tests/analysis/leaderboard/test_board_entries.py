@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.leaderboard.entries import Entry, entries, ordered
-from r_eval.analysis.leaderboard.versions import Seasons
+from r_eval.analysis.leaderboard.entries import Entry, entries
+from r_eval.analysis.leaderboard.versions import Seasons, ordered
 from r_eval.folder import RunFolder
+from r_eval.tasks.seasons import keep_season
 from r_eval.tasks.seasons.version import Version
+from tests.analysis.leaderboard.conftest import TASK
 
 Season = Callable[..., Path]
 Over = Callable[..., RunFolder]
@@ -37,6 +39,26 @@ def test_a_question_that_only_another_run_asked_counts_0_and_as_missing(season: 
     short, whole = entries(runs, Seasons([season("1.0.0")]))
     assert (short.generation.mean, short.retrieval.mean, short.missing) == (0.5, 0.5, 2)
     assert (whole.generation.mean, whole.missing) == (1.0, 0)
+
+
+def test_a_question_of_the_season_that_no_run_asked_counts_0(season: Season, over: Over) -> None:
+    (found,) = entries([over("a", "1.0.0", {"rag+m": "rr"})], Seasons([season("1.0.0", 8)]))
+    assert (found.generation.mean, found.retrieval.mean) == (0.25, 0.25)
+    assert (found.missing, found.questions, found.types["set"].questions) == (6, 8, 4)
+
+
+def test_the_runs_own_season_file_says_how_many_there_are(season: Season, over: Over) -> None:
+    run = over("a", "1.0.0", {"rag+m": "rr"})
+    keep_season(season("1.0.0", 8), run.questions_file(TASK))
+    found = one(run)
+    assert (found.version, found.generation.mean, found.missing, found.questions) == (Version(), 0.25, 6, 8)
+
+
+def test_a_question_that_a_condition_drops_counts_for_nobody(season: Season, over: Over) -> None:
+    runs = [over("a", "1.0.0", {"rag+m": "rrww"}), over("b", "1.0.0", {"rag+m": "r!", "pal+m": "r"}, condition="noisy")]
+    found = entries(runs, Seasons([season("1.0.0")]))
+    said = [(one.condition, one.system, one.generation.mean, one.missing, one.questions) for one in found]
+    assert said == [("clean", "rag+m", 0.5, 0, 4), ("noisy", "rag+m", 0.5, 1, 2), ("noisy", "pal+m", 0.5, 1, 2)]
 
 
 def test_a_system_that_does_not_search_has_no_retrieval(over: Over) -> None:

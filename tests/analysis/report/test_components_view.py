@@ -84,6 +84,29 @@ def test_published_components_have_no_other_view(visit: Visiting) -> None:
     assert "no intervals" in page.locator("#components-lead").inner_text()
 
 
+def test_published_advice_names_its_metric_in_a_column(visit: Visiting) -> None:
+    page = visit("crud-paper").open("#/components")
+    assert page.locator("#advice-table thead th").all_inner_texts()[2] == "metric"
+    first = page.locator("#advice-table tbody tr").first.locator("td").all_inner_texts()
+    assert first[:3] == ["chunk_size", "bleu_published", "64"]
+
+
+def test_a_component_without_a_chart_links_to_the_metrics_that_have_one(visit: Visiting) -> None:
+    opened = visit("crud-paper")
+    part = opened.open("#/components").locator(".component", has_text="top_k")
+    part.get_by_role("link", name="quest_eval_precision").click()
+    opened.settle()
+    assert part.locator(".component-chart").count() == 1
+
+
+def test_no_word_of_a_verdict_is_parted_on_a_phone(visit: Visiting) -> None:
+    page = visit("crud-paper", viewport=PHONE).open("#/components")
+    lines = (
+        "(node) => { const range = new Range(); range.selectNodeContents(node); return range.getClientRects().length; }"
+    )
+    assert page.locator("#advice-claims .contradicted").first.evaluate(lines) == 1
+
+
 def test_claims_stand_beside_their_verdicts(visit: Visiting) -> None:
     page = visit("crud-paper").open("#/components")
     first = page.locator("#advice-claims tbody tr").first.inner_text()

@@ -197,6 +197,13 @@ def test_published_means_are_compared_without_a_p(visit: Visiting) -> None:
     assert page.locator("#pairs-p").count() == 0
 
 
+def test_published_differences_are_as_dark_as_the_text(visit: Visiting) -> None:
+    page = visit("paper").open("#/statistics")
+    colour = "(node) => getComputedStyle(node).color"
+    cells = page.locator("table.pairs td button")
+    assert cells.first.evaluate(colour) == page.locator("h1").first.evaluate(colour)
+
+
 def test_one_system_is_compared_with_nothing(visit: Visiting) -> None:
     page = visit("single").open("#/statistics")
     assert "nothing to compare it with" in page.locator("#statistics").inner_text()

@@ -1,6 +1,7 @@
 """What the answer rests on is replaced, and the gold program finds the new answer."""
 
 import asyncio
+import functools
 import random
 import re
 from collections.abc import Iterator
@@ -8,34 +9,26 @@ from typing import Any
 
 import pytest
 
-from r_eval.environments.aminer.environment import AMiner
+from r_eval.analysis.faithful import verdict
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, UNKNOWN, Counterfactual
-from r_eval.environments.conditions.replacing import Replacements, is_number
+from r_eval.environments.conditions.replacing import Replacements, is_number, normal
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
-from r_eval.environments.wiki.environment import Wiki
 from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
-from r_eval.tasks.base import installed, task_files
+from r_eval.tasks.base import installed, open_environment, task_files
 
-ENVIRONMENTS = {"wiki": Wiki(), "aminer": AMiner()}
-EMBEDDED = [name for name in sorted(task_files()) if name.partition("/")[0] in ENVIRONMENTS]
-KEPT = {
-    "aminer/profiling": 0,
-    "aminer/soay-easy": 34,
-    "aminer/soay-hard": 34,
-    "wiki/2wikimultihopqa": 34,
-    "wiki/copen-cic": 0,
-    "wiki/copen-cpj": 0,
-    "wiki/copen-csj": 0,
-    "wiki/high-freq": 36,
-    "wiki/hotpotqa": 33,
-    "wiki/kqapro": 18,
-    "wiki/low-freq": 38,
-    "wiki/musique": 34,
-}
-"""At least so many of 40 questions. The rest are yes/no questions, counts, and questions that hold their answers."""
+EMBEDDED = [
+    *(name for name in sorted(task_files()) if name.startswith(("wiki/", "aminer/"))),
+    *(f"crud/qa-{n}doc{language}" for n in (1, 2, 3) for language in ("", "-en")),
+]
+
+
+@functools.cache
+def environment_of(name: str) -> Environment:
+    task = installed(name)
+    return open_environment(task.environment, task.settings)
 
 
 class Towns(Environment):
@@ -123,8 +116,11 @@ def test_documents_and_evidence_change_with_the_environment() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"answers": ["yes"], "program": "answer = True"}, "truth value or a count"),
-        ({"answers": ["3"], "program": "answer = 3"}, "truth value or a count"),
+        ({"answers": ["yes"], "program": None}, "truth value or a count"),
+        ({"answers": ["3"], "program": None}, "truth value or a count"),
+        ({"answers": ["yes"], "program": "answer = True"}, "nothing"),
+        ({"answers": ["3"], "program": "answer = 3"}, "nothing"),
+        ({"answers": [f"Passau {'lies on a river ' * 5}"], "program": None}, "whole text"),
         ({"answers": ["Danube"], "program": "answer = 'Danube'"}, "does not change"),
         ({"answers": ["Danube"], "program": "answer = river('Bonn')['river']"}, "does not give the gold"),
         ({"question": "Is it the Danube or the Rhine?", "program": None}, "stands in the question"),
@@ -145,7 +141,7 @@ def test_a_question_without_a_program_is_kept() -> None:
 
 def test_a_choice_is_made_to_come_out_the_other_way() -> None:
     question = next(q for q in installed("wiki/hotpotqa").questions if q.meta["template"] == "born-first")
-    found = Counterfactual().question(question, ENVIRONMENTS["wiki"])
+    found = Counterfactual().question(question, environment_of("wiki/hotpotqa"))
     assert found is not None
     assert found.answers != question.answers
     assert found.answers[0] in question.question
@@ -192,18 +188,22 @@ async def _oracle(question: Question, environment: Environment, sandbox: Sandbox
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_the_oracle_gives_every_new_gold_and_no_observation_holds_an_old_value(name: str) -> None:
-    bare, condition = ENVIRONMENTS[name.partition("/")[0]], Counterfactual()
-    found = [condition.question(question, bare) for question in installed(name).questions[::2]]
+def test_who_reads_is_faithful_who_remembers_leaks_and_no_observation_holds_an_old_value(name: str) -> None:
+    bare, condition = environment_of(name), Counterfactual()
+    questions = installed(name).questions
+    found = [condition.question(question, bare) for question in questions[:: len(questions) // 6]]
     kept = [question for question in found if question is not None]
-    assert len(kept) >= KEPT[name] // 2 - 2, condition.dropped
+    assert len(kept) * 2 >= len(found), condition.dropped
     assert len(kept) + condition.dropped.total() == len(found)
 
     async def all_of_them(sandbox: Sandbox) -> None:
         for question in kept:
             environment = condition.environment(bare, question, Seeds(0, question.id, 0))
             answer, steps = await _oracle(question, environment, sandbox)
-            assert answer.casefold() in [gold.casefold() for gold in question.answers], question
+            new, old = question.answers, question.meta[OLD_ANSWERS]
+            assert answer.casefold() in [normal(gold).casefold() for gold in new] or normal(answer) in new, question
+            assert {verdict(gold, new, old) for gold in (answer, *new)} == {"faithful"}, question
+            assert {verdict(gold, new, old) for gold in old} == {"leaked"}, question
             changes = Replacements(question.meta[REPLACED])
             counted = re.compile(r"^\d+ results?\.\n")
             seen = [counted.sub("", step.observation or "") for step in steps]
@@ -213,11 +213,71 @@ def test_the_oracle_gives_every_new_gold_and_no_observation_holds_an_old_value(n
         asyncio.run(all_of_them(sandbox))
 
 
+def changed(name: str, template: str) -> tuple[Question, Question]:
+    """The first question of a template, before and after."""
+    question = next(q for q in installed(name).questions if q.meta["template"] == template)
+    found = Counterfactual().question(question, environment_of(name))
+    assert found is not None
+    return question, found
+
+
+@pytest.mark.parametrize(
+    ("template", "new"), [("inherited-property", "false"), ("property-of-a-narrower-concept", "true")]
+)
+def test_a_truth_value_comes_out_the_other_way(template: str, new: str) -> None:
+    question, found = changed("wiki/copen-cpj", template)
+    assert (question.question, found.answers) == (found.question, [new])
+
+
+def test_another_one_of_the_things_to_choose_from_becomes_the_right_one() -> None:
+    question, found = changed("wiki/copen-csj", "river-like")
+    assert (question.question, question.answers == found.answers) == (found.question, False)
+    assert found.answers[0] in question.question
+    assert found.meta[REPLACED][question.answers[0]] == found.answers[0]
+
+
+def test_a_question_that_quotes_what_it_asks_about_changes_with_the_environment() -> None:
+    question, found = changed("aminer/profiling", "doctorate")
+    university, year = question.answers[0].split("; ")
+    assert found.question == Replacements(found.meta[REPLACED]).forward(question.question)
+    assert university not in found.question
+    assert found.answers[0].split("; ")[0] in found.question
+    assert year not in found.answers[0]
+
+
+def test_positions_that_all_stand_in_the_question_are_exchanged() -> None:
+    question, found = changed("aminer/profiling", "position-teaching")
+    (old,), (new,) = question.answers, found.answers
+    assert found.meta[REPLACED][old] == new
+    assert found.meta[REPLACED][new] == old
+
+
+def test_a_change_under_which_a_call_fails_that_did_not_is_none() -> None:
+    program = "try:\n    answer = river('Passau')['river'] == 'Danube'\nexcept Exception:\n    answer = False"
+    question = asked(question="Does Passau lie on a river, the Danube?", answers=["yes"], program=program)
+    found = under(question.model_copy(update={"evidence": ["Passau", "Danube"]}))
+    assert found.answers == ["no"]
+    assert "Passau" not in found.meta[REPLACED]
+
+
+def test_a_program_that_reads_by_the_words_around_the_old_value_gets_the_new_ones() -> None:
+    program = "import re\nanswer = re.search('(Danube)', river('Passau')['river']).group(1)"
+    found = under(asked(program=program, evidence=["Danube"]))
+    assert found.program == program.replace("Danube", found.answers[0])
+
+
 def test_a_number_that_the_program_computes_comes_out_of_the_new_ones() -> None:
     names = ("older-by-years", "year-of-life", "melting-difference")
     questions = [q for q in installed("wiki/kqapro").questions if q.meta["template"] in names]
-    found = [Counterfactual().question(question, ENVIRONMENTS["wiki"]) for question in questions]
+    found = [Counterfactual().question(question, environment_of("wiki/hotpotqa")) for question in questions]
     kept = [question for question in found if question is not None]
     assert kept
     assert all(is_number(question.answers[0]) for question in kept)
     assert not any(set(question.meta[OLD_ANSWERS]) & set(question.meta[REPLACED]) for question in kept)
+
+
+def test_what_a_perfect_retriever_gives_has_the_new_value() -> None:
+    question = under(asked(meta={"sources": ["Passau lies on the Danube."]}))
+    (source,) = question.meta["sources"]
+    assert question.answers[0] in source
+    assert "Danube" not in source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import random
 import re
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.conditions.distractors import answers, near_duplicates
 from r_eval.environments.conditions.faulty import Faulty
 from r_eval.environments.conditions.finding import combine
@@ -183,6 +185,68 @@ def test_an_environment_without_a_search_is_refused() -> None:
 def test_an_environment_without_documents_has_no_unrelated_noise() -> None:
     with pytest.raises(UserError, match="Shelves has no records of documents"):
         Noisy(noise="unrelated").pool(Shelves())
+
+
+@pytest.fixture(scope="module")
+def scholars() -> AMiner:
+    return AMiner()
+
+
+Search = tuple[str, dict[str, Any]]
+SCHOLAR: Search = ("searchPerson", {"name": "Pooja Verma"})
+PAPERS: Search = ("searchPublication", {"publication_info": "genetic search"})
+
+
+def searched(scholars: AMiner, condition: Noisy, search: Search, question: Question = QUESTION) -> list[dict[str, Any]]:
+    """The records that come of a search under a condition."""
+    environment = condition.environment(scholars, question, Seeds(0, "q1", 0)).open()
+    found = asyncio.run(environment.call(*search))
+    return [one if isinstance(one, dict) else dataclasses.asdict(one) for one in found]
+
+
+@pytest.mark.parametrize("noise", LEVELS)
+@pytest.mark.parametrize("search", [SCHOLAR, PAPERS])
+def test_records_are_mixed_in_that_have_other_ids(scholars: AMiner, noise: str, search: Search) -> None:
+    bare = [dataclasses.asdict(one) for one in asyncio.run(scholars.call(*search))]
+    wanted = 1 if noise == "near-duplicate" else 2
+    found = searched(scholars, Noisy(wanted, noise, "last"), search)
+    assert found[:-wanted] == bare
+    assert len({next(value for key, value in one.items() if key.endswith("_id")) for one in found}) == len(found)
+    assert all(list(one) == list(bare[0]) for one in found)
+
+
+@pytest.mark.parametrize("noise", LEVELS)
+def test_no_record_that_is_mixed_in_fits_what_was_asked_for(scholars: AMiner, noise: str) -> None:
+    found = searched(scholars, Noisy(3, noise, "first"), SCHOLAR)
+    assert len(found) > 1
+    assert [one["name"] for one in found].count("Pooja Verma") == 1
+    assert found[-1]["name"] == "Pooja Verma"
+
+
+def test_sibling_records_share_words_with_what_was_asked_for(scholars: AMiner) -> None:
+    found = searched(scholars, Noisy(3, "sibling", "last"), SCHOLAR)
+    assert all({"Pooja", "Verma"} & set(one["name"].split()) for one in found)
+
+
+def test_a_record_that_holds_the_answer_is_no_noise(scholars: AMiner) -> None:
+    wrong = searched(scholars, Noisy(3, "sibling", "last"), SCHOLAR)[1:]
+    question = QUESTION.model_copy(update={"answers": [wrong[0]["organization"]], "evidence": []})
+    found = searched(scholars, Noisy(3, "sibling", "last"), SCHOLAR, question)
+    assert wrong[0] not in found
+
+
+def test_what_is_no_search_or_finds_no_record_stays_as_it_is(scholars: AMiner) -> None:
+    key = searched(scholars, Noisy(1, at="last"), SCHOLAR)[0]["person_id"]
+    for api, arguments in (
+        ("getCoauthors", {"person_id": key}),
+        ("searchPublication", {"publication_info": "zzzz"}),
+    ):
+        environment = Noisy().environment(scholars, QUESTION, Seeds(0, "q1", 0)).open()
+        assert asyncio.run(environment.call(api, arguments)) == asyncio.run(scholars.call(api, arguments))
+
+
+def test_unrelated_records_need_no_documents(scholars: AMiner) -> None:
+    assert Noisy(noise="unrelated").question(QUESTION, scholars) == QUESTION
 
 
 def test_noise_and_faults_combine(under: Under) -> None:

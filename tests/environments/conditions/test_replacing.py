@@ -100,8 +100,24 @@ def test_a_number_beside_han_text_is_a_token() -> None:
 
 
 def test_a_new_value_is_never_replaced_again() -> None:
+    changes = Replacements({"Oslo": "Lima", "Lima": "Quito"})
+    assert changes.forward("Oslo, Lima") == "Lima, Quito"
+    assert changes.back("Lima, Quito") == "Oslo, Lima"
+
+
+def test_a_new_value_that_was_an_old_one_is_no_trace() -> None:
+    changes = Replacements({"Oslo": "Lima", "Lima": "Quito"})
+    assert (changes.traces("Lima"), changes.traces("Oslo")) == (False, True)
+
+
+def test_what_stands_for_itself_is_kept_whole() -> None:
+    changes = Replacements({"York": "Bath", "Bath": "York", "New York": "New York"})
+    assert changes.forward("York, New York, Bath") == "Bath, New York, York"
+
+
+def test_a_new_value_that_begins_as_an_old_one_ends_is_refused() -> None:
     with pytest.raises(ValueError, match="in common with 'Lima'"):
-        Replacements({"Oslo": "Lima", "Lima": "Quito"})
+        Replacements({"Oslo": "Lima Norte", "Lima": "Quito"})
 
 
 def test_two_values_cannot_become_one() -> None:

@@ -59,6 +59,8 @@ def test_paths_are_taken_from_the_files_folder(tmp_path: Path) -> None:
         (f"environment: wiki\ngraph: {{program: 'answer = 1', {WORDS}}}", "no {entity}"),
         (f"triples: t.tsv\ngraph: {{program: 'f({{entity}})', {WORDS}}}", "needs an environment"),
         (f"environment: wiki\ndocuments: d.jsonl\ngraph: {{{WORDS}}}", "go with triples"),
+        (f"environment: wiki\ncorpus: d.jsonl\ngraph: {{{WORDS}}}", "corpus: goes with triples"),
+        (f"triples: t.tsv\ndocuments: d\ncorpus: d\ngraph: {{{WORDS}}}", "documents or corpus, one of them"),
         (f"environment: wiki\ngraph: {{{WORDS}, colour: red}}", "graph.colour"),
         ("environment: wiki\ngraph: {relations: {r: {forward: 'Who?'}}}", "must hold {subject}"),
         ("environment: wiki\ngraph: {relations: {r: {forward: '{subject} {x}?'}}}", "must hold {subject}"),

@@ -135,6 +135,15 @@ def test_questions_come_with_the_documents_that_say_them(nordic: Source, sandbox
     assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
 
 
+def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
+    source = dataclasses.replace(nordic, searched=True)
+    for question in made(graph_file(types=["set", "comparison"]), source, sandbox).questions:
+        named = {"set": ["Norway"], "comparison": ["Oslo", "Stockholm"]}[question.meta["type"]]
+        assert question.context == []
+        assert sorted(question.meta["text_ids"]) == [f"d-{name}" for name in named]
+        assert sorted(question.meta["sources"]) == [f"Of {name}." for name in named]
+
+
 def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
     source = dataclasses.replace(nordic, documents={"d-Norway": nordic.documents["d-Norway"]})
     generated = made(graph_file(types=["simple"]), source, sandbox)

@@ -118,6 +118,7 @@ def test_what_is_known_of_a_question_is_in_its_meta(mixed: Path) -> None:
         "subtask": "compare_ad",
         "language": "en",
         "noise": {"weak": 4, "moderate": 4, "hard": 1},
+        "text_ids": ["d2"],
         "sources": ["The mill was built in 1983."],
         "placeholders": {"X1": "1983"},
     }

@@ -10,7 +10,7 @@ import pytest
 
 from r_eval.records import Question
 from r_eval.tasks.graphs.source import TripleFile
-from r_eval.tasks.questions import read_questions
+from r_eval.tasks.questions import read_questions, write_questions
 from r_eval.tasks.seasons import Refresher
 from r_eval.tasks.seasons.making import season_of
 from tests.tasks.seasons.conftest import Shelve, Typed
@@ -158,3 +158,15 @@ def test_a_graph_file_over_a_file_of_triples_has_a_season_too(tmp_path: Path) ->
     after = season_of(graph, tmp_path / "one.jsonl", "", TripleFile(facts), 0, 1)
     assert (before.environment, before.records, after.records) == ("", {"triples": 2}, {"triples": 1})
     assert before.environment_version != after.environment_version
+
+
+def test_no_type_is_crowded_out_of_the_next_season(tmp_path: Path) -> None:
+    asked = Question(id="a", question="Who?", answers=["Ida"], level="KS")
+    write_questions(tmp_path / "one.jsonl", [asked])
+    types = ["simple"] * 5 + ["set"] * 2 + ["comparison"] * 3
+    made = [
+        asked.model_copy(update={"id": str(place), "question": f"Who is {place}?", "meta": {"type": type}})
+        for place, type in enumerate(types)
+    ]
+    chosen = Refresher([tmp_path / "one.jsonl"]).chosen([asked, *made], 6)
+    assert [question.meta["type"] for question in chosen] == ["simple"] * 2 + ["set"] * 2 + ["comparison"] * 2

@@ -1,0 +1,64 @@
+"""Writes the table of types of docs/records.md, from the models in `r_eval.records`.
+
+    python docs/record_types.py
+
+The table stands between two marks in the page. A test compares the two, so that neither can change alone.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from r_eval.records import Document, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
+
+PAGE = Path(__file__).with_name("records.md")
+BEGIN, END = "<!-- types: python docs/record_types.py -->\n", "<!-- end of types -->\n"
+MODELS: tuple[type[BaseModel], ...] = (Question, Document, Episode, Outcome, Step, Tokens, Usage, Seconds)
+
+
+def table() -> str:
+    """The types of all records, as a table of Markdown."""
+    lines = ["| record | field | type | default |", "| --- | --- | --- | --- |"]
+    for model in MODELS:
+        types = model.model_json_schema(by_alias=True)["properties"]
+        for name, field in model.model_fields.items():
+            key = field.alias or name
+            lines.append(f"| {model.__name__} | `{key}` | {_type(types[key])} | {_default(field)} |")
+    return "\n".join(lines) + "\n"
+
+
+def page() -> str:
+    """The page as it should be."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """A JSON Schema in a few words."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema['items'])}"
+    return str(schema.get("type", "any"))
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(default, BaseModel):
+        return f"an empty {type(default).__name__}"
+    return f"`{json.dumps(default)}`"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,162 @@
+"""Draws which values of a question are replaced, and by what.
+
+There are four ways. What stands in the question only the last three touch, and these are for questions whose answer is
+one of the things that the question names, a truth value, or a number that the program computes.
+
+- `replaced`: values get others of their kind.
+- `moved`: a value takes the name of a thing that the question names; that thing gets a name from elsewhere. So another
+  one of the things to choose from becomes the right one, or what was not so becomes so.
+- `gone`: a thing that the question names gets a name from elsewhere, so that what was so is not.
+- `exchanged`: two things that the question names change their names, where no other of the kind is known.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from .alternatives import Alternatives
+from .replacing import Replacements, as_date, is_number, normal, overlap, same_kind, tokens
+
+
+class Drawing:
+    """Draws for one question.
+
+    Args:
+        known: What may stand for what.
+        values: What may be replaced, and stands nowhere in the question.
+        rests: All that the answer rests on, be it in the question; the answer itself first.
+        named: Things that the question names and the program asks for or compares with, those of evidence first.
+        taken: All that was read so far; no new value is from there.
+        figures: Numbers in the question.
+    """
+
+    def __init__(
+        self,
+        known: Alternatives,
+        draw: random.Random,
+        *,
+        values: Sequence[str],
+        rests: Sequence[str],
+        named: Sequence[str],
+        taken: str,
+        figures: Sequence[str] = (),
+    ) -> None:
+        self._known, self._draw = known, draw
+        self.values, self._rests, self._named = list(values), list(rests), list(named)
+        self._figures = list(figures)
+        self._moves = self._leaves = -1
+        self._taken = line(tokens(taken))
+
+    def ways(self, *, choice: bool, truth: bool) -> Iterator[Replacements | None]:
+        """One draw after the other, without end; None where one finds nothing.
+
+        Args:
+            choice: The answer is one of the things that the question names, a truth value or a computed number.
+            truth: It is one of the latter two, which may be that something is not so.
+        """
+        turns: list[Callable[[], Replacements | None]] = [self.replaced]
+        if choice:  # other names for what is compared change nothing: what is equal stays so
+            compared = any(is_number(value) or as_date(value) is not None for value in self.values)
+            turns = [self.mixed, self.mixed] if compared else []
+            turns += [self.moved] if self._named else []
+            turns += [self.gone] if self._named and truth else []
+        while turns:
+            for turn in turns:
+                yield turn()
+
+    def quoted(self) -> Iterator[Replacements | None]:
+        """The same for a question whose own text is read, and changes too."""
+        while True:
+            yield self.replaced() or self.exchanged()
+
+    def replaced(self) -> Replacements | None:
+        """All values get others, as far as others are known of them."""
+        return self._changes(dict.fromkeys(self.values, ""))
+
+    def mixed(self) -> Replacements | None:
+        """The same, with numbers and dates near to each other's, so that a comparison may come out another way."""
+        like = list(self.values)
+        for test, more in ((is_number, self._figures), (lambda value: as_date(value) is not None, [])):
+            places = [place for place, value in enumerate(like) if test(value)]
+            models = [*(like[place] for place in places), *more]
+            for place, model in zip(places, self._draw.sample(models, len(places)), strict=True):
+                like[place] = model
+        return self._changes(dict.fromkeys(self.values, ""), dict(zip(self.values, like, strict=True)))
+
+    def moved(self) -> Replacements | None:
+        """One thing that the answer rests on is called as another one that the question names."""
+        olds = [value for value in self._rests if any(self._fits(value, name) for name in self._named)]
+        if not olds:
+            return None
+        self._moves += 1
+        old = olds[self._moves % len(olds)]
+        names = [name for name in self._named if self._fits(old, name)]
+        near = {name: self._known.nearness(old, name) for name in names}
+        names = [name for name, share in near.items() if share >= max(near.values()) / 2]
+        new = self._draw.choice(names)
+        return self._changes({old: new, new: ""})
+
+    def gone(self) -> Replacements | None:
+        """A thing that the question names is called as none there."""
+        self._leaves += 1
+        return self._changes({self._named[self._leaves % len(self._named)]: ""}) if self._named else None
+
+    def exchanged(self) -> Replacements | None:
+        """One value and one that the question names too change their names."""
+        pairs = [(old, new) for old in self.values for new in self._known.of(old, self._draw) if self._told(new)]
+        if not pairs:
+            return None
+        old, new = self._draw.choice(pairs)
+        kept = {one for name in (old, new) for one in self._known.longer(name) if self._told(one)}
+        return self._changes({old: new, new: old, **{one: one for one in sorted(kept - {old, new})}})
+
+    def _told(self, value: str) -> bool:
+        return bool(tokens(value)) and line(tokens(value)) in self._taken
+
+    def _fits(self, old: str, new: str) -> bool:
+        """Whether a value may be called as one that the question names: one of its kind."""
+        one, other = normal(old), normal(new)
+        apart = same_kind(one, other) and not overlap(tokens(one), tokens(other))
+        return apart and self._known.nearness(one, other) > 0
+
+    def _changes(self, wanted: dict[str, str], like: dict[str, str] | None = None) -> Replacements | None:
+        """The changes that are wanted, with a value drawn where there is none; None where that cannot be."""
+        chosen = {old: new for old, new in wanted.items() if new}
+        words = {line(tokens(new)) for new in chosen.values()}
+        for old in (old for old, new in wanted.items() if not new):
+            if any(self._told(longer) for longer in self._known.longer(old) if longer not in wanted):
+                continue
+            new = self._other(old, (like or {}).get(old, old), list(wanted), words)
+            if new is None:
+                continue
+            chosen[old] = new
+            words.add(line(tokens(new)))
+        if not chosen or any(old not in chosen for old in wanted if old not in self.values):
+            return None
+        try:
+            return Replacements(chosen)
+        except ValueError:
+            return None
+
+    def _other(self, old: str, like: str, olds: Sequence[str], words: set[str]) -> str | None:
+        """What may stand for a value: nothing that was read, and nothing that could make an old value again."""
+        parts = [tokens(one) for one in olds]
+        for other in self._known.of(like, self._draw):
+            new = tokens(other)
+            if not new or line(new) in self._taken or line(new) in words or not same_kind(old, other):
+                continue
+            if not any(overlap(one, new) for one in parts):
+                return other
+        return None
+
+
+def line(words: Sequence[str]) -> str:
+    """Words in one text, in which those in a row are found as part of it."""
+    return f" {' '.join(words)} "
+
+
+def stands(text: str, values: Sequence[str]) -> list[bool]:
+    """Of each value, whether it stands in a text."""
+    told = line(tokens(text))
+    return [line(tokens(value)) in told for value in values]

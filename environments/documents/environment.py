@@ -1,0 +1,101 @@
+"""The documents environment: what can be searched are the documents that come with the question, and nothing else.
+
+Each document is a passage of its own. Its id tells its place among the question's documents; nothing tells a right
+document from noise.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.corpus import Passage
+from r_eval.environments.corpus.environment import MOST_CHARACTERS, MOST_PASSAGES
+
+from .search import Search
+
+if TYPE_CHECKING:
+    from r_eval.records import Document, Question
+
+VERSION = 1
+"""Of what `retrieve` does; another one makes other cells."""
+
+
+class Documents(Environment):
+    """The documents of the question. retrieve finds those that fit a query; they are all that can be read."""
+
+    def __init__(self) -> None:
+        self._passages: tuple[Passage, ...] = ()
+        self._search: Search | None = None
+
+    @property
+    def version(self) -> str:
+        """Of the search; the documents are the question's, and count as part of it."""
+        return f"documents-{VERSION}-{Search.identity()}"
+
+    def for_question(self, question: Question) -> Self:
+        """The environment with the question's documents in it."""
+        own = copy.copy(self)
+        own._passages = passages(question.context)
+        own._search = _searched(tuple(passage.text for passage in own._passages))
+        return own
+
+    @query_api
+    def retrieve(self, query: str, top_k: int = 8) -> list[Passage]:
+        """Find the documents that fit a query, the best first.
+
+        Args:
+            query: A question, or words and phrases of what is sought.
+            top_k: How many documents are wanted, from 1 to 100.
+        """
+        if not query.strip():
+            raise NotFound("retrieve needs a query: a question, or words of what is sought.")
+        if top_k < 1:
+            raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
+        if self._search is None or not self._passages:
+            raise NotFound("No documents come with this question.")
+        found = self._search.best(query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES))
+        if not found:
+            raise NotFound("No document fits this query. Try other words.")
+        return [self._passages[place] for place in found]
+
+    def render(self, api: str, value: Any) -> str:
+        """Documents as `[id] text`, a blank line between them."""
+        return "\n\n".join(f"[{passage['id']}] {passage['text']}" for passage in _plain(value))
+
+    def found(self, api: str, value: Any) -> list[str]:
+        """The documents' ids, the best first."""
+        return [passage["id"] for passage in _plain(value)]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Records of the kind `document`: `id` and `text`, in the question's order."""
+        if kind != "document":
+            raise KeyError(kind)
+        return _plain(self._passages)
+
+
+def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
+    """Documents as passages `d1`, `d2` and so on, each with its title in front.
+
+    Titles that differ in their numbers alone ("Document 3") tell nothing but the place, and are left out.
+    """
+    names = {re.sub(r"\d+", "", document.title) for document in documents}
+    bare = len(documents) > 1 and len(names) == 1
+    return tuple(
+        Passage(f"d{place}", document.text if bare or not document.title else f"{document.title}\n{document.text}")
+        for place, document in enumerate(documents, 1)
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _searched(texts: tuple[str, ...]) -> Search:
+    """The search over texts; that of the latest questions is kept, since several systems are asked the same."""
+    return Search(texts)
+
+
+def _plain(value: Any) -> list[dict[str, Any]]:
+    return [{"id": item.id, "text": item.text} if isinstance(item, Passage) else item for item in value]

@@ -1,0 +1,29 @@
+"""Why answers of a run fail, and what its systems take: python say.py runs/reports"""
+
+import collections
+import sys
+
+from r_eval import load_run
+
+TYPES = ("EM", "AM", "GE", "RE", "TE", "ME")
+
+
+def lines(folder: str) -> list[str]:
+    """A line for every system: response types, commonest cause of failure, score, seconds and US cents a question."""
+    scores = collections.defaultdict(list)
+    for cell in load_run(folder).folder.cells():
+        scores[cell.system] += load_run(folder).folder.scores(cell).values()
+    said = []
+    for system, found in sorted(scores.items()):
+        types = collections.Counter(score["response_type"] for score in found)
+        causes = collections.Counter(score["why"] for score in found if score["why"]).most_common(1)
+        seconds, cents = (sum(score[key] or 0 for score in found) / len(found) for key in ("seconds", "cost"))
+        mean = 100 * sum(score["score"] or 0 for score in found) / len(found)
+        counts = " ".join(f"{kind} {types[kind]}" for kind in TYPES)
+        why = causes[0][0] if causes else "-"
+        said.append(f"{system:16} {counts}  {why:16} {mean:5.1f} % {seconds:6.1f} s {100 * cents:.4f} cents")
+    return said
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(lines(sys.argv[1])) + "\n")

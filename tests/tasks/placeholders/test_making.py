@@ -1,0 +1,158 @@
+"""Records are made of a world, and the embedded question files are what their worlds give."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.analysis.metrics.covered import covered_match
+from r_eval.errors import UserError
+from r_eval.tasks import base
+from r_eval.tasks.placeholders import Record, substituted
+from r_eval.tasks.placeholders.__main__ import questions
+from r_eval.tasks.placeholders.making import lines, made
+from r_eval.tasks.placeholders.world import RECORDS, World, read_world
+from r_eval.tasks.questions import in_order, write_questions
+
+FOLDER = base.task_files()["prgb/filtering"].parent
+WORLDS = {name: read_world(FOLDER / f"{name}.placeholders.yaml") for name in ("en", "zh")}
+MADE = {name: made(world) for name, world in WORLDS.items()}
+LEVELS = ("noise_doc_level1", "noise_doc_level2", "noise_doc_level3")
+
+every_language = pytest.mark.parametrize("language", sorted(WORLDS))
+
+
+def of(language: str, subtask: str) -> list[dict[str, Any]]:
+    return [record for record in MADE[language] if record["id"].startswith(f"{subtask}-")]
+
+
+def variants(record: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
+    item = record["placeholder_item"]
+    return list(zip(item["placeholders"], item["answer"], strict=True))
+
+
+@every_language
+def test_the_embedded_question_files_are_what_the_world_gives(language: str, tmp_path: Path) -> None:
+    for name, found in questions(FOLDER / f"{language}.placeholders.yaml"):
+        write_questions(tmp_path / "made.jsonl", found)
+        assert (tmp_path / "made.jsonl").read_bytes() == (FOLDER / f"{name}.questions.jsonl").read_bytes()
+
+
+@every_language
+def test_there_are_twenty_records_a_task_each_with_three_variants(language: str) -> None:
+    assert {key: len(of(language, key)) for key in RECORDS} == dict(RECORDS)
+    assert {len(variants(record)) for record in MADE[language]} == {3}
+
+
+@every_language
+def test_every_record_is_one_without_oddities(language: str) -> None:
+    assert [record["id"] for record in MADE[language] if Record.model_validate(record).oddities()] == []
+
+
+@every_language
+def test_every_record_has_noise_of_all_levels(language: str) -> None:
+    assert [record["id"] for record in MADE[language] if not all(record[level] for level in LEVELS)] == []
+
+
+@every_language
+def test_no_value_stands_in_the_noise_or_in_another_variant(language: str) -> None:
+    for record in MADE[language]:
+        values = [value for filled, _ in variants(record) for value in filled.values()]
+        noise = "\n".join(text for level in LEVELS for text in record[level])
+        assert len(set(values)) == len(values)
+        assert [value for value in values if re.search(rf"(?<!\d){re.escape(value)}(?!\d)", noise)] == []
+
+
+@every_language
+def test_the_answer_of_a_variant_is_that_of_no_other(language: str) -> None:
+    for record in MADE[language]:
+        answers = [answer for _, answer in variants(record)]
+        assert len(set(answers)) == 3
+        for filled, answer in variants(record):
+            told = " ".join(substituted(text, filled) for text in record["golden_doc"])
+            assert covered_match(told, [answer]) == 1
+
+
+@every_language
+def test_the_one_with_the_highest_value_wins_a_comparison(language: str) -> None:
+    for record in of(language, "comp"):
+        for filled, answer in variants(record):
+            token = max(filled, key=lambda token: int(filled[token]))
+            (told,) = [text for text in record["golden_doc"] if token in text]
+            assert answer in told
+
+
+@every_language
+def test_an_heir_has_no_fact_of_its_own_and_one_with_a_fact_is_no_heir(language: str) -> None:
+    counts = {len(record["golden_doc"]) for record in of(language, "deductive_v1")}
+    assert counts == {2, 3}
+    for record in of(language, "deductive_v1"):
+        own = len(record["golden_doc"]) == 3
+        assert all(answer == filled["X2" if own else "X1"] for filled, answer in variants(record))
+
+
+def test_hard_noise_tells_what_holds_for_the_kind() -> None:
+    assert all(record["noise_doc_level3"][0].startswith("Unless told otherwise") for record in of("en", "filter"))
+
+
+def test_another_seed_makes_other_records_and_the_same_seed_the_same() -> None:
+    assert lines(made(WORLDS["en"])) == lines(MADE["en"])
+    assert lines(made(WORLDS["en"], seed=1)) != lines(MADE["en"])
+
+
+def test_a_count_is_of_each_sub_task() -> None:
+    assert len(made(WORLDS["en"], count=2)) == 2 * len(RECORDS)
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    mill = {
+        "fact": "{name} has {value} wheels.",
+        "general": "A {kind} has {value} wheels.",
+        "ask": "Has {name} wheels?",
+    }
+    kinds = {"mill": {"dimensions": ["wheels"], "members": ["A", "B", "C"]}}
+    world = {"values": {"n": {"from": 10, "to": 99}}, "dimensions": {"wheels": {"values": "n", **mill}}, "kinds": kinds}
+    return {"placeholders": {"records": {"filter": 2}, "variants": 2}, **world, **changes}
+
+
+def test_facts_of_ones_own_stand_in_the_noise(tmp_path: Path) -> None:
+    (tmp_path / "own.tsv").write_text("subject\trelation\tobject\nA\twheels\tseven\nZ\twheels\t1\n", encoding="utf-8")
+    (tmp_path / "world.yaml").write_text(
+        World.model_validate(small()).model_dump_json(by_alias=True, exclude_none=True)
+    )
+    text = (tmp_path / "world.yaml").read_text(encoding="utf-8")
+    (tmp_path / "world.yaml").write_text(f'{text[:-1]}, "triples": "own.tsv"}}', encoding="utf-8")
+    noise = [text for record in made(read_world(tmp_path / "world.yaml")) for text in record["noise_doc_level2"]]
+    assert "A has seven wheels." in noise
+
+
+def test_too_few_values_are_told_with_their_sort() -> None:
+    with pytest.raises(UserError, match=r"values\.n: too few of them for the variants of filter-1"):
+        made(World.model_validate(small(values={"n": {"of": ["one", "two", "three", "four"]}})))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"values": {}}, "there are none called 'n'"),
+        ({"values": {"n": {"from": 3}}}, "from and to go together"),
+        ({"values": {"n": {"from": 3, "to": 1}}}, "from is 3, which is above to, 1"),
+        ({"facts": {"Q": {"wheels": 3}}}, "'Q' is a member of no kind"),
+        ({"facts": {"A": {"sails": 3}}}, "there is no dimension 'sails'"),
+        ({"kinds": {"mill": {"dimensions": ["sails"], "members": ["A", "B", "C"]}}}, "no dimension 'sails'"),
+        ({"kinds": {"mill": {"dimensions": ["wheels"], "members": ["A", "B", "A"]}}}, "'A' is a member twice"),
+    ],
+)
+def test_what_is_wrong_in_a_world_is_told(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        World.model_validate(small(**change))
+
+
+def test_the_variants_of_a_sample_are_asked_together() -> None:
+    order = [q.meta["document"] for q in in_order(base.installed("prgb/filtering").questions, 3)]
+    assert len([one for one, next_ in itertools.pairwise(order) if one != next_]) == 19

@@ -1,0 +1,69 @@
+"""Russian text: recognised, its words cut down to stems, and ё read as е."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.analysis.metrics import get
+from r_eval.environments.corpus.words import search_words
+from r_eval.languages import language_of, recognised
+from r_eval.russian import is_russian_word, one_letter, stem
+
+pytest.importorskip("snowballstemmer", reason="snowballstemmer is not installed")
+
+ROOTS = (
+    "город книг москв учител красив важн чита писа росси улиц год человек ребён еж счасть вели лучш студент мор нов "
+    "сын исследова технологи ден говор син молод объявлен съезд"
+)
+ENDINGS = (
+    "а у е ом ы ов ам ами ах ый ая ое ые ого ому ым ой ую ть л ла ли ет ют ешь ившись вший вшая ейш ейший ость остью "
+    "ия ию ии ией ями ёт ся ться лся ённый ующий"
+)
+METRICS = ("exact_match", "rouge_1", "rouge_l", "rouge_l@ru", "set_f1", "substring_match", "token_f1")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Кто основал Третьяковскую галерею?", "ru"),
+        ("В каком году IBM выпустила IBM PC?", "ru"),
+        ("Which book did Толстой write first?", "en"),
+        ("谁写了《战争与和平》(Толстой)?", "zh"),
+        ("", "en"),
+        ("2024", "en"),
+    ],
+)
+def test_the_language_of_a_text_is_recognised(text: str, language: str) -> None:
+    assert recognised(text) == language
+
+
+def test_prompts_that_are_in_two_languages_only_take_the_english_one_for_russian() -> None:
+    assert language_of("Кто основал Третьяковскую галерею?") == "en"
+
+
+def test_the_stems_are_those_of_nltks_snowball() -> None:
+    nltk = pytest.importorskip("nltk.stem.snowball", reason="nltk is not installed")
+    theirs = nltk.SnowballStemmer("russian")
+    words = [one_letter(root + ending) for root in ROOTS.split() for ending in ["", *ENDINGS.split()]]
+    assert [(word, stem(word)) for word in words if stem(word) != theirs.stem(word)] == []
+
+
+@given(st.text(max_size=20))
+def test_a_word_of_another_language_is_its_own_stem(word: str) -> None:
+    assert is_russian_word(one_letter(word)) or stem(word) == one_letter(word)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("answer", "gold"), [("СЕРГЕЙ КОРОЛЕВ.", "Сергей Королёв"), ("«Ёлка»", "елка")])
+def test_case_and_the_dots_of_yo_do_not_matter(metric: str, answer: str, gold: str) -> None:
+    assert get(metric)(answer, [gold]) == 1.0
+
+
+def test_a_search_finds_another_form_of_a_word() -> None:
+    assert search_words("Города Москвы, 1.5") == search_words("ГОРОДОВ Москве 1.5")
+
+
+def test_words_of_one_script_in_a_text_of_another_keep_their_rules() -> None:
+    assert search_words("IBM в Нью-Йорке, café") == ["ibm", "в", "нью", "йорк", "café"]
