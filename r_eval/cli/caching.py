@@ -34,7 +34,8 @@ def explain_command(path: Path, as_json: bool) -> None:
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
         return
     lines = [f"Cache: {cache.path}"]
-    lines += [f"{name}: {s.get('cached', 0):,} replies from the cache, {s.get('calls', 0):,} made" for name, s in spent.items()]
+    for name, of in spent.items():
+        lines.append(f"{name}: {of.get('cached', 0):,} replies from the cache, {of.get('calls', 0):,} made")
     for miss in misses:
         lines.append(f"{miss.calls:,} made and kept for the next time; the nearest reply kept before differs in:")
         lines += [f"  {difference}" for difference in miss.differences]
