@@ -229,15 +229,7 @@ async def run_episode(
     workflow = cell.workflow
     keeps_room = limits.last_chance and workflow.last_chance
     speaker = EpisodeLLM(llm, limits, steps, answers, keeps_room, seeds)
-    asked = Asked(
-        text=question.question,
-        instruction=cell.planned.task.instruction,
-        demonstrations=demonstrations,
-        context=tuple(question.context),
-        query=question.query,
-        long=cell.planned.task.long,
-        solution=question if cell.workflow.uses_gold else None,
-    )
+    asked = _asked(cell, question, demonstrations)
     started, cancelled = time.perf_counter(), False
     try:
         if unavailable is not None:
@@ -267,6 +259,20 @@ async def run_episode(
     if cancelled:
         raise Cancelled(episode)
     return episode
+
+
+def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> Asked:
+    """What the workflow is told of a question."""
+    task = cell.planned.task
+    return Asked(
+        text=question.question,
+        instruction=task.instruction,
+        demonstrations=demonstrations,
+        context=tuple(question.context),
+        query=question.query,
+        long=task.long,
+        solution=question if cell.workflow.uses_gold else None,
+    )
 
 
 def _under(

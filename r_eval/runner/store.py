@@ -27,7 +27,7 @@ from r_eval.llms.journal import ReplyLog
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question, Record
 from r_eval.runner.budget import Clock, Reached
 from r_eval.runner.ledger import Ledger
-from r_eval.runner.plan import Plan, PlannedCell
+from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
 from r_eval.tasks.seasons.season import keep_season
 
 JOURNAL = "journal.jsonl"
@@ -263,31 +263,9 @@ class Store:
                 for name, c in systems.items()
             ],
             "llms": {name: {"connections": llm.connections} for name, llm in plan.llms.items()},
-            "tasks": [
-                {
-                    "name": p.task.name,
-                    "id": p.task.id,
-                    "title": p.task.title,
-                    "domain": p.task.domain,
-                    "level": p.task.level,
-                    "metric": p.task.metric,
-                    "questions": len(p.asked),
-                    "demonstrations": [q.id for q in p.shown],
-                    **({"data": dict(p.task.data)} if p.task.data else {}),
-                }
-                for p in plan.tasks
-            ],
+            "tasks": [_task_entry(planned) for planned in plan.tasks],
             "conditions": list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
-            "cells": [
-                {
-                    **c.cell._asdict(),
-                    "episodes": len(c.planned.asked) * grid.epochs,
-                    **({"dropped": c.planned.dropped} if c.planned.dropped else {}),
-                    "fingerprint": c.fingerprint,
-                    "parts": c.parts,
-                }
-                for c in plan.cells
-            ],
+            "cells": [_cell_entry(cell, grid.epochs) for cell in plan.cells],
             **({"dropped": [dataclasses.asdict(drop) for drop in plan.drops]} if plan.drops else {}),
             "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
             "seconds": self.clock.seconds,
@@ -297,6 +275,25 @@ class Store:
             write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise Unwritable(self.folder.run_file, error) from error
+
+
+def _task_entry(planned: PlannedTask) -> dict[str, Any]:
+    """What run.json says of a task."""
+    task = planned.task
+    told = {key: getattr(task, key) for key in ("name", "id", "title", "domain", "level", "metric")}
+    chosen = {"questions": len(planned.asked), "demonstrations": [question.id for question in planned.shown]}
+    return {**told, **chosen, **({"data": dict(task.data)} if task.data else {})}
+
+
+def _cell_entry(planned: PlannedCell, epochs: int) -> dict[str, Any]:
+    """What run.json says of a cell."""
+    return {
+        **planned.cell._asdict(),
+        "episodes": len(planned.planned.asked) * epochs,
+        **({"dropped": planned.planned.dropped} if planned.planned.dropped else {}),
+        "fingerprint": planned.fingerprint,
+        "parts": planned.parts,
+    }
 
 
 def name_in_cache(folder: RunFolder, created: str) -> str:
