@@ -150,7 +150,7 @@ class Plain(Board):
         self._said = time.monotonic()
         facts = [f"{progress.kept + progress.done} of {progress.wanted}"]
         facts += [f"{progress.failed} failed"] if progress.failed else []
-        facts += [f"mean F1 {progress.mean}", f"{progress.rate} episodes/min"]
+        facts += [f"mean score {progress.mean}", f"{progress.rate} episodes/min"]
         facts += [f"{progress.speed} tokens/s"] if llm != NO_LLM else []
         facts += [f"{self.money(llm)} USD"] if progress.priced else []
         facts += ["done" if progress.left == "done" else f"{progress.left} left"]
@@ -199,7 +199,7 @@ def table(board: Board) -> Table:
 
     shown = Table(box=SIMPLE_HEAD, pad_edge=False, caption=escape(board.note) or None, caption_justify="left")
     shown.add_column("LLM", overflow="ellipsis")  # the one column that gives way where there is little room
-    for name in ("done", "failed", "mean F1", "per min", "tokens/s", "USD", "time left"):
+    for name in ("done", "failed", "mean score", "per min", "tokens/s", "USD", "time left"):
         shown.add_column(name, justify="right", no_wrap=True)
     totals: collections.Counter[str] = collections.Counter()
     for llm, progress in board.lanes.items():

@@ -252,7 +252,7 @@ def test_other_runs_end_without_a_recommendation(make: Make) -> None:
 
 def test_what_needs_the_domain_has_a_line_where_the_llm_ran_alone_too(make: Make) -> None:
     assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain") == (
-        "67 % of react+m's 3 right answers need the domain"
+        "67 % of react+m's right answers (3) need the domain"
     )
     assert line(make({"react": "rrrw"}), "Domain") == ""
 

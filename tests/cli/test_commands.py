@@ -241,7 +241,7 @@ def test_run_prints_tables_and_paths_on_standard_output_and_progress_on_standard
 def test_progress_comes_in_plain_lines_without_a_terminal(r_eval: Typed, folder: Path, tmp_path: Path) -> None:
     done = typed(folder, "run", "grid.yaml", "--out", str(tmp_path / "again"))
     assert "\x1b" not in done.stdout + done.stderr
-    assert re.search(r"^steady: 6 of 6, mean F1 [\d.]+, .* tokens/s, done$", done.stderr, re.MULTILINE)
+    assert re.search(r"^steady: 6 of 6, mean score [\d.]+, .* tokens/s, done$", done.stderr, re.MULTILINE)
 
 
 def test_quiet_says_nothing_of_the_progress(folder: Path) -> None:

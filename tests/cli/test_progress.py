@@ -62,7 +62,7 @@ def test_the_table_has_a_row_an_llm_with_failures_and_money(folder: Path) -> Non
     board = Board()
     run(Grid.load(folder / "grid.yaml"), folder / "out", watcher=board)
     heads, _, *rows = shown(board)
-    assert heads == ["LLM", "done", "failed", "mean", "F1", "per", "min", "tokens/s", "USD", "time", "left"]
+    assert heads == ["LLM", "done", "failed", "mean", "score", "per", "min", "tokens/s", "USD", "time", "left"]
     found = {row[0]: row for row in rows}
     assert found["one"][:3] == ["one", "4/4", "0.0"]
     assert found["one"][-2:] == ["4", "done"]
@@ -103,9 +103,9 @@ def type_(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_lines_say_what_failed_and_what_was_spent(folder: Path) -> None:
     err = type_(folder).stderr
-    assert re.search(r"^one: 4 of 4, mean F1 0\.0, .* episodes/min, .* tokens/s, 4 USD, done$", err, re.MULTILINE)
-    assert re.search(r"^two: 4 of 4, 4 failed, mean F1 -, .*, done$", err, re.MULTILINE)
-    assert re.search(r"^\(no LLM\): 4 of 4, mean F1 [\d.]+, .* episodes/min, done$", err, re.MULTILINE)
+    assert re.search(r"^one: 4 of 4, mean score 0\.0, .* episodes/min, .* tokens/s, 4 USD, done$", err, re.MULTILINE)
+    assert re.search(r"^two: 4 of 4, 4 failed, mean score -, .*, done$", err, re.MULTILINE)
+    assert re.search(r"^\(no LLM\): 4 of 4, mean score [\d.]+, .* episodes/min, done$", err, re.MULTILINE)
 
 
 def test_quiet_says_how_it_ended_and_no_more(folder: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_terminal_gets_a_live_table(folder: Path) -> None:
     os.close(ours)
     assert process.wait(timeout=300) == 1
     text = re.sub(r"\x1b\[[\d;?]*\w", "", said.decode("utf-8"))
-    assert re.search(r"LLM +done +failed +mean F1", text)
+    assert re.search(r"LLM +done +failed +mean score", text)
     assert re.search(r"one +4/4 .* 4 +done", text)
 
 
