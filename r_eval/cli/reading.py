@@ -65,11 +65,14 @@ def print_tables(folder: RunFolder) -> None:
 
 
 def report_command(
-    paths: list[Path], out: Path | None, max_seconds: float | None = None, max_usd: float | None = None
+    paths: list[Path], out: Path | None, max_seconds: float | None, max_usd: float | None, figures: bool
 ) -> None:
     """Write a report and print what the runs came to and where its page is.
 
     With a bound, also the best system within it.
+
+    Args:
+        figures: Whether the figures for papers are drawn.
     """
     from r_eval.analysis.published import is_published
     from r_eval.analysis.report import write_report
@@ -79,7 +82,7 @@ def report_command(
     for folder in folders:
         if not is_published(folder.path):
             folder.manifest()
-    page = write_report(folders, out if out is not None else paths[0] / "report", _told)
+    page = write_report(folders, out if out is not None else paths[0] / "report", _told, figures=figures)
     lines = [*closing_lines(folders), f"Report    {page}"]
     sys.stdout.write("\n".join(lines) + "\n")
     if max_seconds is not None or max_usd is not None:

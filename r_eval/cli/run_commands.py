@@ -100,6 +100,9 @@ def report(
     max_usd: Annotated[
         float | None, typer.Option(min=0, help="Name the best system that costs at most this a question, on average.")
     ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw the figures for papers too, which takes some seconds.")
+    ] = True,
 ) -> None:
     """Write the report of one or more runs.
 
@@ -107,7 +110,7 @@ def report(
     """
     from r_eval.cli.reading import report_command
 
-    report_command(runs, out, max_seconds, max_usd)
+    report_command(runs, out, max_seconds, max_usd, figures)
 
 
 @app.command()

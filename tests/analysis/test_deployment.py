@@ -223,7 +223,9 @@ def typed(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_path: Path) -> None:
-    done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--max-seconds", "8", "--max-usd", "0.01")
+    done = typed(
+        "report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "8", "--max-usd", "0.01"
+    )
     assert done.returncode == 0, done.stderr
     assert "Within 8 s and 0.01 USD a question, on average: fc+openai/gpt-4o-mini\n" in done.stdout
     assert "of 2,000 resamples of the 80 questions, so that this is not certain." in done.stdout
@@ -231,7 +233,7 @@ def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_p
 
 
 def test_report_says_when_no_system_fits(run: RunFolder, tmp_path: Path) -> None:
-    done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--max-seconds", "0.01")
+    done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "0.01")
     assert "Within 0.01 s a question, on average: no system fits.\n" in done.stdout
 
 

@@ -58,7 +58,7 @@ class Server:
         await stream.prepare(request)
         await stream.write(b'{"choices": ')
         if fault == "stalled":
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(4.0)
         assert request.transport is not None
         request.transport.abort()
         return stream
@@ -95,7 +95,7 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Server, list[Episod
     """The stormy server, its episodes, and those of a faultless one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(openai, "LONGEST_WAIT", 0.01)
-        patch.setattr(openai, "ATTEMPT_SECONDS", 0.5)
+        patch.setattr(openai, "ATTEMPT_SECONDS", 2.0)  # longer than a busy machine lets an answer wait
         patch.setattr(openai, "ATTEMPTS", 14)
         stormy = Server(0.3)
         rough = asyncio.run(episodes(stormy, tmp_path_factory.mktemp("storm") / "run"))

@@ -303,7 +303,12 @@ def test_report_ends_with_the_path_of_its_page(folder: Path, tmp_path: Path) -> 
     with (tmp_path / "r" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["system"] for row in rows} == {"react+hostile", "react+steady", "oracle+none"}
-    assert typed(folder, "report", "runs/grid").stdout.endswith("\nReport    runs/grid/report/index.html\n")
+
+
+def test_a_report_without_figures_is_a_page_and_tables(folder: Path) -> None:
+    done = typed(folder, "report", "runs/grid", "--no-figures")
+    assert done.stdout.endswith("\nReport    runs/grid/report/index.html\n")
+    assert not list((folder / "runs" / "grid" / "report").rglob("*.pdf"))
 
 
 # show

@@ -71,7 +71,7 @@ def test_a_run_that_goes_on_is_reported_as_far_as_it_is(going: subprocess.Popen[
     while recorded(tmp_path) < 20 and time.monotonic() < deadline:
         time.sleep(0.05)
     before = recorded(tmp_path)
-    done = typed(tmp_path, "report", "runs/grid")
+    done = typed(tmp_path, "report", "runs/grid", "--no-figures")
     assert (done.returncode, done.stderr) == (0, "")
     after = recorded(tmp_path)
     assert going.poll() is None, "the run was to be still under way"
@@ -110,7 +110,7 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     write_manifest(tmp_path, [CELL], 4)
     with CELL.path(run.episodes_root).open("ab") as file:
         file.write(made(2).model_dump_json(by_alias=True).encode("utf-8")[:300])
-    done = typed(tmp_path, "report", ".")
+    done = typed(tmp_path, "report", ".", "--no-figures")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Missing   2 of 4 episodes (2 not run yet)" in done.stdout
 

@@ -126,7 +126,7 @@ def test_ids_and_names_of_tasks_stay_in_the_runs_folder(questions: Path, tmp_pat
     run = r_eval.run(grid, out=tmp_path / "a" / "b" / "run")
     run.report(figures=False)
     assert run.state == "complete"
-    made = set(tmp_path.rglob("*")) - before
+    made = {path for path in set(tmp_path.rglob("*")) - before if "__pycache__" not in path.parts}
     assert {path for path in made if not path.is_relative_to(run.path)} == {tmp_path / "a", tmp_path / "a" / "b"}
 
 
