@@ -6,11 +6,14 @@ import asyncio
 import functools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import UserError
+
+if TYPE_CHECKING:
+    from r_eval.environments.base import Environment
 
 
 def new_command(name: str, folder: Path | None) -> int:
@@ -41,31 +44,16 @@ def generate_command(
         languages: Those to make questions in, in place of the template file's own.
         paraphraser: The LLM that rewords them.
     """
-    from r_eval.cli.extracting import open_graph
     from r_eval.cli.seasons import QuestionSet
     from r_eval.cli.suggesting import reword
     from r_eval.environments.base import EnvironmentFailure
-    from r_eval.environments.opening import located
     from r_eval.environments.sandbox import Sandbox
-    from r_eval.tasks.base import open_environment
-    from r_eval.tasks.graphs.file import is_graph_file
     from r_eval.tasks.placeholders.world import is_world_file
-    from r_eval.tasks.templates import generate, read_templates
 
     if is_world_file(templates):
         others = {"--environment": environment, "--refresh": refresh, "--private": private, "--language": languages}
         return records_command(templates, count, seed, out, {**others, "--paraphrase": paraphraser})
-    if is_graph_file(templates):
-        if languages or paraphraser:
-            raise UserError(
-                f"{templates}: --language and --paraphrase go with templates; a graph file has its own keys"
-            )
-        name, opened, make = open_graph(templates, environment)
-    else:
-        file = read_templates(templates)
-        name = environment or located(file.environment, templates.parent)
-        opened = open_environment(name)
-        make = functools.partial(generate, file, opened, languages=languages)
+    name, opened, make = _opened(templates, environment, languages, paraphraser)
     made_set = QuestionSet(templates, out, refresh, private, count, seed)
     with Sandbox() as sandbox:
         try:
@@ -86,6 +74,26 @@ def generate_command(
     if number < made_set.count:
         sys.stderr.write(f"r-eval: the records give no more than {number} of the {made_set.count} questions\n")
     return 0
+
+
+def _opened(
+    source: Path, environment: str | None, languages: Sequence[str], paraphraser: str | None
+) -> tuple[str, Environment, Callable[..., Any]]:
+    """The environment of a template or graph file by its name, opened, and what makes questions of the file."""
+    from r_eval.cli.extracting import open_graph
+    from r_eval.environments.opening import located
+    from r_eval.tasks.base import open_environment
+    from r_eval.tasks.graphs.file import is_graph_file
+    from r_eval.tasks.templates import generate, read_templates
+
+    if is_graph_file(source):
+        if languages or paraphraser:
+            raise UserError(f"{source}: --language and --paraphrase go with templates; a graph file has its own keys")
+        return open_graph(source, environment)
+    file = read_templates(source)
+    name = environment or located(file.environment, source.parent)
+    opened = open_environment(name)
+    return name, opened, functools.partial(generate, file, opened, languages=languages)
 
 
 def records_command(world: Path, count: int | None, seed: int | None, out: Path, others: Mapping[str, Any]) -> int:

@@ -226,8 +226,7 @@ async def run_episode(
     key = episode_id(cell, question, epoch)
     memory = memory or Memory()
     answers = memory.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
-    workflow = cell.workflow
-    keeps_room = limits.last_chance and workflow.last_chance
+    keeps_room = limits.last_chance and cell.workflow.last_chance
     speaker = EpisodeLLM(llm, limits, steps, answers, keeps_room, seeds)
     asked = _asked(cell, question, demonstrations)
     started, cancelled = time.perf_counter(), False
@@ -237,7 +236,7 @@ async def run_episode(
         if unable is not None:
             raise unable
         async with asyncio.timeout(limits.seconds):
-            ending = await _led(workflow, asked, session, speaker, limits)
+            ending = await _led(cell.workflow, asked, session, speaker, limits)
     except Unwritable:
         raise
     except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
@@ -252,9 +251,8 @@ async def run_episode(
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
     used = speaker.used
-    seconds = Seconds.model_construct(
-        total=total, llm=used.seconds, environment=session.seconds, queue=used.queue, retry=used.retry
-    )
+    took = {"llm": used.seconds, "environment": session.seconds, "queue": used.queue, "retry": used.retry}
+    seconds = Seconds.model_construct(total=total, **took)
     episode = _record(cell, question, epoch, key, ending, steps, used.usage(), seconds)
     if cancelled:
         raise Cancelled(episode)

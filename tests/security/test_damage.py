@@ -10,24 +10,13 @@ from typing import Any
 
 import pytest
 
-import r_eval
 from r_eval.analysis.report import write_report
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
-from r_eval.grid import Grid
 
 DEEP = '{"a":' * 100_000
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("good")
-    (folder / "llm.py").write_text('def reply(request):\n    return "Ada"\n', encoding="utf-8")
-    llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "ada"}
-    grid = Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2)
-    return r_eval.run(grid, out=folder / "run").path
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import r_eval
 from r_eval.analysis import metrics
 from r_eval.analysis.comparing import compare_runs
 from r_eval.analysis.leaderboard import write_leaderboard
@@ -21,19 +20,8 @@ from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
-from r_eval.grid import Grid
 
 EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\n\ndef metric(prediction, golds):\n    return 1.0\n"
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run."""
-    folder = tmp_path_factory.mktemp("good")
-    (folder / "llm.py").write_text('def reply(request):\n    return "Ada"\n', encoding="utf-8")
-    llm = {"llm": f"scripted/{folder / 'llm.py'}:reply", "name": "ada"}
-    grid = Grid(workflows=["direct", "react"], llms=[llm], tasks=["aminer/soay-easy"], samples=2)
-    return r_eval.run(grid, out=folder / "run").path
 
 
 @pytest.fixture
