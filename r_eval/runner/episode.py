@@ -250,13 +250,19 @@ async def run_episode(
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
-    used = speaker.used
-    took = {"llm": used.seconds, "environment": session.seconds, "queue": used.queue, "retry": used.retry}
-    seconds = Seconds.model_construct(total=total, **took)
-    episode = _record(cell, question, epoch, key, ending, steps, used.usage(), seconds)
+    seconds = _seconds(total, speaker, session)
+    episode = _record(cell, question, epoch, key, ending, steps, speaker.used.usage(), seconds)
     if cancelled:
         raise Cancelled(episode)
     return episode
+
+
+def _seconds(total: float, speaker: EpisodeLLM, session: Session) -> Seconds:
+    """Where the time of an episode went."""
+    used = speaker.used
+    return Seconds.model_construct(
+        total=total, llm=used.seconds, environment=session.seconds, queue=used.queue, retry=used.retry
+    )
 
 
 def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> Asked:
