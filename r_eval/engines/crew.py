@@ -16,7 +16,7 @@ from typing import Protocol
 
 from r_eval.engines.cluster import WorkerDied
 from r_eval.engines.local import Local, LocalLane
-from r_eval.engines.messages import Done, Kept, Message, Readiness, Replied, ToCache
+from r_eval.engines.messages import NOTHING, Done, Kept, Message, Readiness, Replied, Wanted
 from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.llms.answers import Memory, Spent
@@ -238,16 +238,14 @@ class Crew:
                 memory.spent.setdefault(self._llm.name, Spent()).pay(tokens, self._llm.cost(tokens))
             if message.episode in self._under_way:  # what is heard late belongs to an episode that is recorded
                 self._keep(message)
-        elif memory.cache is None:
-            return
-        elif isinstance(message, ToCache):
+        elif isinstance(message, Wanted):
+            place.hand.answer(message.key, self._looked_up(memory, message.key))
+        elif memory.cache is not None:
             made = (message.reply, message.seconds, message.likeness, message.parts)
             memory.cache.store.put(message.key, memory.cache.run, *made)
-        else:
-            place.hand.answer(message.key, self._looked_up(memory, message.key))
 
     def _looked_up(self, memory: Memory, key: str) -> tuple[Reply, float] | None:
-        found = memory.cache.store.get(key) if memory.cache is not None else None
+        found = memory.cache.store.get(key) if memory.cache is not None and key != NOTHING else None
         if found is not None and self._llm is not None:
             memory.spent.setdefault(self._llm.name, Spent()).cached += 1
         return found

@@ -82,9 +82,13 @@ class ToCache:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """Does the cache hold a reply to this?"""
+    """Does the cache hold a reply to this? The answer says, too, that all messages before it were heard."""
 
     key: str
+
+
+NOTHING = ""
+"""The key of a question that is asked for its answer's sake alone."""
 
 
 Message = Replied | ToCache | Wanted

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 from collections.abc import AsyncIterator
 
-from r_eval.engines.messages import Kept, Message, Replied, ToCache, Wanted
+from r_eval.engines.messages import NOTHING, Kept, Message, Replied, ToCache, Wanted
 from r_eval.llms.answers import Answers, Memory, Spent
 from r_eval.llms.base import LLM, Reply
 from r_eval.llms.cache import Asked, EpisodeCache
@@ -108,6 +108,26 @@ class FarCache(EpisodeCache):
         self._outbox.put(ToCache(asked.key, reply, seconds, asked.likeness, asked.parts))
 
 
+class Heard(FarCache):
+    """In place of a cache where there is none: before a further call it waits until the replies so far were heard.
+
+    Messages are heard in their order, so whatever is asked is answered after the replies before it are in the journal.
+    Else a worker that dies while its next call is under way could take a reply with it that is on its way.
+    """
+
+    def __init__(self, outbox: Outbox, llm: LLM, epoch: int) -> None:
+        super().__init__(outbox, llm, epoch)
+        self._is_first = True
+
+    async def find(self, asked: Asked) -> None:
+        if not self._is_first:
+            await self._outbox.ask(NOTHING)
+        self._is_first = False
+
+    def put(self, asked: Asked, reply: Reply, seconds: float) -> None:
+        pass
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class FarMemory(Memory):
     """The run's memory as a worker has it; what is paid is counted by the run's own process.
@@ -122,5 +142,5 @@ class FarMemory(Memory):
 
     def of_episode(self, llm: LLM, episode: str, scope: str, epoch: int) -> Answers:
         wanted = self.cached and (self.cache_all or (llm.cached and llm.temperature == 0))
-        cache = FarCache(self.outbox, llm, epoch) if wanted else None
+        cache = (FarCache if wanted else Heard)(self.outbox, llm, epoch)
         return Answers(llm, Journal(self.notebook, episode, scope), cache, Spent())
