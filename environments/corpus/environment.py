@@ -106,11 +106,7 @@ class Corpus(Environment):
             query: A question, or words and phrases of what is sought.
             top_k: How many passages are wanted, from 1 to 100.
         """
-        if not query.strip():
-            raise NotFound("retrieve needs a query: a question, or words of what is sought.")
-        if top_k < 1:
-            raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
-        hits = self._retriever.search(query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES))
+        hits = self._retriever.search(*within_bounds(query, top_k))
         if not hits:
             raise NotFound("No passage fits this query. Try other words.")
         return [Passage(self._chunks.passage_id(hit.chunk), self._chunks.texts[hit.chunk]) for hit in hits]
@@ -128,6 +124,19 @@ class Corpus(Environment):
         if kind != "document":
             raise KeyError(kind)
         return self._chunks.records()
+
+
+def within_bounds(query: str, top_k: int) -> tuple[str, int]:
+    """What is asked of a search, cut to what it takes.
+
+    Raises:
+        NotFound: There is no query, or no passage is wanted.
+    """
+    if not query.strip():
+        raise NotFound("retrieve needs a query: a question, or words of what is sought.")
+    if top_k < 1:
+        raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
+    return query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES)
 
 
 def _plain(value: Any) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.corpus import Passage
-from r_eval.environments.corpus.environment import MOST_CHARACTERS, MOST_PASSAGES
+from r_eval.environments.corpus.environment import within_bounds
 
 from .search import Search
 
@@ -52,13 +52,10 @@ class Documents(Environment):
             query: A question, or words and phrases of what is sought.
             top_k: How many documents are wanted, from 1 to 100.
         """
-        if not query.strip():
-            raise NotFound("retrieve needs a query: a question, or words of what is sought.")
-        if top_k < 1:
-            raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
+        asked = within_bounds(query, top_k)
         if self._search is None or not self._passages:
             raise NotFound("No documents come with this question.")
-        found = self._search.best(query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES))
+        found = self._search.best(*asked)
         if not found:
             raise NotFound("No document fits this query. Try other words.")
         return [self._passages[place] for place in found]
