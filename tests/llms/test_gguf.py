@@ -20,7 +20,6 @@ from r_eval.llms import pull as pulling
 from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec
 from r_eval.llms.make import make
 from r_eval.llms.pull import MODELS, pull
-from tests.timing import slowness
 
 CONTEXT = 512
 EMBEDDED = "gguf/smollm2-135m"
@@ -156,11 +155,15 @@ def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm
 
 
 def test_a_busy_machine_slows_it_down_by_no_more_than_its_share(loop: asyncio.Runner, llm: LLM) -> None:
-    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
+    def seconds() -> float:
         started = time.monotonic()
         assert loop.run(llm.generate(said("Count from 1 to 100.", max_tokens=60))).tokens.completion == 60
-        assert time.monotonic() - started < 15 * slowness()
+        return time.monotonic() - started
+
+    enough = max(15.0, 8 * seconds())
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        assert any(seconds() < enough for _ in range(3))
     finally:
         busy.kill()
         busy.wait()
