@@ -18,6 +18,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.schema import FunctionSpec, Mistake, spec_of
 from r_eval.errors import UserError
+from r_eval.files import is_file
 from r_eval.plugins import load, unknown
 
 
@@ -66,7 +67,7 @@ def located(name: str, folder: Path) -> str:
 
 
 def _below(path: str, folder: Path) -> str:
-    return str(folder / path) if (folder / path).is_file() else path
+    return str(folder / path) if is_file(folder / path) else path
 
 
 def _mcp() -> Any:

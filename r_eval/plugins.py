@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from r_eval.errors import UserError
+from r_eval.files import is_file
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:
@@ -68,7 +69,7 @@ def _module(where: str, name: str) -> ModuleType:
 
 def _module_of_file(where: str) -> ModuleType:
     path = Path(where).resolve()
-    if not path.is_file():
+    if not is_file(path):
         raise UserError(f"{where}: no such file")
     key = f"r_eval_file:{path}"
     if key in sys.modules:

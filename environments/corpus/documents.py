@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from r_eval.errors import UserError
+from r_eval.files import is_file, is_folder
 from r_eval.plugins import unknown
 
 FOLDER = Path(__file__).parent / "documents"
@@ -64,9 +65,9 @@ def read_documents(source: str | Sequence[str]) -> Iterator[Document]:
 def _of_source(source: str) -> Iterator[tuple[str, Document]]:
     """Documents of one file, folder or set, each with its place for a message."""
     path = Path(source)
-    if path.is_dir():
+    if is_folder(path):
         return _of_folder(path)
-    if path.is_file():
+    if is_file(path):
         return _of_file(path, path.name, alone=True)
     if source in embedded():
         name = f"{source}.jsonl"

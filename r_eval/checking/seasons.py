@@ -11,7 +11,7 @@ import yaml
 
 from r_eval.checking.finding import Finding
 from r_eval.checking.grouped import QuestionFile
-from r_eval.files import read_yaml
+from r_eval.files import is_file, read_yaml
 from r_eval.tasks.base import task_files
 from r_eval.tasks.seasons.season import content_hash, environment_of, read_season
 
@@ -44,7 +44,7 @@ def _near(environment: str, folder: Path) -> bool:
     if not colon:
         return bool(environment)
     found = (folder / where).resolve()
-    return found.suffix == ".py" and found.is_file() and found.is_relative_to(folder.resolve())
+    return found.suffix == ".py" and is_file(found) and found.is_relative_to(folder.resolve())
 
 
 def template_file(path: Path) -> Path | None:
@@ -55,7 +55,7 @@ def template_file(path: Path) -> Path | None:
     else:
         kind = next((kind for kind in KINDS if path.name.endswith(kind)), "")
         found = path.with_name(f"{path.name.removesuffix(kind)}.templates.yaml")
-    return found if found.is_file() else None
+    return found if is_file(found) else None
 
 
 def template_ids(path: Path) -> frozenset[str] | None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from r_eval import __version__
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_file, is_folder, user_path
 
 if TYPE_CHECKING:
     from r_eval.llms.base import LLM
@@ -154,7 +155,7 @@ def _local(llm: LLM) -> Check:
         return Check("missing", f"{llm.name}: {EXTRAS[extra][0]} is not installed", _install(extra))
     if llm.model in MODELS:
         return _embedded(llm.model)
-    if Path(llm.model).expanduser().exists():
+    if is_file(user_path(llm.model)) or is_folder(user_path(llm.model)):
         return Check("ok", f"{llm.name}: its file is there")
     if backend == "hf":
         return Check("ok", f"{llm.name}: no folder here, so it is fetched from the Hub when the run begins")

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_file, user_path
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.preflight import preflight
@@ -62,7 +63,7 @@ class GGUF(LLM):
     def identity(self) -> dict[str, Any]:
         """A file is told by what is in it; the embedded ones are pinned by name."""
         pinned = MODELS.get(self.model)
-        file = pinned.sha256 if pinned else stamp(Path(self.model).expanduser())
+        file = pinned.sha256 if pinned else stamp(user_path(self.model))
         return {**super().identity(), "context": self.context, "file": file}
 
     def fetch(self) -> None:
@@ -70,7 +71,7 @@ class GGUF(LLM):
         check_file(self._path(), self.name)
 
     def _path(self) -> Path:
-        return pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
+        return pull(self.model) if self.model in MODELS else user_path(self.model)
 
     async def open(self) -> None:
         """Load the file, and let the model make a few tokens."""
@@ -162,7 +163,7 @@ def check_file(path: Path, name: str) -> None:
     Raises:
         UserError: It is not there, or not a GGUF file.
     """
-    if not path.is_file():
+    if not is_file(path):
         backend = name.partition("/")[0]
         aliases = ", ".join(f"{backend}/{alias}" for alias in MODELS)
         raise UserError(f"LLM '{name}': {path}: no such file. Embedded models: {aliases}")

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_file, is_folder, user_path
 from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.drawing import Drawing
@@ -96,13 +97,13 @@ class HF(LLM):
     def identity(self) -> dict[str, Any]:
         """A file or folder is told by what is in it; the embedded models are pinned by name."""
         pinned = MODELS.get(self.model)
-        files = pinned.sha256 if pinned else stamp(Path(self.model).expanduser())
+        files = pinned.sha256 if pinned else stamp(user_path(self.model))
         return {**super().identity(), "context": self.context, "dtype": self.dtype, "files": files}
 
     def fetch(self) -> None:
         """Fetch what is not on this machine yet: an embedded model's file, or a model of the Hub."""
         where, _ = self._source()
-        if Path(where).exists():
+        if is_folder(Path(where)):
             return
         try:
             from huggingface_hub import snapshot_download
@@ -117,11 +118,11 @@ class HF(LLM):
 
     def _source(self) -> tuple[str, str | None]:
         """What transformers loads: a folder or a Hub id, and the name of the GGUF file in the folder if it is one."""
-        path = pull(self.model) if self.model in MODELS else Path(self.model).expanduser()
-        if path.suffix == ".gguf" or path.is_file():
+        path = pull(self.model) if self.model in MODELS else user_path(self.model)
+        if path.suffix == ".gguf" or is_file(path):
             check_file(path, self.name)
             return str(path.resolve().parent), path.name
-        if path.is_dir():
+        if is_folder(path):
             return str(path), None
         if path.is_absolute() or self.model.startswith((".", "~")) or self.model.count("/") > 1:
             raise UserError(f"LLM '{self.name}': {path}: no such folder")

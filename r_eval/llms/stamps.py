@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from r_eval.files import is_file, is_folder
+
 EDGE = 1 << 20
 
 
 def stamp(path: Path) -> str | None:
     """Hash of a file's size, beginning and end, or of those of all files in a folder; None where nothing is there."""
     digest = hashlib.blake2b(digest_size=8)
-    if path.is_file():
+    if is_file(path):
         _add(digest, path)
-    elif path.is_dir():
+    elif is_folder(path):
         for inner in sorted(p for p in path.rglob("*") if p.is_file()):
             digest.update(f"{inner.relative_to(path).as_posix()}\0".encode())
             _add(digest, inner)

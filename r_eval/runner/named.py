@@ -9,6 +9,7 @@ from typing import Any
 from r_eval import plugins
 from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
+from r_eval.files import is_file, is_folder
 from r_eval.grid import ConditionEntry, LLMEntry, WorkflowEntry
 from r_eval.workflows.base import Workflow
 
@@ -41,7 +42,7 @@ def own_name(entry: LLMEntry | WorkflowEntry | ConditionEntry, given: str, taken
 def located(name: str, folder: Path) -> str:
     """A file's path in a grid, seen from the grid's folder."""
     path = name.partition(":")[0]
-    if path.endswith((".py", ".gguf")) and not Path(path).is_absolute() and (folder / path).exists():
+    if path.endswith((".py", ".gguf")) and not Path(path).is_absolute() and is_file(folder / path):
         return str(folder / name)
     return name
 
@@ -59,4 +60,4 @@ def _located_setting(value: Any, folder: Path) -> Any:
     if value.startswith("langchain:"):
         return located_environment(value, folder)
     path = folder / value
-    return str(path) if path.is_file() or ("/" in value and path.is_dir()) else value
+    return str(path) if is_file(path) or ("/" in value and is_folder(path)) else value

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_folder
 from r_eval.tasks.loaders.reading import Fault, Record
 
 HUB = "hf:"
@@ -77,4 +78,4 @@ def _reason(error: Exception) -> str:
 
 def local(name: str, folder: Path) -> str:
     """A dataset's name as `datasets` takes it: a folder seen from the grid's, where there is one."""
-    return str(folder / name) if name and (folder / name).is_dir() else name
+    return str(folder / name) if name and is_folder(folder / name) else name

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.errors import UserError
-from r_eval.files import read_yaml
+from r_eval.files import is_file, read_yaml
 from r_eval.tasks.seasons.version import Version
 
 
@@ -166,12 +166,12 @@ def seen_from(path: Path, folder: Path) -> str:
 def environment_seen_from(name: str, folder: Path) -> str:
     """An environment's name with its file, if it has one, named from a folder."""
     scheme, _, rest = name.partition(":")
-    if scheme == "openapi" and Path(rest).is_file():
+    if scheme == "openapi" and is_file(Path(rest)):
         return f"openapi:{seen_from(Path(rest), folder)}"
     where, colon, attribute = name.rpartition(":")
-    if colon and where.startswith("langchain:") and Path(where.removeprefix("langchain:")).is_file():
+    if colon and where.startswith("langchain:") and is_file(Path(where.removeprefix("langchain:"))):
         return f"langchain:{seen_from(Path(where.removeprefix('langchain:')), folder)}:{attribute}"
-    return f"{seen_from(Path(where), folder)}:{attribute}" if colon and Path(where).is_file() else name
+    return f"{seen_from(Path(where), folder)}:{attribute}" if colon and is_file(Path(where)) else name
 
 
 def moved(season: Season, old: Path, new: Path) -> Season:

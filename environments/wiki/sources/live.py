@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Self
+
+from r_eval.files import user_path
 
 from ..folding import title_key
 from ..snapshot import Choice
@@ -64,7 +65,7 @@ class Live:
         address = checked_address(api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php")
         html.require()
         self._settings = (language, api_url, cache, requests_per_second, user_agent)
-        replies = Replies(Path(cache).expanduser() if cache else default_path())
+        replies = Replies(user_path(cache) if cache else default_path())
         self._wiki = MediaWiki(address, replies, Pace(requests_per_second), user_agent)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:

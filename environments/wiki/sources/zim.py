@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import MissingExtra
+from r_eval.files import is_file, user_path
 
 from ..folding import title_key
 from ..snapshot import Choice
@@ -51,8 +52,8 @@ class Zim:
         except ImportError:
             raise MissingExtra("libzim", "zim", "Reading a ZIM file") from None
         html.require()
-        self.path = path.expanduser().resolve()
-        if not self.path.is_file() and not self.path.with_name(f"{self.path.name}aa").is_file():
+        self.path = user_path(path).resolve()
+        if not is_file(self.path) and not is_file(self.path.with_name(f"{self.path.name}aa")):
             raise FileNotFoundError(f"there is no ZIM file at {path}")
         try:
             self._archive: Archive = Archive(self.path)

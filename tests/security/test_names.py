@@ -1,0 +1,52 @@
+"""A name in a grid that can be no path, too long or of a user that there is not, is refused in words or is no path."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import pytest
+
+from r_eval.errors import UserError
+from r_eval.grid import Grid
+from r_eval.runner.plan import resolve
+
+NAMES = {"too long": "東京 " * 120, "of nobody": "~no-such-user/file"}
+PLACES: dict[str, dict[str, Any]] = {
+    "an LLM of llama.cpp": {"llms": ["gguf/{}"]},
+    "a file of llama.cpp": {"llms": ["gguf/{}.gguf"]},
+    "an LLM of transformers": {"llms": ["hf/./{}"]},
+    "a scripted LLM": {"llms": ["scripted/{}.py:reply"]},
+    "a setting of an LLM": {"llms": [{"llm": "openai/x", "base_url": "{}"}]},
+    "a workflow": {"workflows": ["{}.py:Own"]},
+    "a setting of a workflow": {"workflows": [{"workflow": "react", "max_parse_retries": "{}"}]},
+    "questions": {"tasks": [{"task": "own", "questions": "{}.jsonl", "environment": "wiki"}]},
+    "an environment": {"tasks": [{"task": "aminer/soay-easy", "environment": "{}.py:Own"}]},
+    "an OpenAPI document": {"tasks": [{"task": "aminer/soay-easy", "environment": "openapi:{}"}]},
+    "LangChain's tools": {"tasks": [{"task": "aminer/soay-easy", "environment": "langchain:{}.py:tools"}]},
+    "documents": {
+        "tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "corpus", "documents": ["{}"]}}]
+    },
+    "a ZIM file": {
+        "tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "wiki", "source": "zim", "zim": "{}"}}]
+    },
+    "a metric": {"tasks": [{"task": "aminer/soay-easy", "metric": "{}.py:own"}]},
+}
+
+
+def filled(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {key: filled(inner, name) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, name) for inner in value]
+    return value.replace("{}", name)
+
+
+@pytest.mark.parametrize("place", sorted(PLACES))
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_it_raises_nothing_but_an_error_for_people(name: str, place: str) -> None:
+    keys = {"llms": ["openai/x"], "workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 1}
+    grid = Grid(**{**keys, **filled(PLACES[place], NAMES[name])})
+    with contextlib.suppress(UserError):
+        for llm in resolve(grid, None).llms.values():
+            llm.fetch()
