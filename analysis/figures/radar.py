@@ -158,7 +158,7 @@ def _radar(axes: Axes, panel: Panel, names: Sequence[str], style: Style) -> None
             markersize=4,
             linewidth=1.5,
         )
-    axes.set_title(panel.title)
+    axes.set_title(panel.title, y=1.0)  # where it is anyway: matplotlib measures the hidden ticks to find that out
 
 
 def _web(axes: Axes, spokes: Sequence[tuple[float, float]], names: Sequence[str], rings: Sequence[float]) -> None:
