@@ -38,16 +38,6 @@ def text_summary(run: RunFolder) -> str:
     return out.getvalue()
 
 
-def html_summary(run: RunFolder) -> str:
-    """The same for a notebook; whatever a name holds is text."""
-    from rich.console import Console
-
-    console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
-    for table in tables(run):
-        console.print(table)
-    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
-
-
 def score_tables(aggregates: Aggregates, condition: str | None = None) -> list[Table]:
     """Percent by system and task, best first; bold is the best, dim are the bounds (direct, oracle).
 

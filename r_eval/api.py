@@ -83,8 +83,8 @@ class Run:
         write_whole(Path(path), lines)
 
     def _repr_html_(self) -> str:
-        """The score table and the response types, as a notebook shows them."""
-        from r_eval.analysis.summary import html_summary
+        """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
+        from r_eval.analysis.notebook import html_summary
 
         return html_summary(self.folder)
 

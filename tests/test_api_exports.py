@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,19 @@ def test_a_notebook_shows_the_scores(done: Run) -> None:
     shown = done._repr_html_()
     assert "oracle" in shown
     assert "100.0" in shown
+
+
+def test_a_notebook_shows_response_types_and_deployment_as_pictures(done: Run) -> None:
+    pytest.importorskip("matplotlib")
+    pictures = re.findall(r'<img style="[^"]+" alt="([^"]+)" src="data:image/png;base64,([^"]+)">', done._repr_html_())
+    assert [title for title, _ in pictures] == ["Response types", "Deployment"]
+    assert all(base64.b64decode(data).startswith(b"\x89PNG") for _, data in pictures)
+
+
+def test_without_matplotlib_a_notebook_shows_the_tables(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "100.0" in done._repr_html_()
+    assert "<img" not in done._repr_html_()
 
 
 def test_a_name_is_no_markup_in_a_notebook(done: Run) -> None:
