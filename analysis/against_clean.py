@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.statistics.board import board
 from r_eval.analysis.statistics.moments import moments
 from r_eval.analysis.statistics.paired import Comparison, compare_pairs, corrected, interval_of_difference
@@ -16,8 +17,6 @@ from r_eval.analysis.systems import CLEAN, System
 
 Scores = Mapping[str, Mapping[str, float]]
 """By task and question."""
-Shared = Mapping[str, Mapping[str, str]]
-"""By task and question, what a question shares with others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ the published tables have it; a test reproduces their 252 cells). Ranks go by th
 systems under the same condition. A system that lacks one of the tasks behind an average is shown, but not
 ranked by it.
 
-Shares of response types are over all recorded episodes. Scores, seconds, tokens and money are over the
-    scored ones.
+Shares of response types are over all recorded episodes. Scores, seconds, tokens and money are over the scored ones.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from r_eval.analysis.columns import clusters
+from r_eval.analysis.columns import Shared, clusters
 from r_eval.analysis.estimate import average, of_questions
 from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, Use
 from r_eval.analysis.scoring import ensure_scored
+from r_eval.analysis.systems import suffixes
 from r_eval.folder import Cell, RunFolder
 
 USED = ("seconds", "calls", "prompt_tokens", "completion_tokens", "cost")
@@ -29,16 +29,15 @@ USED = ("seconds", "calls", "prompt_tokens", "completion_tokens", "cost")
 def aggregate(*runs: RunFolder) -> Aggregates:
     """Aggregates of one or more runs; scores that are missing or out of date are computed first.
 
-    Where two runs have the same system on the same task and condition, the later one's name is added to its
-        systems.
+    Where two runs have the same system on the same task and condition, the later one's name is added to its systems.
 
     Raises:
         UserError: A folder is not a run, or a record cannot be read.
     """
-    manifests, rows, seen = [], [], set[Cell]()
+    manifests, rows = [], []
     tasks: dict[str, Task] = {}
     scoring: dict[tuple[str, float], None] = {}
-    for run in runs:
+    for run, suffix in zip(runs, suffixes(runs), strict=True):
         ensure_scored(run)
         manifest = run.manifest()
         manifests.append(manifest)
@@ -46,8 +45,6 @@ def aggregate(*runs: RunFolder) -> Aggregates:
             known = {key: str(entry.get(key) or "") for key in Task.__dataclass_fields__}
             tasks.setdefault(entry["name"], Task(**{**known, "domain": known["domain"] or domain_of(known["name"])}))
         cells = run.cells()
-        suffix = f" ({manifest['name']})" if seen.intersection(cells) else ""
-        seen.update(cells)
         bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
         expected = {cell: int(entry["episodes"]) for cell, entry in zip(cells, manifest["cells"], strict=True)}
         shared = clusters(run)
@@ -136,7 +133,7 @@ def _fill(
     row: Row,
     cells: Iterator[tuple[Cell, Iterable[Mapping[str, Any]]]],
     expected: Mapping[Cell, int],
-    shared: Mapping[str, Mapping[str, str]],
+    shared: Shared,
     scoring: dict[tuple[str, float], None],
 ) -> None:
     """Read the score records of a system, cell by cell, into its row."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from r_eval.analysis.against_clean import AgainstClean, Shared, against_clean
+from r_eval.analysis.against_clean import AgainstClean, against_clean
 from r_eval.analysis.closed_book import DIRECT, ClosedBook, closed_book, open_books
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.faithful import Faithful, faithful
 from r_eval.analysis.placeholder_scores import Scored, placeholder_scores, variants_of
 from r_eval.analysis.recovery import Recovery, recovery

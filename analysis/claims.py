@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from r_eval.analysis.components import SHARE, Component, Curve, Point, Study, trend
-from r_eval.analysis.published_components import table_lines
+from r_eval.analysis.csv_lines import table_lines
 from r_eval.errors import UserError
 
 FILE = "claims.csv"

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from r_eval.analysis.columns import Columns
-from r_eval.analysis.estimate import Estimate, average, of_questions
+from r_eval.analysis.columns import Columns, Shared
+from r_eval.analysis.estimate import Estimate, average, of_questions, of_ratio
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.stability import rights
 from r_eval.analysis.systems import System
@@ -77,9 +77,7 @@ def open_books(runs: Sequence[RunFolder]) -> set[str]:
     }
 
 
-def closed_book(
-    systems: Sequence[System], shared: Mapping[str, Mapping[str, str]], without: Collection[str] = ()
-) -> list[ClosedBook]:
+def closed_book(systems: Sequence[System], shared: Shared, without: Collection[str] = ()) -> list[ClosedBook]:
     """A line a system and task for which `direct` ran with the same LLM, then one over several tasks of a system.
 
     Systems that bound the others (no knowledge, or the gold) are left out.
@@ -107,7 +105,9 @@ def closed_book(
 
 
 def _of_task(system: System, cell: Columns, direct: Columns, shared: Mapping[str, str]) -> ClosedBook:
-    agent, alone, remembered = _means(cell), _means(direct), _means(cell, AM)
+    right = rights(cell)
+    agent, alone = cell.by_question(right), direct.by_question(rights(direct))
+    remembered = cell.by_question(np.where(np.isnan(right), np.nan, cell.types == AM))
     both = [question for question in agent if question in alone]
     kinds = {question: _kinds(agent[question], alone[question]) for question in both}
     return ClosedBook(
@@ -116,43 +116,15 @@ def _of_task(system: System, cell: Columns, direct: Columns, shared: Mapping[str
         unpaired=len(agent) - len(both),
         counts={kind: math.fsum(of[kind] for of in kinds.values()) for kind in KINDS},
         shares={kind: of_questions(both, [kinds[question][kind] for question in both], 0, shared) for kind in KINDS},
-        needs=_needs(agent, alone, both, shared),
+        needs=of_ratio(both, [kinds[one]["needed"] for one in both], [agent[one] for one in both], shared),
         am=math.fsum(remembered[question] for question in both),
         am_knew=math.fsum(remembered[question] * alone[question] for question in both),
     )
 
 
-def _means(cell: Columns, type_: int | None = None) -> dict[str, float]:
-    """By question, the share of its scored epochs that is right, or that is of one response type."""
-    right = rights(cell)
-    values = right if type_ is None else np.where(np.isnan(right), np.nan, cell.types == type_)
-    found: dict[str, list[float]] = {}
-    for question, value in zip(cell.questions, values.tolist(), strict=True):
-        if value == value:  # not NaN
-            found.setdefault(question, []).append(value)
-    return {question: math.fsum(own) / len(own) for question, own in found.items()}
-
-
 def _kinds(agent: float, alone: float) -> dict[str, float]:
     shares = (agent * (1 - alone), agent * alone, (1 - agent) * alone, (1 - agent) * (1 - alone))
     return dict(zip(KINDS, shares, strict=True))
-
-
-def _needs(
-    agent: Mapping[str, float], alone: Mapping[str, float], both: Sequence[str], shared: Mapping[str, str]
-) -> Estimate:
-    """The share of right answers that is needed: a ratio of two sums.
-
-    Its variance is that of the usual linear form, in which a question counts as much as it is answered right. With
-    one epoch that is the plain mean over the questions answered right.
-    """
-    right = [question for question in both if agent[question] > 0]
-    if not right:
-        return of_questions([], [], 0)
-    total = math.fsum(agent[question] for question in right)
-    ratio = math.fsum(agent[question] * (1 - alone[question]) for question in right) / total
-    mean = total / len(right)
-    return of_questions(right, [ratio + agent[one] * (1 - alone[one] - ratio) / mean for one in right], 0, shared)
 
 
 def _of_all(lines: Sequence[ClosedBook]) -> ClosedBook:

@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from r_eval.analysis.epochs import over_epochs
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.retrieval import RETRIEVAL
 from r_eval.analysis.scoring import ensure_scored
@@ -25,6 +26,9 @@ Integers = NDArray[np.int64]
 NUMBERS = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_tokens", "cost", "characters")
 CLUSTER_KEYS = ("template", "document", "documents", "cluster")
 """Keys of a question's meta that name what it shares with others, the first that is there counts."""
+
+Shared = Mapping[str, Mapping[str, str]]
+"""By task and question, what a question shares with others, as `clusters` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +60,14 @@ class Columns:
     expected: int
     retrieval: dict[str, Floats] = field(default_factory=dict)
 
-    def by_question(self) -> dict[str, float]:
-        """The mean score of each question over its epochs; questions without any score are left out."""
-        sums: dict[str, list[float]] = {}
-        for question, score in zip(self.questions, self.scores.tolist(), strict=True):
-            if score == score:  # not NaN
-                sums.setdefault(question, []).append(score)
-        return {question: sum(scores) / len(scores) for question, scores in sums.items()}
+    def by_question(self, values: Floats | None = None) -> dict[str, float]:
+        """The mean of each question over its epochs; questions without any value are left out.
+
+        Args:
+            values: One an episode, NaN where it has none; absent: the scores.
+        """
+        own = self.scores if values is None else values
+        return over_epochs(zip(self.questions, own.tolist(), strict=True))
 
 
 def columns(run: RunFolder) -> Iterator[Columns]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from r_eval.analysis import metrics
 from r_eval.analysis.columns import clusters
+from r_eval.analysis.epochs import over_epochs
 from r_eval.analysis.published import is_published
 from r_eval.analysis.rows import BASELINES
 from r_eval.analysis.scoring import ensure_scored, score_run
@@ -154,13 +155,11 @@ def _entries(place: int, run: RunFolder, metric: str | None) -> Iterator[Entry]:
 
 
 def _by_question(records: Iterable[Mapping[str, Any]], metric: str | None) -> dict[str, float]:
-    tries: dict[str, list[float]] = {}
-    for record in records:
-        own = metric is None or record["metric"] == metric
-        score = record["score"] if own else record["metrics"].get(metric)
-        if score is not None:
-            tries.setdefault(record["question_id"], []).append(score)
-    return {question: math.fsum(scores) / len(scores) for question, scores in tries.items()}
+    tries = (
+        (one["question_id"], one["score"] if metric in (None, one["metric"]) else one["metrics"].get(metric))
+        for one in records
+    )
+    return over_epochs((question, score) for question, score in tries if score is not None)
 
 
 def _see_to_scores(run: RunFolder, metric: str | None) -> None:

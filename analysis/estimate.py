@@ -77,27 +77,60 @@ def of_questions(
         expected: Episodes that the run asks for.
         clusters: What each question shares with others; a question that is not in it stands alone.
     """
-    import numpy as np
-
-    from r_eval.analysis.statistics.moments import layout, moments
-
     n, expected = len(scores), max(expected, len(scores))
     if n == 0:
         return Estimate(None, 0, expected, None, None, 0.0, 1.0, 0, 1)
     by_question: dict[str, list[float]] = {}
     for question, score in zip(questions, scores, strict=True):
         by_question.setdefault(question, []).append(score)
-    shared = clusters or {}
-    order = sorted(by_question, key=lambda question: shared.get(question, question))
-    names = np.array([shared.get(question, question) for question in order], object)
-    values = np.array([math.fsum(by_question[question]) / len(by_question[question]) for question in order])
-    found = moments(values[:, None], layout(np.zeros(len(order), np.int64), names))
-    number, mean = int(found.clusters[0, 0]), math.fsum(values.tolist()) / len(values)
-    variance = intervals.steadied(mean, float(found.variances[0, 0]), len(values), number)
+    means = {question: math.fsum(own) / len(own) for question, own in by_question.items()}
+    mean, spread, number = over_clusters(means, clusters or {})
+    variance = intervals.steadied(mean, spread, len(means), number)
     _, low, high = intervals.over_tasks([mean], [variance], [number])
     total = math.fsum(scores)
     bounds = total / expected, (total + expected - n) / expected
-    return Estimate(mean, n, expected, low, high, *bounds, questions=len(values), clusters=number, variance=variance)
+    return Estimate(mean, n, expected, low, high, *bounds, questions=len(means), clusters=number, variance=variance)
+
+
+def over_clusters(values: Mapping[str, float], clusters: Mapping[str, str]) -> tuple[float, float, int]:
+    """The mean of some questions, its jackknife variance over clusters, and how many of these there are.
+
+    Args:
+        values: Of each question.
+        clusters: As for `of_questions`.
+    """
+    import numpy as np
+
+    from r_eval.analysis.statistics.moments import layout, moments
+
+    order = sorted(values, key=lambda question: clusters.get(question, question))
+    names = np.array([clusters.get(question, question) for question in order], object)
+    column = np.array([[values[question]] for question in order])
+    found = moments(column, layout(np.zeros(len(order), np.int64), names))
+    return math.fsum(values.values()) / len(values), float(found.variances[0, 0]), int(found.clusters[0, 0])
+
+
+def of_ratio(
+    questions: Sequence[str], parts: Sequence[float], wholes: Sequence[float], clusters: Mapping[str, str] | None = None
+) -> Estimate:
+    """The share that parts are of their wholes, a ratio of two sums over questions; wholes of 0 take no part.
+
+    Its variance is that of the usual linear form, in which a question counts as much as its whole is large. Where all
+    wholes are 1 that is the plain mean.
+    """
+    sums: dict[str, list[float]] = {}
+    for question, part, whole in zip(questions, parts, wholes, strict=True):
+        if whole:
+            sum_ = sums.setdefault(question, [0.0, 0.0])
+            sum_[0] += part
+            sum_[1] += whole
+    if not sums:
+        return of_questions([], [], 0)
+    total = math.fsum(whole for _, whole in sums.values())
+    ratio = math.fsum(part for part, _ in sums.values()) / total
+    mean = total / len(sums)
+    values = [ratio + (part - ratio * whole) / mean for part, whole in sums.values()]
+    return of_questions(list(sums), values, 0, clusters)
 
 
 def of_scores(total: float, n: int, expected: int) -> Estimate:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.estimate import Estimate, average, of_questions
 from r_eval.analysis.metrics import token_f1
 from r_eval.analysis.responses import THRESHOLDS
@@ -92,7 +93,7 @@ def faithful(*runs: RunFolder) -> list[Faithful]:
     return found
 
 
-def _of_run(run: RunFolder, suffix: str, shared: Mapping[str, Mapping[str, str]]) -> Iterator[Faithful]:
+def _of_run(run: RunFolder, suffix: str, shared: Shared) -> Iterator[Faithful]:
     facts: dict[tuple[str, ...], dict[str, Any]] = {
         (c["workflow"], c["llm"], c["condition"], c["task"]): c for c in run.manifest()["cells"]
     }

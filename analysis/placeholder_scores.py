@@ -109,21 +109,14 @@ def samples_of(cell: Columns, values: Floats, variants: Mapping[str, Variant]) -
     Args:
         values: A value an episode; NaN where it has none.
     """
-    by_question: dict[str, list[float]] = {}
-    for question, value in zip(cell.questions, values.tolist(), strict=True):
-        if value == value:  # not NaN
-            by_question.setdefault(question, []).append(value)
+    means = cell.by_question(values)
     asked: dict[str, dict[str, Variant]] = {}
     for question, variant in variants.items():
         asked.setdefault(variant.sample, {})[question] = variant
     return [
         Sample(
             *(cell.cell.task, name, next(iter(own.values())).part),
-            values={
-                variant.name: math.fsum(by_question[question]) / len(by_question[question])
-                for question, variant in own.items()
-                if question in by_question
-            },
+            values={variant.name: means[question] for question, variant in own.items() if question in means},
             asked=len(own),
         )
         for name, own in asked.items()

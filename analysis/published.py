@@ -8,12 +8,13 @@ with nothing else has no systems.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from r_eval.analysis.aggregate import aggregate, domain_of, finish
+from r_eval.analysis.csv_lines import number_in, table_lines
 from r_eval.analysis.estimate import published
 from r_eval.analysis.rows import Aggregates, Row, Task
+from r_eval.analysis.systems import CLEAN
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
@@ -36,7 +37,7 @@ PAPER_TASKS = tuple(
 )
 """The twelve tasks of the paper's Table 1: number, name, domain, level."""
 
-_COLUMNS = ("workflow", "llm", "task", "score")
+COLUMNS = ("workflow", "llm", "task", "score")
 
 
 def load(*runs: RunFolder) -> Aggregates:
@@ -82,7 +83,7 @@ def is_published(folder: Path) -> bool:
     return there and not (folder / "run.json").exists()
 
 
-def read_published(folder: Path, condition: str = "clean") -> Aggregates:
+def read_published(folder: Path) -> Aggregates:
     """The aggregates of a folder's scores.csv; of one that has a components.csv alone, none.
 
     Raises:
@@ -95,46 +96,18 @@ def read_published(folder: Path, condition: str = "clean") -> Aggregates:
     paper = {task.id: task for task in PAPER_TASKS} | {task.name: task for task in PAPER_TASKS}
     rows: dict[str, Row] = {}
     tasks: dict[str, Task] = {}
-    for number, line in _lines(path):
+    for number, line in table_lines(path, COLUMNS, further=("episodes",)):
         task = paper.get(line["task"]) or Task(line["task"], domain=domain_of(line["task"]))
         tasks.setdefault(task.name, task)
         system = f"{line['workflow']}+{line['llm']}"
-        row = rows.setdefault(system, Row(condition, system, line["workflow"], line["llm"]))
+        row = rows.setdefault(system, Row(CLEAN, system, line["workflow"], line["llm"]))
         if task.name in row.tasks:
             raise UserError(f"{path}:{number}: {system} has a second score for {line['task']}")
-        score = _number(path, number, "score", line["score"], 100.0)
-        given = (line.get("episodes") or "").strip()
-        episodes = int(_number(path, number, "episodes", given)) if given else None
+        score = number_in(path, number, line, "score", 100.0)
+        episodes = int(number_in(path, number, line, "episodes")) if line["episodes"] else None
         row.tasks[task.name] = published(score / 100, episodes)
     order = [task for task in PAPER_TASKS if task.name in tasks]
     order += [task for task in tasks.values() if task not in order]
     domains = list(dict.fromkeys(task.domain for task in order))
     order.sort(key=lambda task: domains.index(task.domain))
     return finish([manifest], order, list(rows.values()), [], has_episodes=False)
-
-
-def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            lines = [(reader.line_num, line) for line in reader]
-            columns = reader.fieldnames or ()
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; published results are a folder with a scores.csv") from None
-    absent = [column for column in _COLUMNS if column not in columns]
-    if absent:
-        raise UserError(f"{path}: lacks the column {absent[0]!r}; needed are {', '.join(_COLUMNS)}")
-    for number, line in lines:
-        if any(not (line[column] or "").strip() for column in _COLUMNS):
-            raise UserError(f"{path}:{number}: a value is missing; needed are {', '.join(_COLUMNS)}")
-    return lines
-
-
-def _number(path: Path, number: int, column: str, text: str, most: float = 1e12) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= most:
-        raise UserError(f"{path}:{number}: {column} is {text!r}; expected a number from 0 to {most:.0f}")
-    return value

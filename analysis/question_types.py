@@ -15,13 +15,12 @@ drops are not asked.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from r_eval.analysis.columns import Columns, Floats
+from r_eval.analysis.columns import Columns, Floats, Shared
 from r_eval.analysis.estimate import Estimate, of_questions
 from r_eval.analysis.retrieval import text_ids
 from r_eval.analysis.systems import CLEAN, System, clusters_of, systems
@@ -34,7 +33,6 @@ PARTS = ("hit_rate", "recall", "ndcg")
 
 Key = tuple[str, str]
 """Task and question id."""
-Shared = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +183,8 @@ def _estimate(values: Mapping[Key, float], shared: Shared) -> Estimate:
 
 def _values(system: System, of: Callable[[Columns], Floats]) -> dict[Key, float]:
     """By task and question, the mean over its epochs that have a value."""
-    found: dict[Key, list[float]] = {}
-    for task, cell in system.cells.items():
-        for question, value in zip(cell.questions, of(cell).tolist(), strict=True):
-            if value == value:  # not NaN
-                found.setdefault((task, question), []).append(value)
-    return {key: math.fsum(values) / len(values) for key, values in found.items()}
+    return {
+        (task, question): value
+        for task, cell in system.cells.items()
+        for question, value in cell.by_question(of(cell)).items()
+    }

@@ -22,8 +22,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from r_eval.analysis.against_clean import Beside, Shared, beside, scores_of
-from r_eval.analysis.estimate import Estimate, average, of_questions
+from r_eval.analysis.against_clean import Beside, beside, scores_of
+from r_eval.analysis.columns import Shared
+from r_eval.analysis.epochs import over_epochs
+from r_eval.analysis.estimate import Estimate, average, of_questions, of_ratio
 from r_eval.analysis.systems import CLEAN, System, suffixes
 from r_eval.environments.conditions.faulty import failed
 from r_eval.folder import RunFolder
@@ -171,7 +173,7 @@ def _of_tasks(
     def over_tasks(parts: Mapping[str, Sequence[float]], wholes: Mapping[str, Sequence[float]]) -> Estimate:
         return average(
             [
-                share([one.question for one in own], parts[task], wholes[task], shared.get(task, {}))
+                of_ratio([one.question for one in own], parts[task], wholes[task], shared.get(task, {}))
                 for task, own in tasks.items()
             ],
             len(tasks),
@@ -199,27 +201,6 @@ def _of_tasks(
     )
 
 
-def share(
-    questions: Sequence[str], parts: Sequence[float], wholes: Sequence[float], shared: Mapping[str, str]
-) -> Estimate:
-    """The share that parts are of their wholes, a ratio of two sums over questions.
-
-    Its variance is that of the usual linear form, in which a question counts as much as its whole is large.
-    """
-    sums: dict[str, list[float]] = {}
-    for question, part, whole in zip(questions, parts, wholes, strict=True):
-        if whole:
-            sum_ = sums.setdefault(question, [0.0, 0.0])
-            sum_[0] += part
-            sum_[1] += whole
-    if not sums:
-        return of_questions([], [], 0)
-    total = math.fsum(whole for _, whole in sums.values())
-    ratio = math.fsum(part for part, _ in sums.values()) / total
-    mean = total / len(sums)
-    return of_questions(list(sums), [ratio + (part - ratio * whole) / mean for part, whole in sums.values()], 0, shared)
-
-
 def _group(tasks: Mapping[str, Sequence[_Told]], clean: Mapping[str, Mapping[str, float]], shared: Shared) -> Group:
     """Some episodes by task: their score, and the same questions under `clean`."""
     scored = {task: [(one.question, one.score) for one in own if one.score is not None] for task, own in tasks.items()}
@@ -227,12 +208,7 @@ def _group(tasks: Mapping[str, Sequence[_Told]], clean: Mapping[str, Mapping[str
         of_questions([question for question, _ in own], [score for _, score in own], len(tasks[task]), shared.get(task))
         for task, own in scored.items()
     ]
-    means: dict[str, dict[str, float]] = {}
-    for task, own in scored.items():
-        values: dict[str, list[float]] = {}
-        for question, score in own:
-            values.setdefault(question, []).append(score)
-        means[task] = {question: math.fsum(of) / len(of) for question, of in values.items()}
+    means = {task: over_epochs(own) for task, own in scored.items()}
     whole = estimates[0] if len(estimates) == 1 else average(estimates, len(estimates))
     return Group(sum(map(len, tasks.values())), whole, beside(means, clean, shared))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from r_eval.analysis.columns import Columns
+from r_eval.analysis.columns import Columns, Shared
 from r_eval.analysis.estimate import Estimate, average, of_questions
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.retrieval import RETRIEVAL
@@ -57,7 +57,7 @@ class Retrieved:
         return failures / self.wrong if self.wrong else None
 
 
-def retrieved(systems: Sequence[System], shared: Mapping[str, Mapping[str, str]]) -> list[Retrieved]:
+def retrieved(systems: Sequence[System], shared: Shared) -> list[Retrieved]:
     """A line a system and task of which retrieval is known, in the order of the systems; then one over several tasks.
 
     Args:

@@ -128,6 +128,16 @@ class Aggregates:
     def domains(self) -> list[str]:
         return list(dict.fromkeys(task.domain for task in self.tasks))
 
+    @property
+    def row_places(self) -> dict[tuple[str, str], int]:
+        """By condition and system, where its row stands among the rows."""
+        return {(row.condition, row.system): place for place, row in enumerate(self.rows)}
+
+    @property
+    def task_places(self) -> dict[str, int]:
+        """By name, where a task stands among the tasks."""
+        return {task.name: place for place, task in enumerate(self.tasks)}
+
     def under(self, condition: str) -> list[Row]:
         """The rows of one condition."""
         return [row for row in self.rows if row.condition == condition]

@@ -56,8 +56,8 @@ class Sensitivity:
         }
 
 
-def sensitivity(run: RunFolder, thresholds: Sequence[float] = MATCH_THRESHOLDS) -> list[Sensitivity]:
-    """The types of every system and condition of a run, in the grid's order, at some thresholds and at the kept one.
+def sensitivity(run: RunFolder) -> list[Sensitivity]:
+    """The types of every system and condition of a run, in the grid's order, at MATCH_THRESHOLDS and at the kept one.
 
     Raises:
         UserError: The folder is not a run, or a record cannot be read.
@@ -69,7 +69,7 @@ def sensitivity(run: RunFolder, thresholds: Sequence[float] = MATCH_THRESHOLDS) 
             key = (cell.system, cell.condition)
             if key not in found:
                 found[key] = Sensitivity(*key, record["taxonomy"], record["threshold"])
-                found[key].types = {at: Counter() for at in sorted({*thresholds, record["threshold"]})}
+                found[key].types = {at: Counter() for at in sorted({*MATCH_THRESHOLDS, record["threshold"]})}
             _count(found[key], record)
     return list(found.values())
 

@@ -9,13 +9,14 @@ value has, and only the questions that all of these have scored.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from r_eval.analysis.columns import clusters
+from r_eval.analysis.columns import Shared, clusters
 from r_eval.analysis.components import SHARE, Component, Curve, Point, Study, label, ordered, unit_of
-from r_eval.analysis.estimate import Estimate, of_questions
+from r_eval.analysis.epochs import over_epochs
+from r_eval.analysis.estimate import Estimate, of_questions, over_clusters
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import Cell, RunFolder
 
@@ -134,7 +135,7 @@ def _measured(records: Sequence[Mapping[str, Any]], expected: int) -> dict[str, 
     own = {name for record in records[:1] for name in (record["metric"], *record["metrics"])}
     return {
         name: _Measured(
-            _means(pairs),
+            over_epochs(pairs),
             math.fsum(value for _, value in pairs),
             len(pairs),
             expected if name in own else len(pairs),
@@ -156,20 +157,13 @@ def _values(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, float(value)
 
 
-def _means(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    by_question: dict[str, list[float]] = {}
-    for question, value in pairs:
-        by_question.setdefault(question, []).append(value)
-    return {question: math.fsum(values) / len(values) for question, values in by_question.items()}
-
-
 def _components(
     variants: Sequence[Variant],
     base: Mapping[str, str],
     protocol: str,
     cells: Mapping[tuple[str, str, str], Mapping[str, _Measured]],
     own: Mapping[str, str],
-    shared: Mapping[str, Mapping[str, str]],
+    shared: Shared,
 ) -> Iterator[Component]:
     """The components with at least two values, in the grid's order, the LLM last."""
     tasks = list(dict.fromkeys(task for _, _, task in cells))
@@ -214,7 +208,7 @@ def _curve(
     own: bool,
     groups: Mapping[str, Sequence[Variant]],
     cells: Mapping[tuple[str, str, str], Mapping[str, _Measured]],
-    shared: Mapping[str, Mapping[str, str]],
+    shared: Shared,
 ) -> Curve:
     unit = unit_of(metric)
     points = []
@@ -252,19 +246,11 @@ def _estimate(
 
 def _of_numbers(scores: Mapping[str, float], n: int, expected: int, shared: Mapping[str, str]) -> Estimate:
     """The estimate of numbers that are no shares: Student's interval, with the jackknife variance over clusters."""
-    import numpy as np
-
     from r_eval.analysis.statistics.intervals import student
-    from r_eval.analysis.statistics.moments import layout, moments
 
     if not scores:
         return Estimate(None, 0, expected, None, None, None, None, 0, 1)
-    order = sorted(scores, key=lambda question: shared.get(question, question))
-    names = np.array([shared.get(question, question) for question in order], object)
-    values = np.array([scores[question] for question in order])
-    found = moments(values[:, None], layout(np.zeros(len(order), np.int64), names))
-    number, variance = int(found.clusters[0, 0]), float(found.variances[0, 0])
-    mean = math.fsum(values.tolist()) / len(values)
+    mean, variance, number = over_clusters(scores, shared)
     half = student(number - 1) * math.sqrt(variance) if number > 1 else math.nan
     low, high = (max(0.0, mean - half), mean + half) if number > 1 else (None, None)
-    return Estimate(mean, n, expected, low, high, None, None, questions=len(values), clusters=number)
+    return Estimate(mean, n, expected, low, high, None, None, questions=len(scores), clusters=number)

@@ -53,14 +53,10 @@ def systems(*runs: RunFolder) -> list[System]:
         UserError: A folder is not a run, or a record cannot be read.
     """
     found: dict[tuple[str, str], System] = {}
-    seen: set[Cell] = set()
-    for run in runs:
+    for run, suffix in zip(runs, suffixes(runs), strict=True):
         manifest = run.manifest()
-        own = list(columns(run))
-        suffix = f" ({manifest['name']})" if any(part.cell in seen for part in own) else ""
-        seen.update(part.cell for part in own)
         bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
-        for part in own:
+        for part in columns(run):
             cell = part.cell
             bound = cell.system in bounds or cell.workflow in BASELINES
             system = System(cell.condition, cell.system + suffix, cell.workflow, cell.llm + suffix, bound)
@@ -70,7 +66,7 @@ def systems(*runs: RunFolder) -> list[System]:
 
 
 def suffixes(runs: Sequence[RunFolder]) -> list[str]:
-    """What is added to the systems of each run so that no two share a name, as the aggregates do it."""
+    """What is added to the systems of each run so that no two share a name."""
     seen: set[Cell] = set()
     found = []
     for run in runs:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from r_eval.analysis.columns import Columns, Floats
 from r_eval.analysis.leaderboard.pipeline import Pipeline, pipeline
 from r_eval.analysis.leaderboard.sets import Key
 from r_eval.analysis.leaderboard.versions import ordered
@@ -73,12 +71,12 @@ def of_run(run: RunFolder, versions: Mapping[str, Version | None], taken: Taken)
             if not cells:
                 continue
             name = taken.name(version, system.condition, system.name, str(manifest["name"]))
-            found = _keyed({task: _means(cell, retrieval_of(cell)) for task, cell in cells.items()})
+            found = _keyed({task: cell.by_question(retrieval_of(cell)) for task, cell in cells.items()})
             yield Result(
                 *(version, system.condition, name, system.workflow, system.llm, system.bound),
                 pipeline=pipeline(manifest, system.workflow, list(cells)),
                 asked={(task, question) for task, cell in cells.items() for question in cell.questions},
-                scores=_keyed({task: _means(cell, cell.scores) for task, cell in cells.items()}),
+                scores=_keyed({task: cell.by_question() for task, cell in cells.items()}),
                 found=found,
                 searches=bool(found),
                 updated=str(manifest.get("updated", "")),
@@ -87,12 +85,3 @@ def of_run(run: RunFolder, versions: Mapping[str, Version | None], taken: Taken)
 
 def _keyed(by_task: Mapping[str, Mapping[str, float]]) -> dict[Key, float]:
     return {(task, question): value for task, own in by_task.items() for question, value in own.items()}
-
-
-def _means(cell: Columns, values: Floats) -> dict[str, float]:
-    """By question, the mean over its epochs that have a value."""
-    found: dict[str, list[float]] = {}
-    for question, value in zip(cell.questions, values.tolist(), strict=True):
-        if value == value:  # not NaN
-            found.setdefault(question, []).append(value)
-    return {question: math.fsum(own) / len(own) for question, own in found.items()}

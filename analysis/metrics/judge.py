@@ -111,12 +111,17 @@ async def score(speaker: Speaker, criterion: Criterion, answer: str, golds: Sequ
     """What an answer is worth, from 0 to 1; NaN where the judge's replies hold no grade."""
     if not answer.strip():
         return 0.0
-    text = asked(criterion, answer, golds, question)
-    for prompt in (text, f"{text}\n\n{prompt_file('again.md')}"):
-        found = read_grade(await speaker.say(prompt))
-        if found is not None:
-            return found / TOP
-    return float("nan")
+    grade = await grade_by(speaker, asked(criterion, answer, golds, question), prompt_file("again.md"))
+    return float("nan") if grade is None else grade / TOP
+
+
+async def grade_by(speaker: Speaker, text: str, again: str) -> int | None:
+    """The grade that an LLM gives, asked once more where its reply holds none; None where the second one does not."""
+    for prompt in (text, f"{text}\n\n{again}"):
+        grade = read_grade(await speaker.say(prompt))
+        if grade is not None:
+            return grade
+    return None
 
 
 def asked(criterion: Criterion, answer: str, golds: Sequence[str], question: str = "") -> str:

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.metrics.judge import LONGEST, TOP, prompt_file, read_grade
+from r_eval.analysis.metrics.judge import LONGEST, TOP, grade_by, prompt_file
 from r_eval.analysis.metrics.registry import Seeing
 from r_eval.errors import UserError
 from r_eval.languages import Recognised, recognised
@@ -142,13 +142,9 @@ async def verdicts(speaker: Speaker, case: Case, criteria: Sequence[str] = CRITE
 
 
 async def _verdict(speaker: Speaker, case: Case, criterion: str) -> Verdict:
-    language = language_of(case)
-    text = asked(case, criterion)
-    for prompt in (text, f"{text}\n\n{prompt_file(_named('again', language))}"):
-        grade = read_grade(await speaker.say(prompt))
-        if grade is not None:
-            return Verdict(grade)
-    return Verdict(0, unread=True)
+    again = prompt_file(_named("again", language_of(case)))
+    grade = await grade_by(speaker, asked(case, criterion), again)
+    return Verdict(0, unread=True) if grade is None else Verdict(grade)
 
 
 def asked(case: Case, criterion: str) -> str:

@@ -13,6 +13,8 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
+from r_eval.analysis.metrics.word_f1 import f_measure
+
 _DELETE = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _CLOSED = frozenset({"yes", "no", "noanswer"})
@@ -30,7 +32,4 @@ def token_f1_published(prediction: str, golds: Sequence[str]) -> float:
         return 0.0
     found_tokens, gold_tokens = found.split(), gold.split()
     common = sum((Counter(found_tokens) & Counter(gold_tokens)).values())
-    if common == 0:
-        return 0.0
-    precision, recall = common / len(found_tokens), common / len(gold_tokens)
-    return 2 * precision * recall / (precision + recall)
+    return f_measure(common, len(found_tokens), len(gold_tokens))

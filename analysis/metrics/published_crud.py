@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from r_eval.analysis.metrics.segment import jieba_words
-from r_eval.analysis.metrics.word_f1 import overlap
+from r_eval.analysis.metrics.word_f1 import f_measure, overlap
 
 ORDERS = 4
 _LONGEST_RUN = 1_000
@@ -61,10 +61,7 @@ def rouge_l_published(prediction: str, golds: Sequence[str]) -> float:
 
     found, wanted = _pair(prediction, golds)
     common = LCSseq.similarity(found, wanted)
-    if not common:
-        return 0.0
-    precision, recall = common / len(found), common / len(wanted)
-    return 2 * precision * recall / (precision + recall)
+    return f_measure(common, len(found), len(wanted))
 
 
 def word_f1_published(prediction: str, golds: Sequence[str]) -> float:

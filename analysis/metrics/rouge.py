@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from r_eval.analysis.metrics.rouge_words import Cut, cut_for
 from r_eval.analysis.metrics.segment import bare
+from r_eval.analysis.metrics.word_f1 import f_measure
 
 _CACHED_LENGTH = 4_096
 
@@ -44,11 +45,7 @@ class Rouge:
         found, wanted = _words(prediction, self._cut), _words(gold, self._cut)
         if not found or not wanted:
             return float(not found and not wanted and bare(prediction) == bare(gold))
-        common, here, there = self.in_common(found, wanted)
-        if not common:
-            return 0.0
-        precision, recall = common / here, common / there
-        return 2 * precision * recall / (precision + recall)
+        return f_measure(*self.in_common(found, wanted))
 
 
 class Rouge1(Rouge):

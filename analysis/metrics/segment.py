@@ -20,8 +20,8 @@ from r_eval.russian import one_letter
 
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-_PIECE = re.compile(rf"[{HAN}]+|[{KANA}]|[{_SPACELESS}]|[^{HAN}{KANA}{_SPACELESS}]+")
 _HAS_HAN = re.compile(rf"[{HAN}]")
+_PIECE = re.compile(rf"[{HAN}]+|[{KANA}]|[{_SPACELESS}]|[^{HAN}{KANA}{_SPACELESS}]+")
 _NO_STOP = frozenset("#%&*@/\\\"'‰‱†‡")
 """Signs of category Po that mean something at the end of a text: "C#", "50%", '5"'."""
 
@@ -55,11 +55,6 @@ def segments(text: str) -> list[str]:
     for run in "".join([char if _in_word(char) else " " for char in text]).split():
         found += [run] if run.isascii() else _pieces(run)
     return found
-
-
-def needs_jieba(text: str) -> bool:
-    """Whether there is Chinese in a text."""
-    return not text.isascii() and _HAS_HAN.search(text) is not None
 
 
 def spaced(text: str) -> str:

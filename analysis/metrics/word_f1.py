@@ -29,9 +29,14 @@ def overlap(found: Sequence[str], wanted: Sequence[str]) -> float:
     if not found or not wanted:
         return float(not found and not wanted)
     common = sum((Counter(found) & Counter(wanted)).values())
+    return f_measure(common, len(found), len(wanted))
+
+
+def f_measure(common: int, found: int, wanted: int) -> float:
+    """The harmonic mean of precision and recall, from what two texts have in common and how much there is in each."""
     if not common:
         return 0.0
-    precision, recall = common / len(found), common / len(wanted)
+    precision, recall = common / found, common / wanted
     return 2 * precision * recall / (precision + recall)
 
 

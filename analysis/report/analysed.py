@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from r_eval.analysis.beyond import Beyond, beyond
 from r_eval.analysis.claims import Checked, check, read_claims
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.components import Study
 from r_eval.analysis.matching import Suited, suited
 from r_eval.analysis.published import is_published
@@ -41,7 +42,7 @@ class Analysed:
 
     runs: Sequence[RunFolder]
     systems: Sequence[System]
-    shared: Mapping[str, Mapping[str, str]]
+    shared: Shared
     workflows: Sequence[Suited]
     llms: Sequence[Suited]
     bounds: Sequence[UpperBound]

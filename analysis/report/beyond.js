@@ -13,22 +13,13 @@ const Beyond = {
 
   known: () => Object.values(Report.data.beyond).some((lines) => lines.length),
 
-  // The lines of one task, or over all of them (-1); a system with a single task has no line over several.
-  lines(finding, task) {
-    const found = new Map();
-    for (const line of Report.data.beyond[finding]) {
-      if (task < 0 ? line.task < 0 || !found.has(line.row) : line.task === task) found.set(line.row, line);
-    }
-    return [...found.values()];
-  },
+  lines: (finding, task) => Shares.ofTask(Report.data.beyond[finding], task),
 
   // A number of questions: a mean over epochs need not be whole.
   whole: (number) => (Math.abs(number - Math.round(number)) < 1e-6 ? count(Math.round(number)) : number.toFixed(1)),
-  ends: ([mean, low, high]) => (low === null ? percent(mean) : `${percent(mean)} (${percent(low)}–${percent(high)})`),
-  number: (cell, more = {}) => ({ cell, class: "number", ...more }),
 
   draw(params) {
-    const task = Report.data.tasks.findIndex((known) => known.name === params.task);
+    const task = Shares.task(params);
     const used = new Set(Object.values(Report.data.beyond).flat().map((line) => line.task));
     const names = Report.data.tasks.filter((_, place) => used.has(place)).map((known) => ({ value: known.name, label: calm(known.name) }));
     const chosen = task < 0 ? "" : Report.data.tasks[task].name;
@@ -53,7 +44,7 @@ const Beyond = {
       title: "What needs the domain",
       lead: "Each system beside its LLM alone (the workflow direct) on the same questions. Needed: the system is right, the LLM alone is not. Knew: both are right. Lost: the LLM alone is right, the system is not. Neither: both are wrong.",
       bars: "share of questions, percent", n: "questions", what: "of the questions",
-      heads: ["right", "of these need the domain", "AM", "LLM alone too"], more: (line) => [Beyond.whole(line.right), Beyond.ends(line.needs), Beyond.whole(line.am), Beyond.whole(line.known)],
+      heads: ["right", "of these need the domain", "AM", "LLM alone too"], more: (line) => [Beyond.whole(line.right), Shares.ends(line.needs), Beyond.whole(line.am), Beyond.whole(line.known)],
       extra: ["needed of right, %", (line) => percent(line.needs[0])],
       note: "AM: right answers without evidence seen, and how many of them the LLM alone gives too.",
     });
@@ -64,7 +55,7 @@ const Beyond = {
       title: "Stability over variants",
       lead: "A question asked in variants, the same words with other values. Who reads answers all of them alike; who is right now and then has read nothing, or has luck.",
       bars: "share of samples, percent", n: "samples", what: "of the samples",
-      heads: ["flips", "left out"], more: (line) => [Beyond.ends(line.flips), count(line.leftOut)],
+      heads: ["flips", "left out"], more: (line) => [Shares.ends(line.flips), count(line.leftOut)],
       extra: ["flips, %", (line) => percent(line.flips[0])],
       note: "Flips: how often two variants of a sample, drawn at random, get different verdicts. Left out: samples with one variant, or with one that has no score. Over all tasks every sample weighs the same.",
     });
@@ -75,7 +66,7 @@ const Beyond = {
       title: "When calls fail",
       lead: "What a system did after a call that failed for the moment, or whose result was cut off. Retried: the same call again. Another call: something else. Answered: no further call, but an answer. Stopped: neither.",
       bars: "share of failures, percent", n: "failures", what: "of the failures",
-      heads: ["calls", "failed", "retries", "succeeded"], more: (line) => [count(line.calls), Beyond.ends(line.failed), count(line.retries), line.retries ? Beyond.ends(line.success) : "–"],
+      heads: ["calls", "failed", "retries", "succeeded"], more: (line) => [count(line.calls), Shares.ends(line.failed), count(line.retries), line.retries ? Shares.ends(line.success) : "–"],
       extra: ["calls failed, %", (line) => percent(line.failed[0])],
       note: "A retry counts at any later step, and succeeded where the next same call did not fail. Longer episodes meet more failures, so those with one and those without are not alike; clean is the same system on the same questions in the bare environment, paired by question.",
       after: BeyondTables.cost,
@@ -86,7 +77,7 @@ const Beyond = {
     if (!Report.data.beyond[finding].length) return null;
     const groups = Beyond.byCondition(finding, task, (lines, condition) => [Beyond.bars(finding, lines, say, condition), Beyond.numbers(finding, lines, say, condition), say.after ? say.after(lines, condition) : null]);
     return element("div", { class: "beyond-part" }, element("h3", {}, say.title), element("p", { class: "lead" }, say.lead),
-      groups.length ? Beyond.legend(finding) : null, ...(groups.length ? groups : [element("p", { class: "note" }, "There is nothing of this task.")]),
+      groups.length ? element("div", { class: "legend" }, ...Shares.legend(Beyond.parts[finding])) : null, ...(groups.length ? groups : [element("p", { class: "note" }, "There is nothing of this task.")]),
       groups.length && say.note ? element("p", { class: "note" }, say.note) : null);
   },
 
@@ -99,14 +90,6 @@ const Beyond = {
       const parts = [make(own, condition)].flat().filter(Boolean);
       return Report.data.conditions.length > 1 ? [element("div", { class: "beyond-condition" }, element("h4", {}, calm(condition)), ...parts)] : parts;
     });
-  },
-
-  legend(finding) {
-    return element("div", { class: "legend" }, ...Beyond.parts[finding].map(([name, key]) => {
-      const swatch = element("span", { class: "swatch square" });
-      swatch.style.background = typeColour(key);
-      return element("span", {}, swatch, name);
-    }));
   },
 
   bars(finding, lines, say, condition) {
@@ -123,20 +106,14 @@ const Beyond = {
 
   stack(finding, line, say) {
     const named = line.parts.map((part, place) => [...Beyond.parts[finding][place], part]);
-    const told = named.map(([name, , part]) => `${name} ${Beyond.ends(part)}`).join(", ");
-    return element("div", { class: "stack", role: "img", "aria-label": `${told} percent ${say.what}` }, ...named.filter(([, , [mean]]) => mean).map(([name, key, part]) => {
-      const [share] = part;
-      const node = element("span", { class: "part", title: `${name}: ${Beyond.ends(part)} % ${say.what}` }, share >= 0.05 ? element("span", { class: share < 0.18 ? "roomy" : null }, percent(share)) : null);
-      node.style.width = `${100 * share}%`;
-      node.style.background = typeColour(key);
-      node.style.color = typeInk(key);
-      return node;
-    }));
+    const told = named.map(([name, , part]) => `${name} ${Shares.ends(part)}`).join(", ");
+    return element("div", { class: "stack", role: "img", "aria-label": `${told} percent ${say.what}` }, ...named.filter(([, , [mean]]) => mean).map(([name, key, part]) =>
+      Shares.part(element("span", { class: "part", title: `${name}: ${Shares.ends(part)} % ${say.what}` }), part[0], key)));
   },
 
   numbers(finding, lines, say, condition) {
-    const rows = lines.map((line) => [systemName(Report.data.rows[line.row]), Beyond.number(count(line.n)), ...line.parts.map((part) => Beyond.number(Beyond.ends(part))), ...say.more(line).map((cell) => Beyond.number(cell))]);
-    const heads = ["system", ...[say.n, ...Beyond.parts[finding].map(([name]) => name), ...say.heads].map((cell) => Beyond.number(cell))];
+    const rows = lines.map((line) => [systemName(Report.data.rows[line.row]), numeric(count(line.n)), ...line.parts.map((part) => numeric(Shares.ends(part))), ...say.more(line).map(numeric)]);
+    const heads = ["system", ...[say.n, ...Beyond.parts[finding].map(([name]) => name), ...say.heads].map(numeric)];
     const name = `${say.title}, ${calm(condition)}`;
     return Beyond.folded(`${finding} ${condition}`, "The same numbers with their intervals", Figures.scrolling(name, Figures.table(`${name}: percent, with intervals of 95 %`, heads, rows, { quiet: true })));
   },

@@ -8,20 +8,18 @@ const BeyondTables = {
 
   // Episodes with a failure and those without, each beside the same questions in the bare environment.
   cost(lines, condition) {
-    const { number, ends } = Beyond;
-    const group = (found) => [number(ends(found.score)), number(found.clean ? percent(found.clean.means[1]) : "–"), number(found.clean ? BeyondTables.difference(found.clean.difference) : "–"), number(count(found.episodes))];
+    const group = (found) => [numeric(Shares.ends(found.score)), numeric(found.clean ? percent(found.clean.means[1]) : "–"), numeric(found.clean ? BeyondTables.difference(found.clean.difference) : "–"), numeric(count(found.episodes))];
     const rows = lines.flatMap((line) => ["met", "spared"].filter((name) => line[name].episodes).map((name) => [systemName(Report.data.rows[line.row]), name === "met" ? "with a failure" : "without", ...group(line[name])]));
-    const heads = ["system", "episodes", ...["score", "clean", "difference", "n"].map((cell) => number(cell))];
+    const heads = ["system", "episodes", ...["score", "clean", "difference", "n"].map(numeric)];
     return Figures.scrolling(`What failures cost, ${calm(condition)}`, Figures.table("Scores of episodes with a failed call and without, percent", heads, rows, { class: "numbers beyond-cost" }));
   },
 
   against(task) {
     if (!Report.data.beyond.against.length) return null;
-    const { number } = Beyond;
     const lines = Beyond.lines("against", task);
-    const rows = lines.map((line) => [line, Report.data.rows[line.row]]).map(([line, row]) => [systemName(row), calm(row.condition), number(BeyondTables.difference(line.difference)), number(percent(line.means[1])), number(percent(line.means[0])),
-      number(count(line.questions)), number(pValue(line.p)), line.apart ? "yes" : "no"]);
-    const heads = ["system", "condition", ...["difference", "clean", "under it", "questions", "p"].map((cell) => number(cell)), "more than chance"];
+    const rows = lines.map((line) => [line, Report.data.rows[line.row]]).map(([line, row]) => [systemName(row), calm(row.condition), numeric(BeyondTables.difference(line.difference)), numeric(percent(line.means[1])), numeric(percent(line.means[0])),
+      numeric(count(line.questions)), numeric(pValue(line.p)), line.apart ? "yes" : "no"]);
+    const heads = ["system", "condition", ...["difference", "clean", "under it", "questions", "p"].map(numeric), "more than chance"];
     return element("div", { class: "beyond-part" }, element("h3", {}, "Against clean"),
       element("p", { class: "lead" }, "The score under each condition less that of the same system in the bare environment, paired by question, in percent points with intervals of 95 %. Where values were replaced, the new answers count."),
       rows.length ? Figures.scrolling("Against clean", Figures.table("Against clean, percent", heads, rows, { quiet: true })) : element("p", { class: "note" }, "There is nothing of this task."),

@@ -7,17 +7,16 @@ several runs ask a question of the same id in other words it is not the same que
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from r_eval.analysis.against_clean import scores_of
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.rows import ALL, Aggregates, Row
 from r_eval.analysis.statistics.board import Board, board
 from r_eval.analysis.statistics.paired import Comparison, compare_pairs, corrected, pairwise
 from r_eval.analysis.systems import System
 from r_eval.folder import RunFolder
-
-Shared = Mapping[str, Mapping[str, str]]
-"""By task and question, what a question shares with others (`columns.clusters`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def comparisons(
         own = {system.name: system for system in systems if system.condition == condition}
         rows = [row for row in aggregates.under(condition) if _ranked(row) and row.system in own]
         if rows:
-            scores = {row.system: _scores(own[row.system], left_out) for row in rows}
+            scores = {row.system: scores_of(own[row.system], left_out) for row in rows}
             made.append(_compared(condition, rows, board(scores, shared)))
     return made
 
@@ -73,14 +72,6 @@ def reworded(runs: Sequence[RunFolder]) -> frozenset[tuple[str, str]]:
 
 def _ranked(row: Row) -> bool:
     return not row.baseline and row.ranks[ALL] is not None
-
-
-def _scores(system: System, left_out: frozenset[tuple[str, str]]) -> dict[str, dict[str, float]]:
-    kept = {
-        task: {question: score for question, score in cell.by_question().items() if (task, question) not in left_out}
-        for task, cell in system.cells.items()
-    }
-    return {task: scores for task, scores in kept.items() if scores}
 
 
 def _compared(condition: str, rows: list[Row], whole: Board) -> Compared:

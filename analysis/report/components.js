@@ -83,14 +83,13 @@ const Components = {
   },
 
   differences(tested) {
-    const number = (cell) => ({ cell, class: "number" });
-    const lines = tested.flatMap((one) => one.behind.map((other) => [calm(one.task), calm(one.component), calm(one.best[0]), calm(other.value), number(points(other.difference)),
-      number(other.low === null ? "–" : `${points(other.low)} to ${points(other.high)}`), number(pValue(other.p)), number(count(other.questions)), other.apart ? "yes" : "no"]));
+    const lines = tested.flatMap((one) => one.behind.map((other) => [calm(one.task), calm(one.component), calm(one.best[0]), calm(other.value), numeric(points(other.difference)),
+      numeric(other.low === null ? "–" : `${points(other.low)} to ${points(other.high)}`), numeric(pValue(other.p)), numeric(count(other.questions)), other.apart ? "yes" : "no"]));
     if (!lines.length) {
       fill("advice-differences");
       return;
     }
-    const heads = ["task", "component", "best", "against", number("points"), number("95 % interval"), number("p"), number("questions"), "told apart"];
+    const heads = ["task", "component", "best", "against", ...["points", "95 % interval", "p", "questions"].map(numeric), "told apart"];
     fill("advice-differences", Figures.folded("Every difference", Figures.scrolling("Every difference", Figures.table("The best value against each other one", heads, lines, { quiet: true }))));
   },
 
@@ -141,7 +140,7 @@ const Components = {
   },
 
   numbers(component, curves, name) {
-    const head = (value) => ({ cell: element("span", {}, calm(value.name), value.base ? element("small", {}, " base") : null, value.moved ? element("small", {}, ` ${calm(value.moved)}`) : null), class: "number" });
+    const head = (value) => numeric(element("span", {}, calm(value.name), value.base ? element("small", {}, " base") : null, value.moved ? element("small", {}, ` ${calm(value.moved)}`) : null));
     const cell = (curve, point) => ({ class: "number", title: point && point.source ? calm(`${point.table ? `Table ${point.table}. ` : ""}${point.source}`) : null,
       cell: !point || point.mean === null ? "–" : element("span", {}, `${ComponentChart.number(point.mean, curve.unit)}${point.missing ? "*" : ""}`,
         point.low === null ? null : element("small", {}, ` ${ComponentChart.number(point.low, curve.unit)}–${ComponentChart.number(point.high, curve.unit)}`)) });

@@ -43,7 +43,7 @@ const DeploymentTable = {
       return [
         { cell: element("span", {}, swatch, systemName(row)), class: system === choice.best ? "system chosen" : "system", title: row.system },
         fit, front.has(system) ? "yes" : contending.some((entry) => entry.system === system) ? "no" : "–",
-        ...columns.map((column) => ({ cell: column.said(column.found(system)), class: "number" }))];
+        ...columns.map((column) => numeric(column.said(column.found(system))))];
     });
     const caption = `What the systems reach and take an episode; percentiles of ${COSTS[state.cost].short}`;
     const onFront = { cell: "front", title: `Whether no other is at least as good and takes as little, by ${COSTS[state.cost].label} (${PLACES[state.at]})` };

@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from r_eval.analysis.causes import CAUSES
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.report.payload import rounded, script
 from r_eval.analysis.report.transcripts import transcript
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import Aggregates
+from r_eval.analysis.systems import suffixes
 from r_eval.folder import Cell, RunFolder, write_whole
 from r_eval.records import Episode
 
@@ -75,9 +77,7 @@ class _Task:
             self.questions[id_] = {"id": id_, "text": text, "golds": golds, "level": level, "cluster": cluster}
 
 
-def write_details(
-    runs: Sequence[RunFolder], aggregates: Aggregates, shared: Mapping[str, Mapping[str, str]], out: Path
-) -> list[int]:
+def write_details(runs: Sequence[RunFolder], aggregates: Aggregates, shared: Shared, out: Path) -> list[int]:
     """Write the files of single questions and episodes; older ones are taken away.
 
     Episodes without a score record, such as those that a run adds meanwhile, are left out.
@@ -106,13 +106,9 @@ def write_details(
 
 def _sources(runs: Sequence[RunFolder], aggregates: Aggregates) -> Iterator[_Source]:
     """The cells of some runs with their rows; systems are named as `aggregate` names them."""
-    rows = {(row.condition, row.system): number for number, row in enumerate(aggregates.rows)}
-    seen: set[Cell] = set()
-    for run in runs:
-        cells = run.cells()
-        suffix = f" ({run.manifest()['name']})" if seen.intersection(cells) else ""
-        seen.update(cells)
-        for cell in cells:
+    rows = aggregates.row_places
+    for run, suffix in zip(runs, suffixes(runs), strict=True):
+        for cell in run.cells():
             row = rows.get((cell.condition, cell.system + suffix))
             if row is not None:
                 yield _Source(run, cell, row)

@@ -27,14 +27,14 @@ const Failures = {
   separator(one, data) {
     const few = one.groups.some(([, , questions]) => questions < data.few);
     const lines = one.groups.map(([value, episodes, questions, right, low, high]) => [
-      calm(value), { cell: percent(right), class: "number" }, { cell: rangeBar({ mean: right, low, high, n: episodes }), class: "wide" },
-      { cell: count(questions), class: questions < data.few ? "number few" : "number" }, { cell: count(episodes), class: "number" }]);
+      calm(value), numeric(percent(right)), { cell: rangeBar({ mean: right, low, high, n: episodes }), class: "wide" },
+      { cell: count(questions), class: questions < data.few ? "number few" : "number" }, numeric(count(episodes))]);
     const name = data.errors.separators[one.name];
     const notes = [one.groups.length === 1 ? "One group alone, so there is nothing to compare." : "",
       one.spread === null ? "" : `The best and the worst group of ${data.errors.fewest} questions or more lie ${points(one.spread)} points apart.`,
       one.unknown ? `Not known of ${plural(one.unknown, "episode")}.` : "", few ? `Groups of fewer than ${data.few} questions are in italics.` : ""].filter(Boolean).join(" ");
     return element("div", { class: "separator" }, Figures.scrolling(name, Figures.table(`By ${name}`,
-      ["", { cell: "right, %", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "questions", class: "number" }, { cell: "episodes", class: "number" }], lines)), notes ? element("p", { class: "note" }, notes) : null);
+      ["", numeric("right, %"), { cell: "95 % interval", class: "wide" }, numeric("questions"), numeric("episodes")], lines)), notes ? element("p", { class: "note" }, notes) : null);
   },
 
   // Response types by level and by task, in percent; all systems together are the sum over the condition's.
@@ -49,10 +49,10 @@ const Failures = {
       return [...sums];
     };
     const table = (caption, head, sums) => Figures.scrolling(caption, Figures.table(caption,
-      [head, ...[...Report.data.types.map((type) => ({ cell: type.key, title: type.name, class: "number" })), { cell: "episodes", class: "number" }]],
+      [head, ...[...Report.data.types.map((type) => ({ cell: type.key, title: type.name, class: "number" })), numeric("episodes")]],
       sums.map(([name, types]) => {
-        const all = types.reduce((sum, number) => sum + number, 0);
-        return [calm(name), ...types.map((number) => ({ cell: percent(number / all), class: "number" })), { cell: count(all), class: "number" }];
+        const all = added(types);
+        return [calm(name), ...types.map((number) => numeric(percent(number / all))), numeric(count(all))];
       }), { class: `numbers by-${head}` }));
     const levels = summed(runs.flatMap((run) => run.levels), "level").filter(([level]) => level);
     const tasks = summed(runs.flatMap((run) => run.tasks), "task").map(([task, types]) => [Report.data.tasks[task].name, types]);

@@ -119,6 +119,8 @@ const Figures = {
   },
 };
 
+// A cell of a table that holds a number, or the head of a column of them; see `Figures.table`.
+const numeric = (cell) => ({ cell, class: "number" });
 const points = (share) => (share === null || share === undefined ? "–" : `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`);
 const pValue = (p) => (p === null || p === undefined ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3));
 const listed = (names, most = 3) => {

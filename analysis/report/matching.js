@@ -144,12 +144,11 @@ function drawUpperBound() {
     const bar = element("span", { class: "reach", "aria-hidden": "true" }, element("b"), element("i"));
     bar.firstChild.style.width = `${(100 * one.reached) / top}%`;
     bar.lastChild.style.left = `${(100 * one.alone) / top}%`;
-    return [systemName(rows[one.row]), { cell: String(place + 1), class: "number" }, { cell: percent(one.alone), class: "number" },
-      { cell: percent(one.reached), class: "number" }, { cell: bar, class: "track" }, { cell: points(one.drop), class: "number" }];
+    return [systemName(rows[one.row]), numeric(String(place + 1)), numeric(percent(one.alone)),
+      numeric(percent(one.reached)), { cell: bar, class: "track" }, numeric(points(one.drop))];
   });
-  const number = (cell, title) => ({ cell, title, class: "number" });
-  fill("bound-table", Figures.scrolling("What each system adds", Figures.table("What each system adds to the best of all", ["system", number("place"),
-    number("alone"), number("reached", "The best of this system and those above it"), { cell: "", class: "track" }, number("lost without it")], lines, { quiet: true })),
+  fill("bound-table", Figures.scrolling("What each system adds", Figures.table("What each system adds to the best of all", ["system", numeric("place"),
+    numeric("alone"), { ...numeric("reached"), title: "The best of this system and those above it" }, { cell: "", class: "track" }, numeric("lost without it")], lines, { quiet: true })),
     element("p", { class: "note" }, `Percent. The order is greedy: next comes the system that adds most to those above it; the bar is what they reach together, the line in it what the system has alone. Lost without it: what the best of all loses if this one alone is left out.${found.incomplete ? ` ${count(found.incomplete)} of ${plural(found.questions, "question")} have no score of some system; it counts 0 there.` : ""}`));
 }
 

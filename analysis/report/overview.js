@@ -38,12 +38,12 @@ function failureNotice() {
   if (!broken.length) return null;
   const stopped = broken.reduce((sum, failure) => sum + failure.episodes, 0);
   const lines = broken.sort((a, b) => b.episodes - a.episodes).map(({ row, task, outcome, cause, episodes }) => [
-    row.system, ...conditionOf(row), task, whatFailed(outcome, cause), { cell: count(episodes), class: "number" }]);
+    row.system, ...conditionOf(row), task, whatFailed(outcome, cause), numeric(count(episodes))]);
   return element("div", { class: "notice failure", role: "note" },
     element("p", {}, element("strong", {}, `${plural(stopped, "episode")} failed through no fault of the system`),
       ": an LLM or an environment did not work, or the run was stopped. They have no score. Running the same grid again tries them again."),
     Figures.folded("Which episodes", Figures.scrolling("Failed episodes",
-      Figures.table("Failed episodes by system and task", ["system", ...conditionHead(), "task", "what failed", { cell: "episodes", class: "number" }], lines, { quiet: true }))));
+      Figures.table("Failed episodes by system and task", ["system", ...conditionHead(), "task", "what failed", numeric("episodes")], lines, { quiet: true }))));
 }
 
 // A column says the condition only where there are several.
@@ -58,9 +58,9 @@ function whatFailed(outcome, cause) {
 function missingTable() {
   const lines = Report.data.rows.filter((row) => overall(row).missing).map((row) => {
     const { n, expected, missing } = overall(row);
-    return [row.system, ...conditionOf(row), ...[missing, n, expected].map((number) => ({ cell: count(number), class: "number" }))];
+    return [row.system, ...conditionOf(row), ...[missing, n, expected].map((number) => numeric(count(number)))];
   });
-  const heads = ["system", ...conditionHead(), ...["missing", "scored", "asked for"].map((cell) => ({ cell, class: "number" }))];
+  const heads = ["system", ...conditionHead(), ...["missing", "scored", "asked for"].map(numeric)];
   return Figures.folded("By system", Figures.scrolling("Missing episodes", Figures.table("Missing episodes by system", heads, lines, { quiet: true })));
 }
 
@@ -127,7 +127,7 @@ function drawRuns() {
   const { runs, tasks, rows, conditions, hasEpisodes, scoring } = Report.data;
   const questions = (place) => Math.max(0, ...rows.map((row) => row.tasks[place]?.questions ?? 0));
   const known = [["what it asks", (task) => task.title], ["domain", (task) => task.domain], ["level", (task) => task.level], ["metric", (task) => task.metric],
-    ["questions", (_, place) => questions(place) && { cell: count(questions(place)), class: "number" }]].filter(([, of]) => tasks.some(of));
+    ["questions", (_, place) => questions(place) && numeric(count(questions(place)))]].filter(([, of]) => tasks.some(of));
   const lines = tasks.map((task, place) => [
     hasEpisodes ? element("a", { href: Views.address("questions", { task: task.name }) }, task.name) : task.name, ...known.map(([, of]) => of(task, place) || "–")]);
   const heads = ["task", ...known.map(([name]) => ({ cell: name, class: name === "questions" ? "number" : null }))];
@@ -156,9 +156,9 @@ function runFacts(run, several) {
 function spentTable(runs) {
   const lines = runs.flatMap((run) => Object.entries(run.spent || {}).map(([llm, use]) => [
     runs.length > 1 ? `${llm} (${run.name})` : llm, ...[count(use.calls), count(use.cached), count(use.tokens), seconds(use.seconds),
-      use.cost === null ? "not known" : `${use.cost.toFixed(use.cost < 1 ? 4 : 2)} USD`].map((cell) => ({ cell, class: "number" }))]));
+      use.cost === null ? "not known" : `${use.cost.toFixed(use.cost < 1 ? 4 : 2)} USD`].map(numeric)]));
   if (!lines.length) return null;
-  const heads = ["LLM", ...["calls", "from the cache", "tokens", "seconds in calls", "cost"].map((cell) => ({ cell, class: "number" }))];
+  const heads = ["LLM", ...["calls", "from the cache", "tokens", "seconds in calls", "cost"].map(numeric)];
   return Figures.scrolling("What the LLMs took", Figures.table("What the LLMs took", heads, lines));
 }
 

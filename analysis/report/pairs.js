@@ -101,8 +101,8 @@ const Pairs = {
       + `Such a pair shows a true difference of ${points(found.detectable)} points in 8 of 10 runs.`
       + (found.unpaired_a + found.unpaired_b ? ` Left out: ${plural(found.unpaired_a + found.unpaired_b, "question")} that only one of them has a score for.` : ""));
     const link = (text, further) => element("a", { href: Views.address("questions", { condition: conditionParam(), a: a.system, b: b.system, sort: "differ", ...further }) }, text);
-    const number = (value) => ({ cell: value === null ? "–" : count(value), class: "number" });
-    const square = Figures.table(`Questions answered (a score of at least ${data.match})`, ["", { cell: `${systemName(b)} right`, class: "number" }, { cell: "wrong", class: "number" }],
+    const number = (value) => numeric(value === null ? "–" : count(value));
+    const square = Figures.table(`Questions answered (a score of at least ${data.match})`, ["", numeric(`${systemName(b)} right`), numeric("wrong")],
       [[`${systemName(a)} right`, number(found.both), number(found.only_a)], ["wrong", number(found.only_b), number(found.neither)]], { class: "numbers fourfold" });
     const parts = [sentence, basis, square, element("p", {}, link("The questions on which they differ most", {}))];
     if (found.tasks.length > 1) parts.push(Pairs.byTask(found.tasks, a, b, link));
@@ -111,11 +111,11 @@ const Pairs = {
 
   byTask(tasks, a, b, link) {
     const lines = tasks.map((one) => [
-      calm(one.task.name), { cell: count(one.questions), class: "number" }, { cell: signed(one.difference), class: "number" },
-      { cell: `${signed(one.low)} to ${signed(one.high)}`, class: "number" }, { cell: pValue(one.adjusted), class: one.adjusted < 0.05 ? "number best" : "number" },
-      { cell: count(one.only_a), class: "number" }, { cell: count(one.only_b), class: "number" }, link("questions", { task: one.task.name })]);
+      calm(one.task.name), numeric(count(one.questions)), numeric(signed(one.difference)),
+      numeric(`${signed(one.low)} to ${signed(one.high)}`), { cell: pValue(one.adjusted), class: one.adjusted < 0.05 ? "number best" : "number" },
+      numeric(count(one.only_a)), numeric(count(one.only_b)), link("questions", { task: one.task.name })]);
     const caption = `${systemName(a)} less ${systemName(b)} by task, points`;
-    const heads = ["task", ...["questions", "difference", "95 % interval", "p (Holm, tasks)", "only the first right", "only the second right"].map((cell) => ({ cell, class: "number" })), "where"];
+    const heads = ["task", ...["questions", "difference", "95 % interval", "p (Holm, tasks)", "only the first right", "only the second right"].map(numeric), "where"];
     return Figures.scrolling(caption, Figures.table(caption, heads, lines));
   },
 };

@@ -111,6 +111,11 @@ def _estimate(found: Estimate) -> dict[str, Any]:
     }
 
 
+def ends(found: Estimate) -> list[float | None]:
+    """A mean with the ends of its interval, as the page gets them."""
+    return [rounded(found.mean), rounded(found.low), rounded(found.high)]
+
+
 def rounded(value: float | None) -> float | None:
     """A number as the page gets it: with six digits, None for one that is not known or no number."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")

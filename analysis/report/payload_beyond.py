@@ -7,10 +7,9 @@ from typing import Any
 from r_eval.analysis.against_clean import AgainstClean, Beside
 from r_eval.analysis.beyond import Beyond
 from r_eval.analysis.closed_book import KINDS, ClosedBook
-from r_eval.analysis.estimate import Estimate
 from r_eval.analysis.faithful import VERDICTS, Faithful
 from r_eval.analysis.recovery import REACTIONS, Group, Recovery
-from r_eval.analysis.report.payload import rounded
+from r_eval.analysis.report.payload import ends, rounded
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.stability import Stability
 from r_eval.analysis.statistics.paired import Comparison
@@ -22,8 +21,8 @@ def beyond_payload(aggregates: Aggregates, found: Beyond) -> dict[str, Any]:
     Of a line, `row` and `task` are places in the lists of that name, and -1 stands for all tasks. `parts` are shares
     [mean, low, high] in the order of the bars; a comparison has the score under the condition before that under clean.
     """
-    rows = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
-    tasks = {task.name: place for place, task in enumerate(aggregates.tasks)} | {"": -1}
+    rows = aggregates.row_places
+    tasks = aggregates.task_places | {"": -1}
 
     def line(one: Faithful | ClosedBook | Stability | Recovery, more: dict[str, Any]) -> dict[str, Any]:
         return {"row": rows[one.condition, one.system], "task": tasks[one.task], **more}
@@ -46,7 +45,7 @@ def beyond_payload(aggregates: Aggregates, found: Beyond) -> dict[str, Any]:
 def _faithful(one: Faithful) -> dict[str, Any]:
     return {
         "n": one.answers,
-        "parts": [_numbers(one.shares[kind]) for kind in VERDICTS],
+        "parts": [ends(one.shares[kind]) for kind in VERDICTS],
         "incomplete": one.incomplete,
         "dropped": one.dropped,
     }
@@ -55,9 +54,9 @@ def _faithful(one: Faithful) -> dict[str, Any]:
 def _closed(one: ClosedBook) -> dict[str, Any]:
     return {
         "n": one.questions,
-        "parts": [_numbers(one.shares[kind]) for kind in KINDS],
+        "parts": [ends(one.shares[kind]) for kind in KINDS],
         "right": rounded(one.right),
-        "needs": _numbers(one.needs),
+        "needs": ends(one.needs),
         "am": rounded(one.am),
         "known": rounded(one.am_knew),
     }
@@ -66,8 +65,8 @@ def _closed(one: ClosedBook) -> dict[str, Any]:
 def _stability(one: Stability) -> dict[str, Any]:
     return {
         "n": one.samples,
-        "parts": [_numbers(part) for part in (one.all_right, one.partly, one.all_wrong)],
-        "flips": _numbers(one.flips),
+        "parts": [ends(part) for part in (one.all_right, one.partly, one.all_wrong)],
+        "flips": ends(one.flips),
         "leftOut": one.left_out,
     }
 
@@ -76,11 +75,11 @@ def _recovery(one: Recovery) -> dict[str, Any]:
     return {
         "n": one.failures,
         "calls": one.calls,
-        "failed": _numbers(one.failed),
-        "parts": [_numbers(one.shares[kind]) for kind in REACTIONS],
+        "failed": ends(one.failed),
+        "parts": [ends(one.shares[kind]) for kind in REACTIONS],
         "retries": one.counts["retried"],
         "succeeded": one.succeeded,
-        "success": _numbers(one.success),
+        "success": ends(one.success),
         "met": _group(one.met),
         "spared": _group(one.spared),
     }
@@ -89,7 +88,7 @@ def _recovery(one: Recovery) -> dict[str, Any]:
 def _group(group: Group) -> dict[str, Any]:
     return {
         "episodes": group.episodes,
-        "score": _numbers(group.score),
+        "score": ends(group.score),
         "clean": _means(group.clean) if group.clean else None,
     }
 
@@ -111,7 +110,3 @@ def _means(pair: Comparison | Beside) -> dict[str, Any]:
         "means": [rounded(pair.mean_a), rounded(pair.mean_b)],
         "difference": [rounded(pair.difference), rounded(pair.low), rounded(pair.high)],
     }
-
-
-def _numbers(found: Estimate) -> list[float | None]:
-    return [rounded(found.mean), rounded(found.low), rounded(found.high)]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from r_eval.analysis.columns import Shared
 from r_eval.analysis.deployment import PAPER_CONNECTIONS, Deployed, Percentiles, deployment, percentiles, resampled
 from r_eval.analysis.report.analysed import Analysed
-from r_eval.analysis.report.comparisons import Shared
 from r_eval.analysis.report.payload import rounded
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.systems import System
@@ -27,7 +27,7 @@ NUMBERS = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_to
 
 def deployment_payload(aggregates: Aggregates, found: Analysed) -> dict[str, Any]:
     """What the page is given of deployment, condition by condition."""
-    places = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
+    places = aggregates.row_places
     taken = {(one.condition, one.system): one for one in deployment(found.systems)}
     return {
         "paperConnections": PAPER_CONNECTIONS,

@@ -10,7 +10,8 @@ from r_eval.analysis.errors import FEWEST, SEPARATORS, Distribution, ErrorAnalys
 from r_eval.analysis.report.payload import rounded
 from r_eval.analysis.responses import TYPES
 from r_eval.analysis.rows import LEVELS, Aggregates
-from r_eval.folder import Cell, RunFolder
+from r_eval.analysis.systems import suffixes
+from r_eval.folder import RunFolder
 
 
 def errors_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict[str, Any]:
@@ -26,16 +27,12 @@ def errors_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict[st
     Raises:
         UserError: A folder is not a run, or a record cannot be read.
     """
-    places = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
-    tasks = {task.name: place for place, task in enumerate(aggregates.tasks)}
-    seen: set[Cell] = set()
-    made = []
-    for run in runs:
-        name = run.manifest()["name"]
-        suffix = f" ({name})" if seen.intersection(run.cells()) else ""
-        seen.update(run.cells())
-        found = analyse_errors(run, examples=0)
-        made.append({"name": name} | _of_run(found, _Rows(places, suffix), tasks))
+    places = aggregates.row_places
+    tasks = aggregates.task_places
+    made = [
+        {"name": run.manifest()["name"]} | _of_run(analyse_errors(run, examples=0), _Rows(places, suffix), tasks)
+        for run, suffix in zip(runs, suffixes(runs), strict=True)
+    ]
     return {"separators": dict(SEPARATORS), "fewest": FEWEST, "runs": made}
 
 

@@ -26,8 +26,8 @@ def responses_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict
     Args:
         runs: Those that have episodes, in the order of the aggregates.
     """
-    rows = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
-    tasks = {task.name: place for place, task in enumerate(aggregates.tasks)}
+    rows = aggregates.row_places
+    tasks = aggregates.task_places
     ends: Counter[tuple[int, int, int, str]] = Counter()
     changed: dict[int, Sensitivity] = {}
     for run, suffix in zip(runs, suffixes(runs), strict=True):

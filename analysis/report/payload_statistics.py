@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from r_eval.analysis.estimate import FEW, Estimate, average
+from r_eval.analysis.columns import Shared
+from r_eval.analysis.estimate import FEW, average
 from r_eval.analysis.report.analysed import Analysed
-from r_eval.analysis.report.comparisons import Compared, Shared
-from r_eval.analysis.report.payload import rounded
+from r_eval.analysis.report.comparisons import Compared
+from r_eval.analysis.report.payload import ends, rounded
 from r_eval.analysis.report.payload_errors import errors_payload
 from r_eval.analysis.rows import Aggregates
 from r_eval.analysis.statistics.paired import ALPHA, MATCH, Comparison
@@ -30,7 +31,7 @@ FIELDS = (
 
 def statistics_payload(aggregates: Aggregates, found: Analysed) -> dict[str, Any]:
     """Comparisons, ranking, what epochs say, and the error analysis."""
-    places = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
+    places = aggregates.row_places
     return {
         "fields": FIELDS,
         "alpha": ALPHA,
@@ -51,7 +52,7 @@ def statistics_payload(aggregates: Aggregates, found: Analysed) -> dict[str, Any
 
 
 def _condition(compared: Compared, aggregates: Aggregates, places: dict[str, int]) -> dict[str, Any]:
-    tasks = {task.name: place for place, task in enumerate(aggregates.tasks)}
+    tasks = aggregates.task_places
     of_task = compared.board.task_of.tolist()
     clusters = compared.board.layout.task_of.tolist()
     means = {row.system: row.overall.mean for row in compared.rows if row.overall.mean is not None}
@@ -106,7 +107,7 @@ def _passes(system: System, aggregates: Aggregates, shared: Shared) -> list[dict
         )
         found.append(
             {"k": k, "questions": sum(cell.questions for cell in cells), "short": sum(cell.short for cell in cells)}
-            | {"at": _interval(pass_at), "all": _interval(pass_hat), "tasks": pass_at.tasks}
+            | {"at": ends(pass_at), "all": ends(pass_hat), "tasks": pass_at.tasks}
         )
     return found
 
@@ -118,7 +119,3 @@ def _ks(tried: int) -> Iterator[int]:
         yield k
         k *= 2
     yield tried
-
-
-def _interval(found: Estimate) -> list[float | None]:
-    return [rounded(found.mean), rounded(found.low), rounded(found.high)]

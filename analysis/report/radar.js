@@ -185,6 +185,6 @@ function radarLabels(axes, spot, scale, size, round) {
 function profileTable(shown, scale) {
   const { axes, values, base } = scale;
   const text = (value) => (value === null ? "–" : base ? String(Number(value.toPrecision(3))) : percent(value));
-  return Figures.scrolling("Numbers of the radars", Figures.table(base ? `Multiples of ${base}` : "Mean scores, percent", ["system", ...axes.map((axis) => ({ cell: axis.label, class: "number" }))],
-    shown.map((row) => [systemName(row), ...values.get(row).map((value) => ({ cell: text(value), class: "number" }))])));
+  return Figures.scrolling("Numbers of the radars", Figures.table(base ? `Multiples of ${base}` : "Mean scores, percent", ["system", ...axes.map((axis) => numeric(axis.label))],
+    shown.map((row) => [systemName(row), ...values.get(row).map((value) => numeric(text(value)))])));
 }

@@ -10,7 +10,7 @@ function drawResponsesView(params) {
     for (const id of ["responses-controls", "responses-legend", "response-bars", "responses-numbers", "responses-retrieval", "responses-closed", "responses-note"]) fill(id);
     return;
   }
-  const task = Report.data.tasks.findIndex((known) => known.name === params.task);
+  const task = Shares.task(params);
   const chosen = rows.find((row) => row.system === params.system) || null;
   const type = Report.data.types.findIndex((known) => known.key === params.type);
   const ends = endsOf(rows, task);
@@ -42,20 +42,12 @@ function contending(rows) {
 
 const EVERYBODY = "all contenders together";
 const typeCounts = (lines) => Report.data.types.map((_, type) => lines.reduce((sum, line) => sum + (line[2] === type ? line[4] : 0), 0));
-const added = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 const whyName = (word) => word.replaceAll("_", " ");
-const typeColour = (key) => TYPE_COLOURS[theme()][key];
-// Dark on the light colours, so that numbers on them can be read.
-const typeInk = (key) => (["AM", "GE", "RE", "ME"].includes(key) || (key === "EM" && theme() === "dark") ? "#1c2126" : "#ffffff");
 
 function drawResponseControls(task) {
   const options = [{ value: "", label: "all tasks" }, ...Report.data.tasks.map((known) => ({ value: known.name, label: known.name }))];
   fill("responses-controls", Figures.select("responses-task", "Task", options, task < 0 ? "" : Report.data.tasks[task].name, (name) => Views.change({ task: name }, true)));
-  fill("responses-legend", ...Report.data.types.map((type) => {
-    const swatch = element("span", { class: "swatch square" });
-    swatch.style.background = typeColour(type.key);
-    return element("span", {}, swatch, `${type.key} ${type.name}`);
-  }));
+  fill("responses-legend", ...Shares.legend(Report.data.types.map(({ key, name }) => [`${key} ${name}`, key])));
 }
 
 // A link within the view that moves on to the causes, where its effect is seen.
@@ -89,10 +81,10 @@ function drawBars(rows, ends, task, params) {
     : element("p", { class: "note" }, "No episode of this task is recorded."));
   const numbers = shown.map((row) => {
     const counts = typeCounts(ends.get(row));
-    return [systemName(row), ...counts.map((number) => ({ cell: percent(number / added(counts)), class: "number" })), { cell: count(added(counts)), class: "number" }];
+    return [systemName(row), ...counts.map((number) => numeric(percent(number / added(counts)))), numeric(count(added(counts)))];
   });
   fill("responses-numbers", Figures.folded("The same numbers as a table", Figures.scrolling("Response types, percent",
-    Figures.table("Response types, percent of the recorded episodes", ["system", ...[...Report.data.types.map((type) => type.key), "n"].map((cell) => ({ cell, class: "number" }))], numbers))));
+    Figures.table("Response types, percent of the recorded episodes", ["system", ...[...Report.data.types.map((type) => type.key), "n"].map(numeric)], numbers))));
 }
 
 // The keyboard chooses types below; in the bars it would have to pass six parts a system.
@@ -100,12 +92,8 @@ function barPart(row, type, number, all, params) {
   if (!number) return null;
   const share = number / all;
   const told = `${systemName(row)}: ${type.key}, ${type.name}, ${count(number)} of ${plural(all, "episode")}, ${percent(share)} %`;
-  const part = toCauses(params, { system: row.system, type: type.key }, { class: "part", title: told, "aria-label": told, tabindex: "-1" },
-    share >= 0.05 ? element("span", { class: share < 0.18 ? "roomy" : null }, percent(share)) : null);
-  part.style.width = `${100 * share}%`;
-  part.style.background = typeColour(type.key);
-  part.style.color = typeInk(type.key);
-  return part;
+  const part = toCauses(params, { system: row.system, type: type.key }, { class: "part", title: told, "aria-label": told, tabindex: "-1" });
+  return Shares.part(part, share, type.key);
 }
 
 function drawResponseNote(rows) {
@@ -136,9 +124,9 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
   const found = [...sums].map(([key, number]) => { const [of, why] = key.split(" ").map(Number); return { type: types[of], why: whys[why], number }; }).sort((a, b) => b.number - a.number);
   const asked = { condition: params.condition, task: task < 0 ? null : Report.data.tasks[task].name, system: chosen?.system };
   const linesShown = found.map((one) => [{ cell: one.type.key, class: "short" }, one.why.key ? whyName(one.why.key) : "right",
-    { cell: element("a", { href: Views.address("questions", { ...asked, type: one.type.key, why: one.why.key }), "aria-label": `${plural(one.number, "episode")}, ${one.type.key} ${whyName(one.why.key)}: see the questions` }, count(one.number)), class: "number" },
-    { cell: one.number / all < 0.0005 ? "< 0.1" : percent(one.number / all), class: "number" }, { cell: one.why.text || "The answer matches.", class: "what" }]);
-  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }, "what happened"], linesShown, { quiet: true }))
+    numeric(element("a", { href: Views.address("questions", { ...asked, type: one.type.key, why: one.why.key }), "aria-label": `${plural(one.number, "episode")}, ${one.type.key} ${whyName(one.why.key)}: see the questions` }, count(one.number))),
+    numeric(one.number / all < 0.0005 ? "< 0.1" : percent(one.number / all)), { cell: one.why.text || "The answer matches.", class: "what" }]);
+  fill("causes-table", linesShown.length ? Figures.scrolling("Causes", Figures.table(`Causes, ${chosen ? systemName(chosen) : EVERYBODY}`, ["type", "cause", numeric("episodes"), numeric("percent"), "what happened"], linesShown, { quiet: true }))
     : element("p", { class: "note" }, "No episode is of this type."));
 }
 
@@ -146,7 +134,7 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
 function drawThresholds(rows, chosen, params) {
   const { types } = Report.data;
   const found = Report.data.sensitivity.filter((one) => rows.includes(Report.data.rows[one.row]));
-  const number = (cell, kept) => ({ cell: kept && !(cell instanceof Node) ? element("strong", {}, cell) : cell, class: "number" });
+  const number = (cell, kept) => numeric(kept && !(cell instanceof Node) ? element("strong", {}, cell) : cell);
   if (chosen) {
     const own = found.find((one) => Report.data.rows[one.row] === chosen);
     const lines = own.at.map((at, place) => {

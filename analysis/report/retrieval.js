@@ -3,23 +3,17 @@
 "use strict";
 
 const Retrieval = {
-  // The line of each row: of one task, or over all of them (-1); a system with a single task has no line over several.
+  // The line of each row: of one task, or over all of them (-1).
   lines(rows, task) {
-    const found = new Map();
-    for (const line of Report.data.retrieval.lines) {
-      const row = Report.data.rows[line.row];
-      if (rows.includes(row) && (task < 0 ? line.task < 0 || !found.has(row) : line.task === task)) found.set(row, line);
-    }
+    const found = new Map(Shares.ofTask(Report.data.retrieval.lines, task).map((line) => [Report.data.rows[line.row], line]));
     return rows.filter((row) => found.has(row)).map((row) => [row, found.get(row)]);
   },
 
   draw(rows, task) {
     const found = Retrieval.lines(rows, task);
-    const number = (cell, more = {}) => ({ cell, class: "number", ...more });
-    const metric = ([mean, low, high]) => number(low === null ? percent(mean) : `${percent(mean)} (${percent(low)}–${percent(high)})`);
-    const failures = (failed, line) => number(line.wrong ? `${count(failed)} (${percent(failed / line.wrong)} %)` : "0");
-    const heads = ["system", ...[...Report.data.retrieval.metrics, "n", "wrong", "retrieval", "generation", "other"].map((cell) => number(cell))];
-    const lines = found.map(([row, line]) => [systemName(row), ...line.metrics.map(metric), number(count(line.n)), number(count(line.wrong)),
+    const failures = (failed, line) => numeric(line.wrong ? `${count(failed)} (${percent(failed / line.wrong)} %)` : "0");
+    const heads = ["system", ...[...Report.data.retrieval.metrics, "n", "wrong", "retrieval", "generation", "other"].map(numeric)];
+    const lines = found.map(([row, line]) => [systemName(row), ...line.metrics.map((metric) => numeric(Shares.ends(metric))), numeric(count(line.n)), numeric(count(line.wrong)),
       failures(line.retrieval, line), failures(line.generation, line), failures(line.other, line)]);
     fill("responses-retrieval", found.length ? Figures.folded("Retrieval: what was found, and where wrong answers failed",
       Figures.scrolling("Retrieval", Figures.table("Retrieval, percent, and where wrong answers failed", heads, lines)),

@@ -16,9 +16,9 @@ function ringsFigure(counts, name) {
     ...labelsOfRing(inner, all, 60, 0.1), ...labelsOfRing(outer, all, 107, 0.07), ...labelsOutside(outer, all, 134),
     Figures.svg("text", { x: 160, y: 148, class: "ring-count" }, count(all)),
     Figures.svg("text", { x: 160, y: 166, class: "ring-count unit" }, all === 1 ? "episode" : "episodes"));
-  const lines = [...inner, ...outer].map((part) => [`${part.label}${part.title.startsWith("the") ? "" : `, ${part.title}`}`, { cell: count(part.number), class: "number" }, { cell: percent(part.number / all), class: "number" }]);
+  const lines = [...inner, ...outer].map((part) => [`${part.label}${part.title.startsWith("the") ? "" : `, ${part.title}`}`, numeric(count(part.number)), numeric(percent(part.number / all))]);
   return element("figure", { class: "rings-figure" }, element("figcaption", {}, name), picture,
-    Figures.folded("The same numbers as a table", Figures.table("Rings", ["part", { cell: "episodes", class: "number" }, { cell: "percent", class: "number" }], lines, { quiet: true })));
+    Figures.folded("The same numbers as a table", Figures.table("Rings", ["part", numeric("episodes"), numeric("percent")], lines, { quiet: true })));
 }
 
 // Parts of a ring are dashes of a circle, so that one part of 100 % is a whole one.

@@ -18,7 +18,7 @@ from r_eval.analysis.statistics.ranking import ranking
 
 def standing(aggregates: Aggregates, found: Analysed) -> list[dict[str, Any]]:
     """The ranking of each condition in which something can be compared, best first."""
-    numbers = {(row.condition, row.system): place for place, row in enumerate(aggregates.rows)}
+    numbers = aggregates.row_places
     return [_ranked(compared, numbers) for compared in found.compared if compared.pairs]
 
 

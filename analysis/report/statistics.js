@@ -70,13 +70,13 @@ const Statistics = {
       const found = overall(Report.data.rows[row]);
       return [
         { cell: named(Report.data.rows[row]), class: "system", title: Report.data.rows[row].system },
-        { cell: String(rank), class: "number" }, { cell: percent(found.mean), class: "number" }, { cell: rangeBar(found), class: "wide" },
-        { cell: highest === lowest ? String(highest) : `${highest} to ${lowest}`, class: "number" },
+        numeric(String(rank)), numeric(percent(found.mean)), { cell: rangeBar(found), class: "wide" },
+        numeric(highest === lowest ? String(highest) : `${highest} to ${lowest}`),
         element("span", { class: "letters" }, ...letters.map((letter) => element("span", own.has(letter) ? { class: "on" } : { "aria-hidden": "true" }, own.has(letter) ? letter : "·")))];
     });
     const caption = "Ranking by the average score, with what it cannot tell apart";
     return [element("h3", {}, "Ranking"), Figures.scrolling(caption, Figures.table(caption,
-      [{ cell: "system", class: "system" }, { cell: "rank", class: "number" }, { cell: "average, %", class: "number" }, { cell: "95 % interval", class: "wide" }, { cell: "rank may be", class: "number" }, "groups"], lines, { quiet: true })),
+      [{ cell: "system", class: "system" }, numeric("rank"), numeric("average, %"), { cell: "95 % interval", class: "wide" }, numeric("rank may be"), "groups"], lines, { quiet: true })),
     element("p", { class: "note" }, "Systems of one letter are neighbours of which no two can be told apart. What a rank may truly be: behind those that are surely better, before those that are surely worse (permutation test, Holm's correction over all pairs, 5 %).")];
   },
 
@@ -91,11 +91,11 @@ const Statistics = {
       const by = new Map(passes.map((pass) => [pass.k, pass]));
       const short = passes[passes.length - 1].short;
       return [{ cell: named(Report.data.rows[row]), class: "system" }, ...ks.flatMap((k) => (k === 1 ? [cell(by.get(k)?.at)] : [cell(by.get(k)?.at), cell(by.get(k)?.all)])),
-        { cell: count(passes[passes.length - 1].questions), class: "number" }, { cell: short ? count(short) : "–", class: "number" }];
+        numeric(count(passes[passes.length - 1].questions)), numeric(short ? count(short) : "–")];
     });
     const caption = "Chance in percent that at least one of k tries is right (pass@k), and that all are (pass^k)";
     return [element("h3", {}, "Several tries"), Figures.scrolling(caption, Figures.table(caption,
-      [{ cell: "system", class: "system" }, ...[...heads, `questions of ${ks[ks.length - 1]} tries`, "of fewer"].map((head) => ({ cell: head, class: "number" }))], lines)),
+      [{ cell: "system", class: "system" }, ...[...heads, `questions of ${ks[ks.length - 1]} tries`, "of fewer"].map(numeric)], lines)),
     element("p", { class: "note" }, `Right is a score of at least ${data.match}. Averages weigh every task the same; questions with fewer than k scored tries are left out of that k.`)];
   },
 };

@@ -86,26 +86,26 @@ class Comparison:
         return self.a if self.difference > 0 else self.b
 
 
-def compare(board: Board, a: str, b: str, match: float = MATCH) -> Comparison:
+def compare(board: Board, a: str, b: str) -> Comparison:
     """Two systems over all tasks that both have."""
-    return compare_pairs(board, [(a, b)], match)[0]
+    return compare_pairs(board, [(a, b)])[0]
 
 
-def compare_by_task(board: Board, a: str, b: str, match: float = MATCH) -> list[Comparison]:
+def compare_by_task(board: Board, a: str, b: str) -> list[Comparison]:
     """Two systems on each task that both have, with Holm's correction over the tasks."""
-    found = [compare(board.of(task), a, b, match) for task in board.tasks]
+    found = [compare(board.of(task), a, b) for task in board.tasks]
     return corrected([one for one in found if one.questions])
 
 
-def pairwise(board: Board, match: float = MATCH) -> list[Comparison]:
+def pairwise(board: Board) -> list[Comparison]:
     """All pairs of systems, with Holm's correction over them."""
-    return corrected(compare_pairs(board, list(combinations(board.systems, 2)), match))
+    return corrected(compare_pairs(board, list(combinations(board.systems, 2))))
 
 
-def flipped(board: Board, a: str, b: str, match: float = MATCH) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def flipped(board: Board, a: str, b: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The questions (task, id) that only `a` answers, and those that only `b` does."""
     one, two = board.column(a), board.column(b)
-    rows = [(one >= match) & (two < match), (two >= match) & (one < match)]  # False where either is NaN
+    rows = [(one >= MATCH) & (two < MATCH), (two >= MATCH) & (one < MATCH)]  # False where either is NaN
     found = [[board.questions[row] for row in np.flatnonzero(which).tolist()] for which in rows]
     return found[0], found[1]
 
@@ -131,7 +131,7 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return [replace(one, adjusted=next(adjusted)) if one.questions else one for one in comparisons]
 
 
-def compare_pairs(board: Board, pairs: Sequence[tuple[str, str]], match: float = MATCH) -> list[Comparison]:
+def compare_pairs(board: Board, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
     """Several pairs at once, without a correction; they share the random signs and draws.
 
     Raises:
@@ -148,7 +148,7 @@ def compare_pairs(board: Board, pairs: Sequence[tuple[str, str]], match: float =
     flips = min(MOST_FLIPS, max(FLIPS, 80 * len(pairs)))
     p = p_values(found.sums * weights[board.layout.task_of], seed, flips)
     drawn = _percentiles(board, found, left, right, seed)
-    return [_comparison(board, place, pair, found, p, drawn, match) for place, pair in enumerate(pairs)]
+    return [_comparison(board, place, pair, found, p, drawn) for place, pair in enumerate(pairs)]
 
 
 def _percentiles(board: Board, found: Moments, left: Integers, right: Integers, seed: int) -> tuple[Floats, Floats]:
@@ -168,7 +168,6 @@ def _comparison(
     found: Moments,
     p: Floats,
     drawn: tuple[Floats, Floats],
-    match: float,
 ) -> Comparison:
     one, two = board.column(pair[0]), board.column(pair[1])
     there = ~(np.isnan(one) | np.isnan(two))
@@ -177,7 +176,7 @@ def _comparison(
     clusters = found.clusters[tasks, place].tolist()
     difference, low, high, detectable = interval_of_difference(means, found.variances[tasks, place].tolist(), clusters)
     mean_a, mean_b = (_over_tasks(board, column, there) for column in (one, two))
-    right_a, right_b = one[there] >= match, two[there] >= match
+    right_a, right_b = one[there] >= MATCH, two[there] >= MATCH
     higher = one[there] - two[there]
     counts = [(right_a & ~right_b), (right_b & ~right_a), (right_a & right_b), ~(right_a | right_b)]
     counts += [higher > 1e-12, higher < -1e-12, np.abs(higher) <= 1e-12]

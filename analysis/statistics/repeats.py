@@ -64,14 +64,12 @@ def repeats(
     questions: Sequence[str],
     scores: Sequence[float],
     k: int,
-    match: float = MATCH,
     clusters: Mapping[str, str] | None = None,
 ) -> Repeats:
     """pass@k and pass^k of a cell.
 
     Args:
-        questions, scores: Of each episode; a score that is NaN is no try.
-        match: From which score on a try is right.
+        questions, scores: Of each episode; a score that is NaN is no try, and from MATCH on a try is right.
 
     Raises:
         ValueError: k is below 1.
@@ -82,7 +80,7 @@ def repeats(
     for question, score in zip(questions, scores, strict=True):
         found = tries.setdefault(question, [])
         if score == score:  # not NaN
-            found.append(score >= match)
+            found.append(score >= MATCH)
     whole = {question: found for question, found in tries.items() if len(found) >= k}
     names = list(whole)
     any_right, all_right = (

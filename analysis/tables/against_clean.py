@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from r_eval.analysis.against_clean import AgainstClean, Beside
 from r_eval.analysis.statistics.paired import Comparison
-from r_eval.analysis.tables.scores import NAMES, percent
+from r_eval.analysis.tables.findings import ALL_TASKS, PLACE
+from r_eval.analysis.tables.scores import percent
 from r_eval.analysis.tables.sheet import ABSENT, Sheet, View
-from r_eval.analysis.tables.stability import ALL_TASKS
 
 TITLE = "Against clean, percent"
 NOTES = [
@@ -23,7 +23,7 @@ NOTES = [
 def against_clean_sheet(found: Sequence[AgainstClean]) -> Sheet:
     """A line a system and condition over all tasks, and one a task where there are several."""
     tested = ["difference", "low", "high", "p", "adjusted", "told_apart", "unpaired"]
-    header = [*NAMES, "condition", "task", "questions", "score", "clean", *tested]
+    header = [*PLACE, "questions", "score", "clean", *tested]
     lines = [
         [
             *(one.system, one.workflow, one.llm, one.condition, task, pair.questions, *means(pair)),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from r_eval.analysis.closed_book import KINDS, ClosedBook
-from r_eval.analysis.tables.scores import NAMES
-from r_eval.analysis.tables.sheet import Sheet, View
-from r_eval.analysis.tables.stability import ALL_TASKS, ends, with_interval
+from r_eval.analysis.tables.findings import PLACE, by_condition, ends, place, place_shown, with_ends, with_interval
+from r_eval.analysis.tables.sheet import Sheet
 
+TITLE = "What needs the domain, percent"
 NOTES = [
     "Each system beside the workflow direct of the same LLM, by question. Needed: right, the LLM alone wrong. Knew: "
     "both right. Lost: the LLM alone right, and the system wrong. Percent of the questions that both have a score for; "
@@ -20,37 +20,25 @@ NOTES = [
 
 def closed_book_sheet(found: Sequence[ClosedBook]) -> Sheet:
     """A line a system, condition and task, and one over all tasks of a system."""
-    shares = [f"{kind}_share{end}" for kind in KINDS for end in ("", "_low", "_high")]
-    needs = ["needs", "needs_low", "needs_high"]
+    shares = with_ends(["needs", *(f"{kind}_share" for kind in KINDS)])
     counts = ["questions", "unpaired", "right", *KINDS, "am", "am_knew"]
-    header = [*NAMES, "condition", "task", *counts, *needs, *shares]
+    header = [*PLACE, *counts, *shares]
     lines = [
         [
-            *(one.system, one.workflow, one.llm, one.condition, one.task or ALL_TASKS, one.questions, one.unpaired),
+            *(*place(one), one.questions, one.unpaired),
             *map(number, (one.right, *(one.counts[kind] for kind in KINDS), one.am, one.am_knew)),
-            *ends(one.needs),
-            *(end for kind in KINDS for end in ends(one.shares[kind])),
+            *(end for of in (one.needs, *(one.shares[kind] for kind in KINDS)) for end in ends(of)),
         ]
         for one in found
     ]
-    conditions = list(dict.fromkeys(one.condition for one in found))
-    views = [_view(condition, found, len(conditions) > 1) for condition in conditions]
-    return Sheet("closed_book", "What needs the domain, percent", header, lines, views, NOTES)
+    shown = ["workflow", "llm", "task", "n", "right", "needs the domain", *KINDS, "AM", "AM known"]
+    views = by_condition(TITLE, shown, found, _shown, NOTES)
+    return Sheet("closed_book", TITLE, header, lines, views, NOTES)
 
 
-def _view(condition: str, found: Sequence[ClosedBook], several: bool) -> View:
-    header = ["workflow", "llm", "task", "n", "right", "needs the domain", *KINDS, "AM", "AM known"]
-    lines = [
-        [
-            *(one.workflow, one.llm, one.task or ALL_TASKS, str(one.questions), number(one.right)),
-            *(with_interval(one.needs), *(with_interval(one.shares[kind]) for kind in KINDS)),
-            *(number(one.am), number(one.am_knew)),
-        ]
-        for one in found
-        if one.condition == condition
-    ]
-    title = f"What needs the domain, percent{f', {condition}' if several else ''}"
-    return View(title, header, lines, notes=NOTES, left=3)
+def _shown(one: ClosedBook) -> list[str]:
+    shares = map(with_interval, (one.needs, *(one.shares[kind] for kind in KINDS)))
+    return [*place_shown(one), str(one.questions), number(one.right), *shares, number(one.am), number(one.am_knew)]
 
 
 def number(count: float) -> str:

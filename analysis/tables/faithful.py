@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from r_eval.analysis.faithful import VERDICTS, Faithful
-from r_eval.analysis.tables.scores import NAMES
-from r_eval.analysis.tables.sheet import Sheet, View
-from r_eval.analysis.tables.stability import ALL_TASKS, ends, with_interval
+from r_eval.analysis.tables.findings import PLACE, by_condition, ends, place, place_shown, with_ends, with_interval
+from r_eval.analysis.tables.sheet import Sheet
 
 TITLE = "Read or remembered, percent"
 NOTES = [
@@ -21,31 +20,22 @@ NOTES = [
 
 def faithful_sheet(found: Sequence[Faithful]) -> Sheet:
     """A line a system, condition and task, and one over all tasks of a system."""
-    shares = [f"{kind}_share{end}" for kind in VERDICTS for end in ("", "_low", "_high")]
-    header = [*NAMES, "condition", "task", "answers", *VERDICTS, "incomplete", "dropped", *shares]
+    shares = with_ends([f"{kind}_share" for kind in VERDICTS])
+    header = [*PLACE, "answers", *VERDICTS, "incomplete", "dropped", *shares]
     lines = [
         [
-            *(one.system, one.workflow, one.llm, one.condition, one.task or ALL_TASKS, one.answers),
+            *(*place(one), one.answers),
             *(one.counts[kind] for kind in VERDICTS),
             *(one.incomplete, one.dropped),
             *(end for kind in VERDICTS for end in ends(one.shares[kind])),
         ]
         for one in found
     ]
-    conditions = list(dict.fromkeys(one.condition for one in found))
-    views = [_view(condition, found, len(conditions) > 1) for condition in conditions]
+    shown = ["workflow", "llm", "task", "answers", *VERDICTS, "incomplete", "dropped"]
+    views = by_condition(TITLE, shown, found, _shown, NOTES)
     return Sheet("faithful", TITLE, header, lines, views, NOTES)
 
 
-def _view(condition: str, found: Sequence[Faithful], several: bool) -> View:
-    lines = [
-        [
-            *(one.workflow, one.llm, one.task or ALL_TASKS, str(one.answers)),
-            *(with_interval(one.shares[kind]) for kind in VERDICTS),
-            *(str(one.incomplete), str(one.dropped)),
-        ]
-        for one in found
-        if one.condition == condition
-    ]
-    header = ["workflow", "llm", "task", "answers", *VERDICTS, "incomplete", "dropped"]
-    return View(f"{TITLE}{f', {condition}' if several else ''}", header, lines, notes=NOTES, left=3)
+def _shown(one: Faithful) -> list[str]:
+    shares = [with_interval(one.shares[kind]) for kind in VERDICTS]
+    return [*place_shown(one), str(one.answers), *shares, str(one.incomplete), str(one.dropped)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from r_eval.analysis.question_types import OfType, Shared, question_types, typed_questions
+from r_eval.analysis.columns import Shared
+from r_eval.analysis.question_types import OfType, question_types, typed_questions
 from r_eval.analysis.systems import System
+from r_eval.analysis.tables.findings import by_condition, ends, with_ends, with_interval
 from r_eval.analysis.tables.scores import NAMES, percent
-from r_eval.analysis.tables.sheet import ABSENT, Sheet, View
-from r_eval.analysis.tables.stability import ends, with_interval
+from r_eval.analysis.tables.sheet import ABSENT, Sheet
 from r_eval.folder import RunFolder
 
 TITLE = "Retrieval and generation by type of question, percent"
@@ -34,8 +35,7 @@ def question_types_sheets(runs: Sequence[RunFolder], systems: Sequence[System], 
 
 def question_types_sheet(found: Sequence[OfType]) -> Sheet:
     """A line a system, condition and type, and one over all types of a system."""
-    names = [f"{part}{end}" for part in ("retrieval", "generation") for end in ("", "_low", "_high")]
-    header = [*NAMES, "condition", "type", "n", "missing", *names, "total"]
+    header = [*NAMES, "condition", "type", "n", "missing", *with_ends(["retrieval", "generation"]), "total"]
     lines = [
         [
             *(one.system, one.workflow, one.llm, one.condition, one.type or ALL_TYPES, one.n, one.missing),
@@ -43,20 +43,12 @@ def question_types_sheet(found: Sequence[OfType]) -> Sheet:
         ]
         for one in found
     ]
-    conditions = list(dict.fromkeys(one.condition for one in found))
-    views = [_view(condition, found, len(conditions) > 1) for condition in conditions]
+    shown = ["workflow", "llm", "type", "n", "retrieval", "generation", "total", "missing"]
+    views = by_condition(TITLE, shown, found, _shown, NOTES)
     return Sheet("question_types", TITLE, header, lines, views, NOTES)
 
 
-def _view(condition: str, found: Sequence[OfType], several: bool) -> View:
-    lines = [
-        [
-            *(one.workflow, one.llm, one.type or ALL_TYPES, str(one.n)),
-            *(with_interval(one.retrieval), with_interval(one.generation)),
-            *(ABSENT if one.total is None else f"{100 * one.total:.1f}", str(one.missing)),
-        ]
-        for one in found
-        if one.condition == condition
-    ]
-    header = ["workflow", "llm", "type", "n", "retrieval", "generation", "total", "missing"]
-    return View(f"{TITLE}{f', {condition}' if several else ''}", header, lines, notes=NOTES, left=3)
+def _shown(one: OfType) -> list[str]:
+    total = ABSENT if one.total is None else f"{100 * one.total:.1f}"
+    parts = [with_interval(one.retrieval), with_interval(one.generation)]
+    return [one.workflow, one.llm, one.type or ALL_TYPES, str(one.n), *parts, total, str(one.missing)]

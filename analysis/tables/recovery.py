@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from r_eval.analysis.recovery import REACTIONS, Group, Recovery
 from r_eval.analysis.tables.against_clean import difference, difference_text, means
-from r_eval.analysis.tables.scores import NAMES
+from r_eval.analysis.tables.findings import PLACE, ends, place, place_shown, with_ends, with_interval
 from r_eval.analysis.tables.sheet import Sheet, View
-from r_eval.analysis.tables.stability import ALL_TASKS, ends, with_interval
 
 TITLE = "Calls that fail, percent"
 NOTES = [
@@ -25,14 +24,12 @@ OF_GROUP = ("episodes", "score", "score_low", "score_high", "clean", "difference
 def recovery_sheet(found: Sequence[Recovery]) -> Sheet:
     """A line a system, condition and task, and one over all tasks of a system."""
     counted = ["calls", "failures", *REACTIONS, "succeeded"]
-    shares = [f"{name}{end}" for name in ("failed_share", *_shares(), "success") for end in ("", "_low", "_high")]
+    shares = with_ends(["failed_share", *(f"{kind}_share" for kind in REACTIONS), "success"])
     groups = [f"{group}_{name}" for group in ("met", "spared") for name in OF_GROUP]
-    header = [*NAMES, "condition", "task", *counted, *shares, *groups]
+    header = [*PLACE, *counted, *shares, *groups]
     lines = [
         [
-            *(one.system, one.workflow, one.llm, one.condition, one.task or ALL_TASKS, one.calls, one.failures),
-            *(one.counts[kind] for kind in REACTIONS),
-            one.succeeded,
+            *(*place(one), one.calls, one.failures, *(one.counts[kind] for kind in REACTIONS), one.succeeded),
             *(end for of in (one.failed, *(one.shares[kind] for kind in REACTIONS), one.success) for end in ends(of)),
             *_group(one.met),
             *_group(one.spared),
@@ -41,10 +38,6 @@ def recovery_sheet(found: Sequence[Recovery]) -> Sheet:
     ]
     views = [view for condition in dict.fromkeys(one.condition for one in found) for view in _views(condition, found)]
     return Sheet("recovery", TITLE, header, lines, views, NOTES)
-
-
-def _shares() -> list[str]:
-    return [f"{kind}_share" for kind in REACTIONS]
 
 
 def _group(group: Group) -> list[object]:
@@ -61,15 +54,14 @@ def _views(condition: str, found: Sequence[Recovery]) -> list[View]:
     own = [one for one in found if one.condition == condition]
     did = [
         [
-            *(one.workflow, one.llm, one.task or ALL_TASKS, str(one.calls), with_interval(one.failed)),
-            *(with_interval(one.shares[kind]) for kind in REACTIONS),
-            with_interval(one.success),
+            *(*place_shown(one), str(one.calls)),
+            *map(with_interval, (one.failed, *(one.shares[kind] for kind in REACTIONS), one.success)),
         ]
         for one in own
     ]
     cost = [
         [
-            *(one.workflow, one.llm, one.task or ALL_TASKS),
+            *place_shown(one),
             *(
                 text
                 for group in (one.met, one.spared)

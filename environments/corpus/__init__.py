@@ -1,10 +1,11 @@
 """Corpus: documents of your own behind one query API, `retrieve`, with the parts of a retrieval pipeline as settings.
 
 `documents` reads them, `splitting` cuts them into chunks, `chunks` keeps these on disk, `retrievers` finds them, and
-`index` builds what a retriever needs once. The settings are those whose effect CRUD-RAG measures
-(https://arxiv.org/abs/2401.17043).
+`index` builds what a retriever needs once; what comes back are `passages`. The settings are those whose effect
+CRUD-RAG measures (https://arxiv.org/abs/2401.17043).
 """
 
-from .environment import Corpus, Passage
+from .environment import Corpus
+from .passages import Passage
 
 __all__ = ["Corpus", "Passage"]

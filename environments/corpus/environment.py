@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
-from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.base import NotFound, query_api
 
 from .index import open_chunks, open_retriever, short_hash
+from .passages import OfPassages, Passage, within_bounds
 from .retrievers import make
 from .splitting import SMALLEST, overlap_tokens
 
 VERSION = 1
 """Of what `retrieve` does besides the settings; another one makes other cells."""
 
-MOST_CHARACTERS = 10_000
-"""Of a query; what is longer adds nothing but time."""
 
-MOST_PASSAGES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A part of a document.
-
-    Attributes:
-        id: The document's id, "#", and the passage's place in the document, from 1.
-        text: What stands there.
-    """
-
-    id: str
-    text: str
-
-
-class Corpus(Environment):
+class Corpus(OfPassages):
     """A collection of documents, cut into passages that can be searched."""
 
     def __init__(
@@ -111,33 +93,8 @@ class Corpus(Environment):
             raise NotFound("No passage fits this query. Try other words.")
         return [Passage(self._chunks.passage_id(hit.chunk), self._chunks.texts[hit.chunk]) for hit in hits]
 
-    def render(self, api: str, value: Any) -> str:
-        """Passages as `[id] text`, a blank line between them."""
-        return "\n\n".join(f"[{passage['id']}] {passage['text']}" for passage in _plain(value))
-
-    def found(self, api: str, value: Any) -> list[str]:
-        """The passages' ids, the best first."""
-        return [passage["id"] for passage in _plain(value)]
-
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of the kind `document`: `id`, `title` (it may be empty) and `text`, in the corpus's order."""
         if kind != "document":
             raise KeyError(kind)
         return self._chunks.records()
-
-
-def within_bounds(query: str, top_k: int) -> tuple[str, int]:
-    """What is asked of a search, cut to what it takes.
-
-    Raises:
-        NotFound: There is no query, or no passage is wanted.
-    """
-    if not query.strip():
-        raise NotFound("retrieve needs a query: a question, or words of what is sought.")
-    if top_k < 1:
-        raise NotFound(f"top_k must be from 1 to {MOST_PASSAGES}.")
-    return query[:MOST_CHARACTERS], min(top_k, MOST_PASSAGES)
-
-
-def _plain(value: Any) -> list[dict[str, str]]:
-    return [{"id": item.id, "text": item.text} if isinstance(item, Passage) else item for item in value]

@@ -1,6 +1,6 @@
 """Documents: those that come with a question behind one query API, `retrieve`; they are searched in memory."""
 
-from r_eval.environments.corpus.environment import MOST_PASSAGES
+from r_eval.environments.corpus.passages import MOST_PASSAGES
 
 from .environment import Documents
 

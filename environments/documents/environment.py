@@ -12,9 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from r_eval.environments.base import Environment, NotFound, query_api
-from r_eval.environments.corpus import Passage
-from r_eval.environments.corpus.environment import within_bounds
+from r_eval.environments.base import NotFound, query_api
+from r_eval.environments.corpus.passages import OfPassages, Passage, plain, within_bounds
 
 from .search import Search
 
@@ -25,7 +24,7 @@ VERSION = 1
 """Of what `retrieve` does; another one makes other cells."""
 
 
-class Documents(Environment):
+class Documents(OfPassages):
     """The documents of the question. retrieve finds those that fit a query; they are all that can be read."""
 
     def __init__(self) -> None:
@@ -60,19 +59,11 @@ class Documents(Environment):
             raise NotFound("No document fits this query. Try other words.")
         return [self._passages[place] for place in found]
 
-    def render(self, api: str, value: Any) -> str:
-        """Documents as `[id] text`, a blank line between them."""
-        return "\n\n".join(f"[{passage['id']}] {passage['text']}" for passage in _plain(value))
-
-    def found(self, api: str, value: Any) -> list[str]:
-        """The documents' ids, the best first."""
-        return [passage["id"] for passage in _plain(value)]
-
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of the kind `document`: `id` and `text`, in the question's order."""
         if kind != "document":
             raise KeyError(kind)
-        return _plain(self._passages)
+        return plain(self._passages)
 
 
 def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
@@ -92,7 +83,3 @@ def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
 def _searched(texts: tuple[str, ...]) -> Search:
     """The search over texts; that of the latest questions is kept, since several systems are asked the same."""
     return Search(texts)
-
-
-def _plain(value: Any) -> list[dict[str, Any]]:
-    return [{"id": item.id, "text": item.text} if isinstance(item, Passage) else item for item in value]

@@ -36,21 +36,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from r_eval.errors import UserError
-from r_eval.files import read_text, read_yaml, yaml_keys
+from r_eval.files import yaml_keys
+from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.graphs.sampling import TYPES
 from r_eval.tasks.slots import check_slots
 
 Type = Literal["simple", "set", "multi-hop", "conditional", "comparison"]
-
-
-class Part(BaseModel):
-    """Base of a graph file's parts: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Description(Part):
@@ -203,16 +196,7 @@ def read_graph_file(path: Path) -> GraphFile:
     Raises:
         UserError: It is not there, not YAML, or a key is wrong.
     """
-    try:
-        file = GraphFile.model_validate(read_yaml(read_text(path, "graph file")))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UserError(
-            f"{path}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}"
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    file = read_file(path, "graph file", GraphFile)
     for key in ("triples", "documents", "corpus"):
         if getattr(file, key) is not None:
             setattr(file, key, path.parent / getattr(file, key))

@@ -38,13 +38,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from r_eval.errors import UserError
-from r_eval.files import read_text, yaml_keys
+from r_eval.files import yaml_keys
+from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.graphs.tables import read_triples
 from r_eval.tasks.slots import check_slots
 
@@ -62,12 +61,6 @@ RECORDS: Mapping[Subtask, int] = {
     "deductive_v1": 5,
     "deductive_v2": 5,
 }
-
-
-class Part(BaseModel):
-    """Base of a world file's parts: unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
 class Values(Part):
@@ -215,16 +208,7 @@ def read_world(path: Path) -> World:
     Raises:
         UserError: It is not there, not YAML, or a key is wrong.
     """
-    try:
-        data: Any = yaml.safe_load(read_text(path, "file of placeholders"))
-        world = World.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        said = first["msg"].removeprefix("Value error, ")
-        raise UserError(f"{path}: {f'{where}: ' if where else ''}{said}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    world = read_file(path, "file of placeholders", World)
     if world.triples is not None:
         members = {member for kind in world.kinds.values() for member in kind.members}
         for row in read_triples(path.parent / world.triples):

@@ -23,6 +23,7 @@ from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
 from r_eval.errors import UserError
 from r_eval.files import is_file, read_yaml
+from r_eval.tasks.files import first_complaint
 from r_eval.tasks.seasons.version import Version
 
 
@@ -143,9 +144,7 @@ def read_season(questions: Path) -> Season | None:
     except FileNotFoundError:
         return None
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "file"
-        raise UserError(f"{path}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise UserError(f"{path}: {first_complaint(error, whole='file')}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as JSON ({error})") from None
 

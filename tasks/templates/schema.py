@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from r_eval.errors import UserError
-from r_eval.files import read_text, read_yaml
 from r_eval.records import Level
+from r_eval.tasks.files import Part, read_file, said
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -25,7 +24,7 @@ CODE = ("evidence", "aliases", "entities")
 Phrasings = Annotated[list[str], Field(min_length=1)]
 
 
-class Join(BaseModel):
+class Join(Part):
     """Where a further record comes from: those that go with the names above it.
 
     Attributes:
@@ -35,14 +34,12 @@ class Join(BaseModel):
         where: A condition that sees the names above and this one.
     """
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
     source: str = Field(alias="from")
     match: dict[str, str] = {}
     where: str | None = None
 
 
-class Template(BaseModel):
+class Template(Part):
     """One template of a file.
 
     Attributes:
@@ -51,8 +48,6 @@ class Template(BaseModel):
         question: The text, several phrasings of it, or these by language.
         choice: The answer may stand in the question: it is one of the things that the question names.
     """
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     id: str
     level: Level
@@ -97,14 +92,12 @@ class Template(BaseModel):
         return list(self.question) if isinstance(self.question, dict) else []
 
 
-class TemplateFile(BaseModel):
+class TemplateFile(Part):
     """A template file.
 
     Attributes:
         languages: Those that questions are made in; where empty, the first of each template.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     environment: str
     languages: list[str] = []
@@ -128,13 +121,7 @@ def read_templates(path: Path) -> TemplateFile:
     Raises:
         UserError: It is not there, not YAML, or a key is wrong.
     """
-    try:
-        data = read_yaml(read_text(path, "template file"))
-        file = TemplateFile.model_validate(data)
-    except ValidationError as error:
-        raise UserError(f"{path}: {complaint(error, data)}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    file = read_file(path, "template file", TemplateFile, complaint)
     ids: set[str] = set()
     for template in file.templates:
         if template.id in ids:
@@ -157,7 +144,7 @@ def complaint(error: ValidationError, data: Any) -> str:
     errors = error.errors()
     same = [e for e in errors if e["loc"][:3] == errors[0]["loc"][:3]]
     meant = max(same, key=lambda e: (not e["type"].endswith("_type"), len(_keys(e, data))))
-    return ": ".join([*filter(None, [".".join(_keys(meant, data))]), meant["msg"].removeprefix("Value error, ")])
+    return ": ".join([*filter(None, [".".join(_keys(meant, data))]), said(meant["msg"])])
 
 
 def _keys(error: ErrorDetails, data: Any) -> list[str]:

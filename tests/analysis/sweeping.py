@@ -53,15 +53,7 @@ def write_sweep(
         found = right(cell, int(asked.id.rpartition("-")[2]))
         outcome = {"kind": "llm_failure", "cause": "timeout"} if found is None else {"kind": "finished"}
         return episode(
-            episode_id=makers.identity(cell, asked),
-            question_id=asked.id,
-            task=cell.task,
-            domain=task["domain"],
-            level=asked.level,
-            workflow=cell.workflow,
-            llm=cell.llm,
-            condition=cell.condition,
-            golds=asked.answers,
+            **makers.place(cell, task, asked),
             answer=asked.answers[0] if found else "Nakuru",
             outcome=outcome,
             steps=[call("Some text.").model_copy(update={"tokens": Tokens(prompt=1, completion=1)})],

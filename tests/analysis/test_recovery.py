@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.recovery import REACTIONS, Recovery, reactions, recovery, share
+from r_eval.analysis.estimate import of_ratio
+from r_eval.analysis.recovery import REACTIONS, Recovery, reactions, recovery
 from r_eval.analysis.systems import systems
 from r_eval.environments.conditions.faulty import CUT
 from r_eval.folder import Cell, CellWriter, RunFolder
@@ -60,7 +61,7 @@ def test_an_episode_that_gave_up_has_stopped(make_episode: Make) -> None:
 
 
 def test_a_share_is_that_of_all_calls_and_not_a_mean_over_questions() -> None:
-    found = share(["a", "b"], [1, 0], [1, 9], {})
+    found = of_ratio(["a", "b"], [1, 0], [1, 9], {})
     assert found.mean == pytest.approx(0.1)
 
 

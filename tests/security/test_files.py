@@ -21,6 +21,7 @@ from r_eval.files import MOST_VALUES, read_yaml
 from r_eval.grid import Grid
 from r_eval.tasks.base import task_files
 from r_eval.tasks.graphs.file import read_graph_file
+from r_eval.tasks.placeholders.world import read_world
 from r_eval.tasks.questions import read_questions, write_questions
 from r_eval.tasks.seasons.season import Season, write_season
 from r_eval.tasks.templates.schema import read_templates
@@ -37,6 +38,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "grid": Grid.load,
     "templates": read_templates,
     "graph": read_graph_file,
+    "placeholders": read_world,
     "openapi": lambda path: parse(path.read_text(encoding="utf-8"), str(path)),
 }
 TAGS = ["!!python/object/apply:os.system ['touch mark']", "!!python/name:os.system", "!!python/module:os", "!evil x"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,21 @@ READABLE = [
     ("The final mark is $\\boxed{0}$; 2 would need more, 1 too", 0),
     ("评分：2", 2),
     ("2 - the answer is right, as in 1912", 2),
+    ("[SCORE] 2 [END]", 2),
+    ("[SCORE]\n1\n[END]", 1),
+    ("[SCORE]: 0", 0),
+    ("[RESULT] 2 [END]", 2),
+    ("2/2", 2),
+    ("Score: 1 / 2", 1),
+    ("Оценка: 2", 2),
+    ("Из 3 имён верны 2.\nОценка: 1", 1),
+    ("评分：1", 1),
+    ('{"score": 2}\n', 2),
 ]
-UNREADABLE = ["", "It is right.", "1 or 2", "3", "1.5", "Score: 5", "{}", "score", "Grade: 1. Grade: 2."]
+UNREADABLE = [
+    *("", "It is right.", "1 or 2", "3", "1.5", "Score: 5", "{}", "score", "Grade: 1. Grade: 2."),
+    *("22", "[SCORE] 15", "[SCORE] -1", "[SCORE] [END]", "Оценка: 3", "2/3"),
+]
 JUDGE = """
 import re
 
@@ -50,11 +64,8 @@ def by_hand(request):
 
 
 @pytest.fixture
-def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
-    path = tmp_path / "llm.py"
-    path.write_text(JUDGE, encoding="utf-8")
-    return f"judge@scripted/{path}:by_hand"
+def judge(played: Callable[[str], str]) -> str:
+    return f"judge@{played(JUDGE)}"
 
 
 @pytest.mark.parametrize(("reply", "grade"), READABLE)

@@ -11,7 +11,7 @@ from typing import Any
 
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import SCHEMA, Episode, Outcome, OutcomeKind, Question, Seconds, Step, Tokens, Usage
-from tests.analysis.report.makers import identity, write_run
+from tests.analysis.report.makers import place, write_run
 
 MEGABYTE = 1 << 20
 
@@ -124,16 +124,8 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
     ]
     return Episode(
         schema=SCHEMA,
-        episode_id=identity(cell, asked),
-        question_id=asked.id,
-        task=cell.task,
-        domain=task["domain"],
-        level=asked.level,
-        workflow=cell.workflow,
-        llm=cell.llm,
-        condition=cell.condition,
+        **place(cell, task, asked),
         question=asked.question,
-        golds=asked.answers,
         evidence=asked.evidence,
         answer=answer,
         outcome=Outcome(kind=kind, cause=cause, detail=f"Detail {text}"),

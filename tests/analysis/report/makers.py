@@ -156,6 +156,21 @@ def identity(cell: Cell, asked: Question) -> str:
     return hashlib.blake2b("\0".join((*cell, asked.id)).encode("utf-8"), digest_size=8).hexdigest()
 
 
+def place(cell: Cell, task: dict[str, Any], asked: Question) -> dict[str, Any]:
+    """What an episode says of the cell and the question that it is of."""
+    return {
+        "episode_id": identity(cell, asked),
+        "question_id": asked.id,
+        "task": cell.task,
+        "domain": task["domain"],
+        "level": asked.level,
+        "workflow": cell.workflow,
+        "llm": cell.llm,
+        "condition": cell.condition,
+        "golds": asked.answers,
+    }
+
+
 def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
     """What a system of this skill may have done with the question."""
     right, seen, outcome = _fate(cell, task, rng)
@@ -171,17 +186,9 @@ def episode(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Rando
     price = 0.0002 * calls if cell.llm.startswith("openai/") else None
     return Episode.model_construct(
         schema_=1,
-        episode_id=identity(cell, asked),
-        question_id=asked.id,
-        task=cell.task,
-        domain=task["domain"],
-        level=asked.level,
-        workflow=cell.workflow,
-        llm=cell.llm,
-        condition=cell.condition,
+        **place(cell, task, asked),
         epoch=0,
         question=asked.question,
-        golds=asked.answers,
         evidence=asked.evidence,
         answer=answer if outcome.kind == "finished" else "",
         outcome=outcome,
