@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import MissingExtra
-from r_eval.folder import RunFolder, write_whole
+from r_eval.folder import RunFolder, json_line, write_whole
 from r_eval.grid import Grid
 from r_eval.records import Episode
 from r_eval.runner.run import Runner
@@ -79,8 +78,7 @@ class Run:
 
     def to_jsonl(self, path: str | Path) -> None:
         """Write the rows of `to_pandas` as JSON Lines, one after the other, without loading the run into memory."""
-        lines = ((json.dumps(row, ensure_ascii=False) + "\n").encode() for row in self._rows())
-        write_whole(Path(path), lines)
+        write_whole(Path(path), (json_line(row) for row in self._rows()))
 
     def _repr_html_(self) -> str:
         """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""

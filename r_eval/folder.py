@@ -323,8 +323,13 @@ class RunFolder:
         """
         if not cell.path(self.scores_root).resolve().is_relative_to(self.path.resolve()):
             raise UserError(f"{self.scores_root}: a link that leads out of the run: nothing is written there")
-        lines = ((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8") for record in records)
+        lines = (json_line(record) for record in records)
         write_whole(cell.path(self.scores_root), lines)
+
+
+def json_line(record: dict[str, Any]) -> bytes:
+    """A record as a line of JSON; half a pair of surrogates, which UTF-8 cannot have, is escaped."""
+    return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _id(line: bytes, path: Path, number: int) -> bytes:

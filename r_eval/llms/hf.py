@@ -20,6 +20,7 @@ import functools
 import gc
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
@@ -45,6 +46,9 @@ NEEDED = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
 """Files of a Hub model that are fetched before a run; weights in an older form only when it is loaded."""
 
 PROBE = "probe_of_tools"
+
+LOADING = threading.Lock()
+"""Held while a model is loaded, since what is changed in other packages for that long is changed for all threads."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -156,7 +160,7 @@ class HF(LLM):
             raise MissingExtra("torch and transformers", "hf", f"The LLM {self.name}") from None
         where, file = self._source()
         try:
-            with _quiet():
+            with _once(), _quiet():
                 tokenizer = transformers.AutoTokenizer.from_pretrained(where, gguf_file=file)
                 native = _takes_tools(tokenizer)
                 model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -351,6 +355,29 @@ def _takes_tools(tokenizer: Any) -> bool:
     except Exception:  # noqa: BLE001  there is no template, or it wants something else
         return False
     return PROBE in str(text)
+
+
+@contextlib.contextmanager
+def _once() -> Iterator[None]:
+    """Read a GGUF file once, as well as the names of its tensors: half the seconds of loading one.
+
+    transformers would read it for its configuration, its tokenizer and its weights, and would make the names anew for
+    every part of the model.
+    """
+    try:
+        import gguf
+    except ImportError:  # transformers names what is missing, where there is a GGUF file at all
+        yield
+        return
+    with LOADING:
+        made = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
+        for name, make in made.items():
+            setattr(gguf, name, functools.cache(make))
+        try:
+            yield
+        finally:
+            for name, make in made.items():
+                setattr(gguf, name, make)
 
 
 @contextlib.contextmanager

@@ -228,8 +228,5 @@ def _tokens(answer: Any) -> tuple[Tokens, bool]:
     usage = getattr(answer, "usage_metadata", None)
     if not usage:
         return Tokens(), True
-    cached = int((usage.get("input_token_details") or {}).get("cache_read") or 0)
-    tokens = Tokens.model_construct(
-        prompt=int(usage["input_tokens"]), completion=int(usage["output_tokens"]), cached=cached
-    )
-    return tokens, False
+    cached = (usage.get("input_token_details") or {}).get("cache_read")
+    return counting.told(usage["input_tokens"], usage["output_tokens"], cached), False

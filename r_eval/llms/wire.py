@@ -8,8 +8,8 @@ from typing import Any, cast
 from pydantic_core import PydanticSerializationError, to_json
 
 from r_eval.llms.base import LLM, Finish, Message, Reply, Request, ToolCall
+from r_eval.llms.counting import told
 from r_eval.llms.tools import HOW, lenient_json
-from r_eval.records import Tokens
 
 FINISHES = ("stop", "length", "tool_calls", "content_filter")
 
@@ -64,10 +64,10 @@ def reply(data: dict[str, Any], retries: int) -> Reply:
             text=message.get("content") or message.get("refusal") or "",
             tool_calls=tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or [])),
             finish="refusal" if message.get("refusal") else _finish(choice.get("finish_reason")),
-            tokens=Tokens.model_construct(
-                prompt=int(usage.get("prompt_tokens") or 0),
-                completion=int(usage.get("completion_tokens") or 0),
-                cached=int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0),
+            tokens=told(
+                usage.get("prompt_tokens"),
+                usage.get("completion_tokens"),
+                (usage.get("prompt_tokens_details") or {}).get("cached_tokens"),
             ),
             estimated=not usage,
             reasoning=message.get("reasoning_content") or "",

@@ -108,6 +108,15 @@ def test_tokens_that_the_server_does_not_count_are_none(usage: dict[str, Any]) -
     assert (reply.tokens.prompt, reply.tokens.completion, reply.tokens.cached) == (5, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [(10**400, 10**9), (-5, 0), (float("inf"), 10**9), (7.0, 7)],
+    ids=["more than a float", "negative", "infinite", "a float"],
+)
+def test_a_count_that_no_call_can_have_becomes_the_nearest_that_one_can(said: float, kept: int) -> None:
+    assert ask(good(usage={"prompt_tokens": said}))[0].tokens.prompt == kept
+
+
 def test_a_reply_without_usage_says_that_its_tokens_are_no_count() -> None:
     assert ask(good(usage=None))[0].estimated is True
 

@@ -28,6 +28,19 @@ def run(good: Path, tmp_path: Path) -> RunFolder:
 Change = Callable[[dict[str, Any]], Any]
 
 
+def without(*keys: str | int) -> Change:
+    """A change that takes a key out of a run's record."""
+
+    def change(manifest: dict[str, Any]) -> Any:
+        inner: Any = manifest
+        for key in keys[:-1]:
+            inner = inner[key]
+        del inner[keys[-1]]
+        return manifest
+
+    return change
+
+
 def put(*keys: str | int, value: Any) -> Change:
     """A change that puts a value at a place of a run's record."""
 
@@ -46,6 +59,8 @@ RECORDS: dict[str, Change] = {
     "a task without a name": put("tasks", 0, value={"title": "x"}),
     "tasks of text": put("tasks", value="aminer"),
     "a cell of a task that is not there": put("cells", 0, "task", value="aminer/soay-hard"),
+    "a task without its metric": without("tasks", 0, "metric"),
+    "a cell without its number of episodes": without("cells", 0, "episodes"),
     "episodes of text": put("cells", 0, "episodes", value="many"),
     "fewer episodes than none": put("cells", 0, "episodes", value=-1),
     "a system that is a list": put("systems", 0, value=[]),
@@ -82,6 +97,28 @@ def test_a_damaged_episode_is_named_by_its_line(line: str, run: RunFolder) -> No
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"\.jsonl:3: "):
         list(run.episodes())
+
+
+def test_an_episode_with_a_count_that_there_cannot_be_is_named_by_its_line(run: RunFolder) -> None:
+    path = min(run.episodes_root.rglob("*.jsonl"))
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    record = json.loads(first)
+    record["usage"]["prompt_tokens"] = 10**400
+    path.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"\.jsonl:1: "):
+        list(run.episodes())
+
+
+def test_half_a_pair_of_surrogates_in_an_episode_is_kept_in_its_score(run: RunFolder, tmp_path: Path) -> None:
+    path = min(run.episodes_root.rglob("*.jsonl"))
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    record = json.loads(first) | {"question_id": "half \ud800"}
+    path.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
+    score_run(run)
+    assert "half \ud800" in {one["question_id"] for cell in run.cells() for one in run.scores(cell).values()}
+    load_run(run.path).to_jsonl(tmp_path / "rows.jsonl")
+    rows = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "half \ud800" in {json.loads(row)["question_id"] for row in rows}
 
 
 def lacking(key: str) -> Change:
