@@ -13,9 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import yaml
 
+from tests.commands import typed_here
+
+TALKER = """
+def talk(request):
+    return "Action 1: Finish[Red]"
+"""
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -48,25 +55,27 @@ def commands(page: Path) -> list[Command]:
 
 
 def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command with this interpreter's own programs first on the path."""
+    """Run a command with this interpreter's own programs first on the path; `r-eval` itself runs in this process."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     words = shlex.split(line)
-    return subprocess.run(
-        [str(Path(sys.executable).with_name(words[0])), *words[1:]],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONUTF8": "1", "PATH": path},
-        check=False,
-    )
+    with mock.patch.dict(os.environ, {"PYTHONUTF8": "1", "PATH": path}):
+        if words[0] == "r-eval":
+            return typed_here(words[1:], folder)
+        return subprocess.run(
+            [str(Path(sys.executable).with_name(words[0])), *words[1:]],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
 
 
 def hurry(grid: Path) -> None:
-    """Let a real LLM say little in every episode of a grid: what the commands print has the same form."""
+    """Put a function in the place of a grid's LLM, under the LLM's name: what the commands print has the same form."""
+    (grid.parent / "talker.py").write_text(TALKER, encoding="utf-8")
     keys = yaml.safe_load(grid.read_text(encoding="utf-8"))
-    keys["llms"] = [{**entry, "max_tokens": 8} for entry in keys["llms"]]
-    keys = {**keys, "shots": 0, "limits": {**keys["limits"], "steps": 1}}
+    keys["llms"] = [{"llm": "scripted/./talker.py:talk", "name": entry["llm"]} for entry in keys["llms"]]
     grid.write_text(yaml.safe_dump(keys), encoding="utf-8")
 
 

@@ -1,4 +1,5 @@
-"""examples/rag-sweep: twelve pipelines, run offline by one command; here over one question each, and with few words."""
+"""examples/rag-sweep: twelve pipelines, run offline by one command; here over one question each, with a function in the
+LLM's place."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ import yaml
 
 from r_eval import load_run
 from r_eval.grid import Grid
-from r_eval.llms.pull import model_path
 from r_eval.records import Episode
 from tests import documents
 
@@ -26,14 +26,14 @@ def missing(retrievers: list[str]) -> str | None:
     for retriever, (package, extra) in NEEDS.items():
         if retriever in retrievers and importlib.util.find_spec(package) is None:
             return f"{retriever}: {package} is not installed (extra: {extra})"
-    here = model_path("smollm2-135m").exists()
-    return None if here else "the model smollm2-135m is not here: r-eval pull smollm2-135m"
+    return None
 
 
 def swept(folder: Path, retrievers: list[str]) -> Iterator[tuple[str, Episode]]:
     """Run the example over one question, with some of its retrievers; its workflows and their episodes."""
     keys = yaml.safe_load((EXAMPLE / "sweep.yaml").read_text(encoding="utf-8"))
-    keys["llms"] = [{**entry, "max_tokens": 4} for entry in keys["llms"]]
+    (folder / "llm.py").write_text("def reply(request):\n    return 'Ada'\n", encoding="utf-8")
+    keys["llms"] = ["scripted/llm.py:reply"]
     keys["vary"]["retriever"] = retrievers
     (folder / "sweep.yaml").write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
     done = documents.typed("r-eval run sweep.yaml --limit 1", folder)
@@ -59,6 +59,10 @@ def test_every_pipeline_reads_as_many_passages_as_it_says(tmp_path: Path, retrie
     for workflow, episode in found.items():
         (looked_up,) = [step.found for step in episode.steps if step.kind == "call"]
         assert len(looked_up or []) == (2 if "top_k=2" in workflow else 4)
+
+
+def test_it_asks_the_embedded_model() -> None:
+    assert [entry.llm for entry in Grid.load(EXAMPLE / "sweep.yaml").llms] == ["gguf/smollm2-135m"]
 
 
 def test_the_readme_names_the_command() -> None:

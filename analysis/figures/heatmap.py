@@ -14,6 +14,7 @@ from r_eval.analysis.summary import short_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 WIDE, HIGH = 0.72, 0.34
 """Inches of a cell."""
@@ -30,6 +31,8 @@ Colour = tuple[float, float, float]
 
 def heat_map(aggregates: Aggregates, condition: str, style: Style) -> Figure | None:
     """The figure, best system at the top and bounds below the systems; None where nothing is scored."""
+    from matplotlib.collections import PatchCollection
+
     rows = [row for row in aggregates.under(condition) if row.overall.mean is not None]
     rows.sort(key=lambda row: (row.baseline, -(row.overall.mean or 0.0)))
     if not rows:
@@ -37,30 +40,31 @@ def heat_map(aggregates: Aggregates, condition: str, style: Style) -> Figure | N
     tasks = aggregates.tasks
     with_average = len(tasks) > 1
     columns = len(tasks) + with_average
-    figure = placed_figure(2.6 + WIDE * columns, 1.5 + HIGH * len(rows))
+    names = max(2.6, 0.4 + max(len(style.name(row)) for row in rows) / CHARACTERS)
+    figure = placed_figure(names + WIDE * columns, 1.5 + HIGH * len(rows))
     axes = figure.add_subplot()
     most = max((found.mean or 0.0 for row in rows for found in row.tasks.values()), default=0.0) or 1.0
+    fields = []
     for line, row in enumerate(rows):
         below = line + (GAP if row.baseline and not rows[0].baseline else 0.0)
-        for place, task in enumerate(tasks):
-            _cell(axes, place, below, row.tasks.get(task.name), most)
+        fields += [_cell(axes, place, below, row.tasks.get(task.name), most) for place, task in enumerate(tasks)]
         if with_average:
-            _cell(axes, len(tasks) + GAP, below, row.averages[ALL], most)
+            fields.append(_cell(axes, len(tasks) + GAP, below, row.averages[ALL], most))
+    axes.add_collection(PatchCollection([field for field in fields if field], match_original=True))  # quicker than each
     _names(axes, rows, tasks, style, with_average)
     notes = textwrap.wrap(_notes(rows), int(CHARACTERS * figure.get_figwidth()))
     figure.supxlabel("\n".join(notes), color=DIM, fontsize=8)
     return figure
 
 
-def _cell(axes: Axes, x: float, y: float, found: Estimate | None, most: float) -> None:
-    """A cell with its numbers; hatched where there is no score."""
+def _cell(axes: Axes, x: float, y: float, found: Estimate | None, most: float) -> Rectangle | None:
+    """Write a cell's numbers; returns its coloured field. Hatched, and without one, where there is no score."""
     from matplotlib.patches import Rectangle
 
     if found is None or found.mean is None:
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor="white", edgecolor=FAINT, hatch="////", linewidth=0))
-        return
+        return None
     colour = _colour(found.mean / most)
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1))
     ink = INK if sum(w * c for w, c in zip((0.299, 0.587, 0.114), colour, strict=True)) > 0.5 else "white"
     known = found.low is not None and found.high is not None
     partial = "*" if not found.complete else ""
@@ -69,6 +73,7 @@ def _cell(axes: Axes, x: float, y: float, found: Estimate | None, most: float) -
     if known:
         ends = f"{100 * (found.low or 0.0):.0f}–{100 * (found.high or 0.0):.0f}"
         axes.text(x + 0.5, y + 0.75, ends, fontsize=6, **middle)  # type: ignore[arg-type]
+    return Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1)
 
 
 def _colour(share: float) -> Colour:

@@ -54,7 +54,7 @@ def response_rings(aggregates: Aggregates, condition: str, style: Style) -> Figu
         axes = figure.add_axes(((left + place * SIDE) / width, bottom / height, SIDE / width, SIDE / height))
         _rings(axes, row)
         name = [shown(part, NAME) for part in style.name(row, "\n").split("\n")]
-        axes.set_title("\n".join(name), fontsize=8, pad=1, linespacing=1.15, y=1.0, va="bottom")
+        axes.set_title("\n".join(name), fontsize=8, pad=0, linespacing=1.15, y=1.0, va="bottom")
     handles = [Patch(color=colour, label=name) for name, colour in colours.items()]
     figure.legend(handles=handles, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, 0.04 / height))
     return figure

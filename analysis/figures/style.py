@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.figures.fonts import families
+from r_eval.analysis.figures.fonts import OWN, families
 from r_eval.analysis.rows import Aggregates, Row
 from r_eval.analysis.summary import short_names
 from r_eval.errors import MissingExtra
@@ -110,7 +110,9 @@ def styled(names: Sequence[str] = ()) -> Iterator[set[str]]:
     ours: dict[Any, Any] = {
         "text.parse_math": False,
         "text.usetex": False,
-        "font.family": [*fonts, "sans-serif"],
+        "font.family": [*(fonts if len(fonts) > 1 else ()), "sans-serif"],  # each of them is asked for every text
+        "font.sans-serif": [OWN, *(name for name in matplotlib.rcParams["font.sans-serif"] if name != OWN)],
+        **{f"font.{kind}": [] for kind in ("serif", "cursive", "fantasy", "monospace")},  # of no use here
         "font.size": 9,
         "axes.titlesize": 10,
         "axes.edgecolor": FAINT,
@@ -194,8 +196,9 @@ def whole(share: float) -> str:
 
 def settle(figure: Figure) -> None:
     """Have matplotlib find the places of a figure's parts, once and not for each format."""
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
         figure.set_layout_engine("none")
 
 

@@ -56,6 +56,10 @@ class Known:
         """Learn from a call that a gold program makes."""
         self._examples.setdefault(api, []).append(arguments)
 
+    def has_examples(self, api: str) -> bool:
+        """Whether as many calls of an API are known from programs as are ever tried."""
+        return len(self._examples.get(api, [])) >= ROWS
+
     def calls(self, spec: ApiSpec, odd: bool) -> Iterator[dict[str, Any]]:
         """Arguments to try, the likeliest first; some may not fit the types.
 

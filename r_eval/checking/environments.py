@@ -25,7 +25,7 @@ from r_eval.errors import UserError
 from r_eval.records import Step
 from r_eval.tasks.base import open_environment, task_files
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.templates import TemplateFile, generate, read_templates
+from r_eval.tasks.templates import KnownRecords, TemplateFile, generate, read_templates
 
 EXAMPLES = 3
 """Questions of a template, and of a question file, whose programs show calls."""
@@ -204,12 +204,13 @@ async def _learn_calls(
         if step.api and step.arguments and not step.error:
             known.add_call(step.api, step.arguments)
 
+    records = KnownRecords(environment)
     with Sandbox(workers=1) as sandbox:
         programs: list[str] = []
         for template in [t for file in templates for t in file.templates]:
             single = TemplateFile(environment="", templates=[template])
             try:
-                made = await generate(single, environment, sandbox, EXAMPLES, 0)
+                made = await generate(single, environment, sandbox, EXAMPLES, 0, known=records)
             except Exception as error:  # noqa: BLE001  the environment's own code, which may raise anything
                 what = f"the template '{template.id}' cannot be filled ({type(error).__name__}: {error})"
                 findings.append(Finding(target, target, "warning", what, "r-eval check on its file says more"))
@@ -221,6 +222,8 @@ async def _learn_calls(
             except UserError:
                 continue
         for program in programs:
+            if all(map(known.has_examples, environment.specs())):
+                break
             try:
                 await Session(environment, sandbox, learn).run_program(program)
             except EnvironmentFailure:

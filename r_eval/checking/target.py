@@ -1,21 +1,14 @@
-"""Tells from a target's name and content what kind it is, and has it checked."""
+"""Tells from a target's name and content what kind it is, and has it checked by what is imported for that kind only."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from r_eval.checking.data import check_data, check_text, is_data, is_text
-from r_eval.checking.environments import check_environment
 from r_eval.checking.finding import Finding, of_user_error
-from r_eval.checking.graphs import check_graph
-from r_eval.checking.grids import check_grid
-from r_eval.checking.questions import check_questions
-from r_eval.checking.tasks import check_tasks, names_tasks
-from r_eval.checking.templates import check_templates
-from r_eval.checking.worlds import check_world
 from r_eval.environments.opening import SCHEMES
 from r_eval.errors import UserError
-from r_eval.files import yaml_keys
+from r_eval.files import is_file, is_folder, yaml_keys
+from r_eval.tasks.base import task_files
 
 
 def check(target: str, environment: str | None = None) -> list[Finding]:
@@ -34,24 +27,64 @@ def check(target: str, environment: str | None = None) -> list[Finding]:
 
 
 def _check(target: str, environment: str | None) -> list[Finding]:
-    if target.partition(":")[0] in SCHEMES:
-        return check_environment(target)
-    if names_tasks(target):
-        return check_tasks(target)
     path = Path(target)
-    if is_data(path):
-        return check_data(path)
-    if is_text(path):
-        return check_text(path)
+    if target.partition(":")[0] in SCHEMES:
+        return _environment(target)
+    if names_tasks(target):
+        from r_eval.checking.tasks import check_tasks
+
+        return check_tasks(target)
+    if is_file(path) or is_folder(path):
+        from r_eval.checking.data import check_data, check_text, is_data, is_text
+
+        if is_data(path):
+            return check_data(path)
+        if is_text(path):
+            return check_text(path)
     if path.suffix == ".jsonl":
+        from r_eval.checking.questions import check_questions
+
         return check_questions(path, environment)
     if path.suffix in (".yaml", ".yml"):
-        keys = yaml_keys(path)
-        by_key = {"graph": check_graph, "templates": check_templates, "placeholders": check_world}
-        return next((kind for key, kind in by_key.items() if key in keys), check_grid)(path)
+        return _by_keys(path)
     if path.suffix in (".py", ".json"):
         raise UserError(
             f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "
             "template file or grid (.yaml)"
         )
-    return check_data(path) if path.exists() else check_environment(target)
+    if is_file(path) or is_folder(path):
+        return check_data(path)
+    return _environment(target)
+
+
+def _environment(target: str) -> list[Finding]:
+    from r_eval.checking.environments import check_environment
+
+    return check_environment(target)
+
+
+def _by_keys(path: Path) -> list[Finding]:
+    """What is found in a YAML file, whose kind is told from its keys."""
+    keys = yaml_keys(path)
+    if "graph" in keys:
+        from r_eval.checking.graphs import check_graph
+
+        return check_graph(path)
+    if "templates" in keys:
+        from r_eval.checking.templates import check_templates
+
+        return check_templates(path)
+    if "placeholders" in keys:
+        from r_eval.checking.worlds import check_world
+
+        return check_world(path)
+    from r_eval.checking.grids import check_grid
+
+    return check_grid(path)
+
+
+def names_tasks(target: str) -> bool:
+    """Whether a target is the name of an installed task, or a glob and no file's name."""
+    if target in task_files():
+        return True
+    return "/" in target and "*" in target and not Path(target).suffix

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from r_eval.analysis import metrics
 from r_eval.checking.finding import Finding, of_user_error
@@ -18,13 +17,6 @@ from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.tasks.base import Task, installed, matching, open_environment, task_files
 from r_eval.tasks.questions import folded
-
-
-def names_tasks(target: str) -> bool:
-    """Whether a target is the name of an installed task, or a glob and no file's name."""
-    if target in task_files():
-        return True
-    return "/" in target and "*" in target and not Path(target).suffix
 
 
 def check_tasks(pattern: str) -> list[Finding]:

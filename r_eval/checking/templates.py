@@ -14,7 +14,7 @@ from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.templates import Generated, Template, TemplateFile, generate, read_templates
+from r_eval.tasks.templates import Generated, KnownRecords, Template, TemplateFile, generate, read_templates
 
 TRIED = 10
 """Questions that each template is asked to make."""
@@ -32,25 +32,34 @@ def check_templates(path: Path) -> list[Finding]:
     environment = open_environment(located(file.environment, path.parent))
     lines = _lines(path)
     findings = []
+    records = KnownRecords(environment)
     with Sandbox() as sandbox:
         for template in file.templates:
             place = f"{path}:{lines[template.id]}" if template.id in lines else str(path)
-            findings += asyncio.run(_Checked(str(path), place, template, environment, sandbox).findings())
+            findings += asyncio.run(_Checked(str(path), place, template, environment, sandbox, records).findings())
     return findings
 
 
 class _Checked:
     """One template of a file."""
 
-    def __init__(self, target: str, place: str, template: Template, environment: Environment, sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        target: str,
+        place: str,
+        template: Template,
+        environment: Environment,
+        sandbox: Sandbox,
+        records: KnownRecords,
+    ) -> None:
         self.target, self.place, self.template = target, place, template
-        self.environment, self.sandbox = environment, sandbox
+        self.environment, self.sandbox, self.records = environment, sandbox, records
 
     async def findings(self) -> list[Finding]:
         template = self.template
         try:
             single = TemplateFile(environment="", languages=template.languages, templates=[template])
-            made = await generate(single, self.environment, self.sandbox, TRIED, 0)
+            made = await generate(single, self.environment, self.sandbox, TRIED, 0, known=self.records)
         except UserError as error:
             return [self._unusable(error)]
         except EnvironmentFailure as failure:

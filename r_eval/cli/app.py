@@ -73,6 +73,9 @@ def main() -> None:
         if isinstance(error, OSError) and error.errno in FULL:
             sys.stderr.write(f"r-eval: {Unwritable(error.filename or 'the disk', error)}\n")
             sys.exit(1)
+        if isinstance(error, OSError) and error.filename is not None:
+            sys.stderr.write(f"r-eval: {error.filename}: {error.strerror} (--debug shows where)\n")
+            sys.exit(2)
         sys.stderr.write(f"r-eval: internal error: {type(error).__name__}: {error} (--debug shows where)\n")
         sys.exit(70)
     finally:

@@ -16,13 +16,11 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
-import functools
 import gc
 import json
 import os
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -33,6 +31,7 @@ from r_eval.llms import wire
 from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.drawing import Drawing
 from r_eval.llms.gguf import check_file
+from r_eval.llms.hf_loading import quiet, read_once
 from r_eval.llms.pull import MODELS, pull
 from r_eval.llms.stamps import stamp
 from r_eval.records import Tokens
@@ -46,9 +45,6 @@ NEEDED = ("*.json", "*.jinja", "*.model", "*.safetensors", "*.txt")
 """Files of a Hub model that are fetched before a run; weights in an older form only when it is loaded."""
 
 PROBE = "probe_of_tools"
-
-LOADING = threading.Lock()
-"""Held while a model is loaded, since what is changed in other packages for that long is changed for all threads."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -160,7 +156,7 @@ class HF(LLM):
             raise MissingExtra("torch and transformers", "hf", f"The LLM {self.name}") from None
         where, file = self._source()
         try:
-            with _once(), _quiet():
+            with read_once(), quiet():
                 tokenizer = transformers.AutoTokenizer.from_pretrained(where, gguf_file=file)
                 native = _takes_tools(tokenizer)
                 model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -355,48 +351,3 @@ def _takes_tools(tokenizer: Any) -> bool:
     except Exception:  # noqa: BLE001  there is no template, or it wants something else
         return False
     return PROBE in str(text)
-
-
-@contextlib.contextmanager
-def _once() -> Iterator[None]:
-    """Read a GGUF file once, as well as the names of its tensors: half the seconds of loading one.
-
-    transformers would read it for its configuration, its tokenizer and its weights, and would make the names anew for
-    every part of the model.
-    """
-    try:
-        import gguf
-    except ImportError:  # transformers names what is missing, where there is a GGUF file at all
-        yield
-        return
-    with LOADING:
-        made = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
-        for name, make in made.items():
-            setattr(gguf, name, functools.cache(make))
-        try:
-            yield
-        finally:
-            for name, make in made.items():
-                setattr(gguf, name, make)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the progress bars and advice of transformers; that of its GGUF reader has no switch."""
-    from transformers import modeling_gguf_pytorch_utils as reader
-    from transformers.utils import logging
-
-    bar = getattr(reader, "tqdm", None)
-    if bar is not None:
-        reader.tqdm = functools.partial(bar, disable=True)
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if bar is not None:
-            reader.tqdm = bar
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from r_eval.errors import UserError
 from r_eval.tasks.templates.conditions import Conditions, equalities
 from r_eval.tasks.templates.schema import Join, Template
-from r_eval.tasks.templates.wording import Phrasing, Row
+from r_eval.tasks.templates.wording import Phrasing, Row, Texts
 
 COMBINATIONS = 300_000
 """Sets of records that one template may have."""
@@ -176,27 +176,36 @@ class _Twins:
     """The records of a kind by what each phrasing shows of them."""
 
     def __init__(self, name: str, records: Sequence[dict[str, Any]], phrasings: Sequence[Phrasing]) -> None:
-        self._name, self._phrasings = name, phrasings
         self._known: dict[int, list[dict[str, Any]]] = {}
-        self._shown: list[dict[tuple[str, ...], list[dict[str, Any]]]] = []
-        for phrasing in phrasings:
-            shown: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        self._alike: dict[tuple[Texts, ...], dict[tuple[str, ...], list[dict[str, Any]]]] = {}
+        for slots in dict.fromkeys(phrasing.shows(name) for phrasing in phrasings):
+            alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
             for record in records:
-                if (text := phrasing.shown(record, name)) is not None:
-                    shown.setdefault(text, []).append(record)
-            self._shown.append(shown)
+                if (texts := _shown(slots, record)) is not None:
+                    alike.setdefault(texts, []).append(record)
+            self._alike[slots] = alike
 
     def of(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The record itself first."""
         if id(record) in self._known:
             return self._known[id(record)]
         found = {id(record): record}
-        for phrasing, shown in zip(self._phrasings, self._shown, strict=True):
-            text = phrasing.shown(record, self._name)
-            alike = shown.get(text, []) if text is not None else []
-            found.update({id(other): other for other in alike[: TWINS + 1 if text else UNSEEN]})
+        for slots, groups in self._alike.items():
+            texts = _shown(slots, record)
+            alike = groups[texts] if texts is not None else []
+            found.update({id(other): other for other in alike[: TWINS + 1 if texts else UNSEEN]})
         self._known[id(record)] = list(found.values())
         return self._known[id(record)]
+
+
+def _shown(slots: Sequence[Texts], record: dict[str, Any]) -> tuple[str, ...] | None:
+    """What slots show of a record; None where one of them is empty."""
+    shown = []
+    for slot in slots:
+        if (text := slot.of(record)) is None:
+            return None
+        shown.append(text)
+    return tuple(shown)
 
 
 class _Index:

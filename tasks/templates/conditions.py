@@ -54,11 +54,15 @@ class Conditions:
         each = f"({', '.join(seen)},)" if seen else "_"
         code = f"answer = [{code.strip()} for {each} in _records]"
         parts = [(names.index(name), _Trimmed(fields)) for name, fields in seen.items()]
+        given = [tuple([trimmed.of(row[place]) for place, trimmed in parts]) for row in rows]
+        keys = [tuple(map(id, row)) for row in given]
+        different = dict(zip(keys, given, strict=True))
+        asked = list(different.values())
         found: list[Any] = []
-        for start in range(0, len(rows), block):
-            given = [tuple([trimmed.of(row[place]) for place, trimmed in parts]) for row in rows[start : start + block]]
-            found += await self._run(code, given)
-        return found
+        for start in range(0, len(asked), block):
+            found += await self._run(code, asked[start : start + block])
+        values = dict(zip(different, found, strict=True))
+        return [values[key] for key in keys]
 
     async def _run(self, code: str, rows: list[Row]) -> list[Any]:
         session = Session(self._environment, self._sandbox)
@@ -139,16 +143,18 @@ def _field_of(node: ast.AST) -> tuple[str, str] | None:
 
 
 class _Trimmed:
-    """Records with the fields that an expression sees alone, each made once."""
+    """Records with the fields that an expression sees alone; those in which it sees the same become one."""
 
     def __init__(self, fields: frozenset[str] | None) -> None:
-        self._fields = fields
+        self._fields = sorted(fields) if fields is not None else None
         self._known: dict[int, dict[str, Any]] = {}
+        self._different: dict[str, dict[str, Any]] = {}
 
     def of(self, record: dict[str, Any]) -> dict[str, Any]:
         if self._fields is None:
             return record
         key = id(record)
         if key not in self._known:
-            self._known[key] = {field: record[field] for field in self._fields if field in record}
+            seen = {field: record[field] for field in self._fields if field in record}
+            self._known[key] = self._different.setdefault(repr(seen), seen)
         return self._known[key]

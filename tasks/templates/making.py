@@ -7,7 +7,6 @@ import collections
 import dataclasses
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
@@ -15,6 +14,7 @@ from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.tasks.templates.choosing import Chooser, Chosen
 from r_eval.tasks.templates.conditions import Conditions
+from r_eval.tasks.templates.known import KnownRecords
 from r_eval.tasks.templates.schema import Template, TemplateFile
 from r_eval.tasks.templates.solving import Reading, Reason, Solved, Solver
 from r_eval.tasks.templates.wording import Phrasing
@@ -51,6 +51,7 @@ async def generate(
     seed: int,
     languages: Sequence[str] = (),
     ahead: int = AHEAD,
+    known: KnownRecords | None = None,
 ) -> Generated:
     """Make questions, as evenly over the templates as they allow.
 
@@ -64,13 +65,15 @@ async def generate(
         seed: Decides which records are taken.
         languages: In place of the file's own.
         ahead: Questions that are worked on at the same time; the same ones come whatever it is.
+        known: The environment's records, where other calls are made from the same ones.
 
     Raises:
         UserError: A template does not fit the environment, or none is in any of the languages.
     """
     made = Generated()
     solver = Solver(environment, sandbox)
-    shares = await _shares(file, environment, sandbox, seed, list(languages), made, solver)
+    known, conditions = known or KnownRecords(environment), Conditions(environment, sandbox)
+    shares = await _shares(file, known, conditions, seed, list(languages), made, solver)
     waiting = list(shares)
     asked: set[str] = set()
     try:
@@ -93,33 +96,28 @@ async def generate(
 
 async def _shares(
     file: TemplateFile,
-    environment: Environment,
-    sandbox: Sandbox,
+    known: KnownRecords,
+    conditions: Conditions,
     seed: int,
     languages: list[str],
     made: Generated,
     solver: Solver,
 ) -> list[_Share]:
     """One share for each template and language, its records chosen."""
-    known: dict[str, list[dict[str, Any]]] = {}
-
-    def kinds(kind: str) -> list[dict[str, Any]]:
-        if kind not in known:
-            known[kind] = environment.records(kind)
-        return known[kind]
-
-    conditions = Conditions(environment, sandbox)
     shares = []
     for template in file.templates:
         try:
             written = _wanted(template, file, languages)
-            phrasings = {one: [Phrasing(t, writing) for t in template.phrasings(one)] for one, writing in written}
+            phrasings = {
+                one: [Phrasing(text, writing, known.shown) for text in template.phrasings(one)]
+                for one, writing in written
+            }
         except UserError as error:
             raise UserError(f"templates.{template.id}: question: {error}") from None
         if not phrasings:
             continue
         try:
-            chooser = Chooser(template, kinds, conditions, seed, [p for texts in phrasings.values() for p in texts])
+            chooser = Chooser(template, known.of, conditions, seed, [p for texts in phrasings.values() for p in texts])
             chosen, refused = await chooser.choose()
         except UserError as error:
             raise UserError(f"templates.{template.id}: {error}") from None

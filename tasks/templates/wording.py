@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from r_eval.errors import UserError
-from r_eval.tasks.templates.formats import formatted
+from r_eval.tasks.templates.formats import NAMED, formatted
 
 Records = dict[str, dict[str, Any]]
 Row = tuple[dict[str, Any], ...]
@@ -72,67 +72,89 @@ class Slot:
             raise UserError(f"{self.name}[{']['.join(map(str, self.path))}]: {error}") from None
 
 
+class Texts:
+    """What one slot shows of records, each worked out once: a record may not change, and has to stay in memory."""
+
+    def __init__(self, slot: Slot, language: str | None) -> None:
+        self._slot, self._language = slot, language
+        self.known: dict[int, str | None] = {}
+
+    def of(self, record: dict[str, Any]) -> str | None:
+        """The text; None where the slot is empty.
+
+        Raises:
+            UserError: The record has no such field, or its value does not fit the format.
+        """
+        key = id(record)
+        if key not in self.known:
+            try:
+                self.known[key] = self._slot.text(record, self._language)
+            except EmptySlot:
+                self.known[key] = None
+        return self.known[key]
+
+
+class Shown:
+    """The texts of the slots of many phrasings, which often have the same ones."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[Slot, str | None], Texts] = {}
+
+    def by(self, slot: Slot, language: str | None) -> Texts:
+        """What a slot shows; the language makes a difference to the formats only that have names."""
+        key = (slot, language if slot.spec in NAMED else None)
+        return self._texts.setdefault(key, Texts(*key))
+
+
 class Phrasing:
     """One text of a template in one language.
+
+    Args:
+        shown: What is known already of what slots show; only phrasings of the same records may share it.
 
     Raises:
         UserError: The text's braces are wrong.
     """
 
-    def __init__(self, text: str, language: str | None) -> None:
+    def __init__(self, text: str, language: str | None, shown: Shown | None = None) -> None:
         self.language = language
         self.parts: list[str | Slot] = list(_parts(text.strip()))
         self.slots = [part for part in self.parts if isinstance(part, Slot)]
+        self._shown = shown or Shown()
 
     def filler(self, names: Sequence[str]) -> Callable[[Row], str | None]:
         """A function that gives the question for the records of these names; None where a slot of it is empty.
 
-        What a slot shows of a record is worked out once, so a record may not change, and has to stay in memory.
-
         Raises:
             UserError: A name is unknown. From the function: a record has no such field, or its value does not fit.
         """
-        steps: list[tuple[str | Slot, int, dict[int, str | None]]] = []
-        for part in self.parts:
-            if isinstance(part, Slot) and part.name not in names:
-                raise UserError(f"no field '{part.name}'")
-            steps.append((part, names.index(part.name) if isinstance(part, Slot) else -1, {}))
+        steps: list[tuple[int, Texts]] = []
+        for slot in self.slots:
+            if slot.name not in names:
+                raise UserError(f"no field '{slot.name}'")
+            steps.append((names.index(slot.name), self._shown.by(slot, self.language)))
+        known = [(place, texts.known) for place, texts in steps]
+        form = "".join("%s" if isinstance(part, Slot) else part.replace("%", "%%") for part in self.parts)
 
         def fill(row: Row) -> str | None:
-            pieces = []
-            for part, place, known in steps:
-                if isinstance(part, str):
-                    pieces.append(part)
-                    continue
-                key = id(row[place])
-                if key not in known:
-                    known[key] = self._shown(part, row[place])
-                text = known[key]
-                if text is None:
-                    return None
-                pieces.append(text)
-            return "".join(pieces).strip()
+            pieces = [found.get(id(row[place])) for place, found in known]
+            if None in pieces:  # not worked out yet, or empty
+                pieces = []
+                for place, texts in steps:
+                    pieces.append(texts.of(row[place]))
+                    if pieces[-1] is None:
+                        return None
+            return (form % tuple(pieces)).strip()
 
         return fill
 
-    def shown(self, record: dict[str, Any], name: str) -> tuple[str, ...] | None:
-        """All that the question shows of one record; None where a slot of it is empty.
-
-        Raises:
-            UserError: The record has no such field, or its value does not fit the format.
-        """
-        texts = [self._shown(slot, record) for slot in self.slots if slot.name == name]
-        return None if None in texts else tuple(text for text in texts if text is not None)
+    def shows(self, name: str) -> tuple[Texts, ...]:
+        """All that the question shows of one of the records, slot by slot."""
+        return tuple(self._shown.by(slot, self.language) for slot in self.slots if slot.name == name)
 
     def filled(self, records: Records) -> tuple[str, ...]:
         """What the records put into the question, slot by slot; no slot may be empty."""
         return tuple(slot.text(records[slot.name], self.language) for slot in self.slots)
-
-    def _shown(self, slot: Slot, record: dict[str, Any]) -> str | None:
-        try:
-            return slot.text(record, self.language)
-        except EmptySlot:
-            return None
 
     def offers(self, records: Records, answer: str) -> bool:
         """Whether the question names several things, and the answer is one of them.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from r_eval.analysis.figures import write_figures
 from r_eval.analysis.published import load, read_published
 from r_eval.analysis.report import write_report
 from r_eval.analysis.tables import write_tables
@@ -49,9 +50,18 @@ def test_a_system_that_a_run_has_too_gets_the_folders_name(tmp_path: Path, run: 
 
 def test_a_run_beside_the_papers_systems_makes_a_whole_report(tmp_path: Path, run: RunFolder) -> None:
     paper = Path(__file__).parents[2] / "examples" / "paper"
-    write_report([run, RunFolder(paper)], tmp_path)
+    write_report([run, RunFolder(paper)], tmp_path, figures=False)
     with (tmp_path / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == 32
+
+
+def test_the_figures_hold_a_run_and_published_means_together(tmp_path: Path, run: RunFolder) -> None:
+    pytest.importorskip("matplotlib")
+    found = load(run, RunFolder(write(tmp_path, *(f"react,gpt-4,{task},40" for task in ("1-1", "3-1", "1-3", "3-5")))))
+    found.rows = [row for row in found.rows if row.workflow == "react"]
+    for name, path in {path.stem: path for path in write_figures(found, tmp_path) if path.suffix == ".svg"}.items():
+        told = name in ("responses", "response-rings")  # of episodes, which means have none of
+        assert ("gpt-4<" in path.read_text(encoding="utf-8")) is not told, name
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&__proto__"
 
 @pytest.fixture(scope="session")
 def report(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report([run], tmp_path_factory.mktemp("out") / "report").parent
+    return write_report([run], tmp_path_factory.mktemp("out") / "report", figures=False).parent
 
 
 def test_the_page_and_everything_it_names_is_there(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert len(named) == 39
+    assert len(named) == 40
     assert all((report / name).is_file() for name in named)
 
 
@@ -59,7 +59,7 @@ def test_the_data_come_back_as_they_were() -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_path: Path) -> None:
-    again = write_report([run], tmp_path).parent
+    again = write_report([run], tmp_path, figures=False).parent
     assert (again / "data/results.js").read_bytes() == (report / "data/results.js").read_bytes()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.checking import check, tasks
+from r_eval.checking import check, target, tasks
 from r_eval.tasks import base
 
 Installed = Callable[..., None]
@@ -34,7 +34,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
         for kind, questions in (("questions", asked), ("demonstrations", shown)):
             lines = "\n".join(json.dumps({**ASKED, **q}) for q in questions)
             path.with_name(f"capitals.{kind}.jsonl").write_text(lines, encoding="utf-8")
-        for module in (base, tasks):
+        for module in (base, target, tasks):
             monkeypatch.setattr(module, "task_files", lambda: {"geo/capitals": path})
         base.installed.cache_clear()
 

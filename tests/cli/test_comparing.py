@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
+from r_eval.cli.app import main
 from r_eval.folder import Cell, CellWriter, RunFolder
 from r_eval.records import Episode, Outcome
 
@@ -57,6 +62,18 @@ def write(folder: Path, right: Right, text: str = "Question {n}?", condition: st
 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What the command does when it is typed in a folder, without a process of its own."""
+    command = [str(R_EVAL), "compare", *words]
+    output, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(command, int(ended.value.code or 0), output.getvalue(), errors.getvalue())
+
+
+def in_a_process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [str(R_EVAL), "compare", *words]
     return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False)
 
@@ -208,4 +225,6 @@ def test_a_system_in_both_runs_is_ambiguous_beside_another(tmp_path: Path) -> No
 
 def test_the_same_data_prints_the_same_bytes(tmp_path: Path) -> None:
     write(tmp_path / "run", BETTER)
-    assert typed(tmp_path, "run", "--json").stdout == typed(tmp_path, "run", "--json").stdout
+    one, other = (in_a_process(tmp_path, "run", "--json") for _ in range(2))
+    assert one.returncode == 0
+    assert one.stdout == other.stdout == typed(tmp_path, "run", "--json").stdout

@@ -21,6 +21,7 @@ from r_eval.llms.make import make
 from r_eval.records import Step
 from r_eval.runner.episode import EpisodeLLM
 from r_eval.workflows.base import Limits
+from tests.embedded_model import embedded_hf
 
 SCRIPT = '''
 import re
@@ -66,7 +67,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 12})
+    made = make("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 8})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -77,7 +78,7 @@ def the_gguf(local: GGUF, folder: Path) -> LLM:
 
 
 def an_openai(local: GGUF, folder: Path) -> LLM:
-    settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 12}
+    settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 8}
     return make("openai/smollm2-135m", settings)
 
 
@@ -90,13 +91,13 @@ def a_scripted(local: GGUF, folder: Path) -> LLM:
 def an_hf(local: GGUF, folder: Path) -> LLM:
     if not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")):
         pytest.skip("needs the extra hf")
-    return make("hf/smollm2-135m", {"context": 1024, "max_tokens": 12})
+    return embedded_hf(context=1024, max_tokens=8)
 
 
 def a_langchain(local: GGUF, folder: Path) -> LLM:
     path = folder / "chat.py"
     path.write_text(CHAT.format(address=local._server.listening_address), encoding="utf-8")
-    return make(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 12})
+    return make(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 8})
 
 
 BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
@@ -128,21 +129,21 @@ def said(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()
 
 
 def test_a_reply_is_text(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = ask(loop, llm, said(COUNT))
+    reply = ask(loop, llm, said(COUNT, max_tokens=4))
     assert isinstance(reply.text, str)
     assert reply.text.strip()
     assert reply.tool_calls == ()
 
 
 def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    tokens = ask(loop, llm, said(COUNT)).tokens
+    tokens = ask(loop, llm, said(COUNT, max_tokens=2)).tokens
     assert tokens.prompt > 0
     assert tokens.completion > 0
     assert 0 <= tokens.cached <= tokens.prompt
 
 
 def test_a_longer_prompt_has_more_tokens(loop: asyncio.Runner, llm: LLM) -> None:
-    short, long = ask(loop, llm, said(COUNT)), ask(loop, llm, said(f"{COUNT} " * 3))
+    short, long = (ask(loop, llm, said(text, max_tokens=1)) for text in (COUNT, f"{COUNT} " * 3))
     assert long.tokens.prompt > short.tokens.prompt
 
 

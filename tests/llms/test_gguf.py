@@ -300,7 +300,7 @@ asyncio.run(main())
 """
 OPENED_AND_CLOSED = """
 async def main():
-    for _ in range(5):
+    for _ in range(2):
         await llm.open()
         await llm.close()
 asyncio.run(main())
@@ -333,7 +333,7 @@ def test_an_interrupted_process_ends_soon_whatever_is_under_way() -> None:
     )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == "open\n"
+        assert process.stdout.readline() == "open\n", process.communicate(timeout=60)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)

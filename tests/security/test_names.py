@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.runner.plan import resolve
+from tests.commands import typed_here
 
 NAMES = {"too long": "東京 " * 120, "of nobody": "~no-such-user/file"}
 PLACES: dict[str, dict[str, Any]] = {
@@ -50,3 +52,11 @@ def test_it_raises_nothing_but_an_error_for_people(name: str, place: str) -> Non
     with contextlib.suppress(UserError):
         for llm in resolve(grid, None).llms.values():
             llm.fetch()
+
+
+@pytest.mark.parametrize("command", ["check", "compare", "doctor", "leaderboard", "report", "run", "score", "show"])
+def test_a_command_refuses_one_that_is_too_long(command: str, tmp_path: Path) -> None:
+    further = {"leaderboard": ["--out", "board"], "show": ["id"]}.get(command, [])
+    done = typed_here([command, NAMES["too long"], *further], tmp_path)
+    assert done.returncode in (1, 2)
+    assert "internal error" not in done.stderr

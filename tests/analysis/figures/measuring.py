@@ -41,21 +41,27 @@ def _all(artist: Any) -> Iterator[Any]:
 
 
 def drawn(figure: Figure) -> Any:
-    """Draw a figure without a window, as `save` does; returns what draws it."""
+    """Place the parts of a figure as `save` does, without a picture; returns what measures its texts."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from r_eval.analysis.figures.style import settle
 
     canvas: Any = FigureCanvasAgg(figure)
     settle(figure)
-    canvas.draw()
+    figure.draw_without_rendering()
     return canvas.get_renderer()
 
 
 def covering(figure: Figure, renderer: Any) -> list[tuple[str, str]]:
     """Pairs of texts of which one covers the other; turned texts are compared by their own corners."""
     placed = [(text.get_text(), _corners(text, renderer)) for text in texts(figure)]
-    return [(a, b) for (a, one), (b, two) in itertools.combinations(placed, 2) if _overlap(one, two)]
+    placed.sort(key=lambda one: min(one[1]))
+    found = []
+    for place, (a, one) in enumerate(placed):
+        right = max(x for x, _ in one)
+        near = itertools.takewhile(lambda other: min(other[1])[0] < right, placed[place + 1 :])  # noqa: B023
+        found += [(a, b) for b, two in near if _overlap(one, two)]
+    return found
 
 
 def outside(figure: Figure, renderer: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from r_eval.folder import RunFolder
 pytest.importorskip("matplotlib")
 
 from r_eval.analysis.figures.heatmap import _colour, heat_map
-from r_eval.analysis.figures.style import Style, styled
+from r_eval.analysis.figures.style import Style, settle, styled
 from tests.analysis.figures.conftest import PAPER
 from tests.analysis.figures.measuring import words
 
@@ -61,6 +62,21 @@ def test_a_task_that_a_system_lacks_is_left_blank(paper_systems: Aggregates) -> 
     found = read_published(PAPER)
     del found.rows[0].tasks["wiki/high-freq"]
     assert len(said(read_published(PAPER))) == len(said(found)) + 1
+
+
+def test_long_names_beside_few_tasks_have_room(tmp_path: Path) -> None:
+    lines = "".join(
+        f"a-workflow-with-a-name-of-36-letters,a-large-language-model-of-36-letters,{task},10\n"
+        for task in ("1-1", "2-1", "3-1")
+    )
+    (tmp_path / "scores.csv").write_text(f"workflow,llm,task,score\n{lines}", encoding="utf-8")
+    found = read_published(tmp_path)
+    figure = heat_map(found, found.conditions[0], Style.of(found))
+    assert figure is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settle(figure)
+    assert figure.axes[0].get_position().width > 0.2
 
 
 def test_bounds_come_last(run: RunFolder) -> None:

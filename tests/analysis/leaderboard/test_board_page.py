@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,10 +15,7 @@ from r_eval.analysis.leaderboard import Seasons, entries, write_leaderboard
 from r_eval.analysis.leaderboard.page import payload
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
-from tests.analysis.report.browser import PHONE, Visit, chromium
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from tests.analysis.report.browser import PHONE, Pages, Visit, chromium
 
 Season = Callable[..., Path]
 Over = Callable[..., RunFolder]
@@ -27,7 +23,7 @@ HOSTILE = "<img src=x onerror=window.hacked=1>"
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Pages]:
     with chromium() as started:
         yield started
 
@@ -44,7 +40,7 @@ def board(season: Season, over: Over, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def visit(browser: Browser, board: Path) -> Iterator[Visit]:
+def visit(browser: Pages, board: Path) -> Iterator[Visit]:
     found = Visit(browser, board, {})
     found.page.goto((board / "index.html").as_uri())
     yield found
@@ -171,7 +167,7 @@ def test_names_cannot_act_on_the_page(visit: Visit) -> None:
     assert visit.faults == []
 
 
-def test_on_a_phone_only_the_table_scrolls_sideways(browser: Browser, board: Path) -> None:
+def test_on_a_phone_only_the_table_scrolls_sideways(browser: Pages, board: Path) -> None:
     found = Visit(browser, board, {"viewport": PHONE})
     found.page.goto((board / "index.html").as_uri())
     wide = found.page.evaluate("() => document.documentElement.scrollWidth")

@@ -16,10 +16,10 @@ from r_eval.analysis.leaderboard.entries import Entry, OfType
 from r_eval.analysis.leaderboard.page import write_page
 from r_eval.analysis.leaderboard.pipeline import Pipeline
 from r_eval.tasks.seasons.version import Version
-from tests.analysis.report.browser import LAPTOP, PHONE, Visit, chromium
+from tests.analysis.report.browser import LAPTOP, PHONE, Pages, Visit, chromium
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator
+    from playwright.sync_api import Locator
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 TYPES = ("simple", "set", "multi-hop", HOSTILE)
@@ -46,7 +46,7 @@ def entry(number: int, version: str, types: tuple[str, ...] = TYPES) -> Entry:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Pages]:
     with chromium() as started:
         yield started
 
@@ -63,14 +63,14 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def visit(browser: Browser, board: Path) -> Iterator[Visit]:
+def visit(browser: Pages, board: Path) -> Iterator[Visit]:
     found = opened(browser, board)
     yield found
     assert found.faults == []
     found.close()
 
 
-def opened(browser: Browser, board: Path, **settings: Any) -> Visit:
+def opened(browser: Pages, board: Path, **settings: Any) -> Visit:
     found = Visit(browser, board, settings)
     found.page.goto((board / "index.html").as_uri())
     return found
@@ -197,7 +197,7 @@ def test_on_paper_the_controls_are_left_out(visit: Visit) -> None:
     assert visit.page.locator("#radars figure").first.is_visible()
 
 
-def test_with_two_types_there_is_no_radar_and_no_switch(browser: Browser, tmp_path: Path) -> None:
+def test_with_two_types_there_is_no_radar_and_no_switch(browser: Pages, tmp_path: Path) -> None:
     write_page([entry(number, "1.0.0", TYPES[:2]) for number in range(2)], tmp_path)
     found = opened(browser, tmp_path)
     counts = [found.page.locator(one).count() for one in ("#radars svg", ".switch", "#board tbody tr")]
@@ -208,7 +208,7 @@ def test_with_two_types_there_is_no_radar_and_no_switch(browser: Browser, tmp_pa
 
 @pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_fault(browser: Browser, board: Path, theme: str, viewport: dict[str, int]) -> None:
+def test_axe_finds_no_serious_fault(browser: Pages, board: Path, theme: str, viewport: dict[str, int]) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python, which holds axe-core, is not installed")
     found = opened(browser, board, viewport=viewport, color_scheme=theme)
     found.page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Request
 
 VIEWS = ("overview", "matching", "responses", "deployment", "statistics", "questions", "question", "transcript")
 LINKED = VIEWS[:6]
@@ -37,8 +37,39 @@ def executable() -> str | None:
     return os.environ.get("R_EVAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+class Pages:
+    """The pages of a Chromium. One that a visit has left is emptied and lent to the next visit with its settings.
+
+    To make a page takes longer than to read a report with it. A context without storage has nothing to remember, and
+    what a visit may have changed of its window is put back.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._left: dict[str, list[Page]] = {}
+
+    def lend(self, settings: dict[str, Any]) -> Page:
+        """An empty page with these settings of its context."""
+        if left := self._left.get(repr(settings)):
+            return left.pop()
+        context: BrowserContext = self._browser.new_context(**settings)
+        context.set_default_timeout(60_000)
+        return context.new_page()
+
+    def take(self, page: Page, settings: dict[str, Any]) -> None:
+        """Take back a page that was lent with these settings."""
+        for other in page.context.pages:
+            if other != page:
+                other.close()
+        page.goto("about:blank")
+        page.set_viewport_size(settings["viewport"])
+        page.emulate_media(media="null")
+        page.mouse.move(0, 0)
+        self._left.setdefault(repr(settings), []).append(page)
+
+
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium() -> Iterator[Pages]:
     """A headless Chromium: the one that R_EVAL_CHROMIUM names, the system's, or playwright's own; else a skip."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as started:
@@ -46,7 +77,7 @@ def chromium() -> Iterator[Browser]:
             browser = started.chromium.launch(executable_path=executable())
         except playwright.Error as error:
             pytest.skip(f"no Chromium (R_EVAL_CHROMIUM names one): {str(error).splitlines()[0]}")
-        yield browser
+        yield Pages(browser)
         browser.close()
 
 
@@ -58,17 +89,21 @@ class Visit:
             folder.
     """
 
-    def __init__(self, browser: Browser, report: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, pages: Pages, report: Path, settings: dict[str, Any]) -> None:
         self.faults: list[str] = []
         self.report = report
-        self._context = browser.new_context(**{"viewport": LAPTOP, **settings})
-        self._context.set_default_timeout(60_000)
-        self.page: Page = self._context.new_page()
-        self.page.on("console", self._said)
-        self.page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
-        self.page.on("dialog", self._interrupted)
-        self.page.on("popup", lambda popup: self.faults.append(f"window: {popup.url}"))
-        self.page.on("request", self._asked)
+        self._settings = {"viewport": LAPTOP, **settings}
+        self._pages = pages
+        self.page: Page = pages.lend(self._settings)
+        self._heard: dict[Any, Callable[[Any], None]] = {
+            "console": self._said,
+            "pageerror": lambda error: self.faults.append(f"exception: {error}"),
+            "dialog": self._interrupted,
+            "popup": lambda popup: self.faults.append(f"window: {popup.url}"),
+            "request": self._asked,
+        }
+        for event, listener in self._heard.items():
+            self.page.on(event, listener)
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -102,4 +137,7 @@ class Visit:
         self.page.evaluate(SETTLED)
 
     def close(self) -> None:
-        self._context.close()
+        """Leave the page; what it does from now on is no fault of this visit."""
+        for event, listener in self._heard.items():
+            self.page.remove_listener(event, listener)
+        self._pages.take(self.page, self._settings)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from r_eval.analysis.report import write_report
 from r_eval.folder import RunFolder
 from tests.analysis.report import hostile, makers
-from tests.analysis.report.browser import Visit, chromium
+from tests.analysis.report.browser import Pages, Visit, chromium
 from tests.analysis.sweeping import ONE, write_sweep
 from tests.analysis.towns import towns_run
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 PAPER = EXAMPLES / "paper"
@@ -25,7 +22,7 @@ Visiting = Callable[..., Visit]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> Iterator[Pages]:
     """One for the tests of a file: playwright's loop must not outlive them, others start loops of their own."""
     with chromium() as started:
         yield started
@@ -33,7 +30,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A report's folder by name: small, hostile, paper, crud-paper, single (one cell), long, sweep or towns."""
+    """A report's folder by name: small, few (questions), hostile, paper, crud-paper, single, long, sweep or towns."""
     made: dict[str, Path] = {}
 
     def report(name: str) -> Path:
@@ -63,11 +60,13 @@ def _run(name: str, path: Path) -> RunFolder:
         return makers.write_run(path, [("react", "gguf/smollm2-135m")], makers.TASKS[:1], 5, makers.episode)
     if name == "long":
         return makers.write_run(path, [("react", "gguf/smollm2-135m")], makers.TASKS[:1], 120, makers.episode)
+    if name == "few":
+        return makers.small(path, questions=5)
     return makers.small(path)
 
 
 @pytest.fixture
-def visit(browser: Browser, reports: Callable[[str], Path]) -> Iterator[Visiting]:
+def visit(browser: Pages, reports: Callable[[str], Path]) -> Iterator[Visiting]:
     """Opens a report in a page of its own. At the end nothing may have gone wrong in any of them."""
     visits: list[Visit] = []
 

@@ -14,12 +14,12 @@ from r_eval.analysis.report import write_report
 from r_eval.folder import Cell
 from r_eval.records import Episode, Question
 from tests.analysis.report import makers
-from tests.analysis.report.browser import LAPTOP, PHONE, Visit
+from tests.analysis.report.browser import LAPTOP, PHONE, Pages, Visit
 from tests.analysis.report.conftest import Visiting
 from tests.analysis.report.test_accessibility import FOCUS, LEVELS, RUN, faults
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
 EVIL = "<img src=x onerror=alert(1)>"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -158,7 +158,7 @@ def test_on_paper_the_bars_keep_their_colours(visit: Visiting) -> None:
     assert not page.locator("#beyond-controls").is_visible()
 
 
-def test_what_names_say_does_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_what_names_say_does_nothing(browser: Pages, tmp_path: Path) -> None:
     pairs = [("react", EVIL), ("direct", EVIL)]
 
     def made(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:

@@ -7,19 +7,16 @@ from collections.abc import Callable
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from r_eval.analysis.report import write_report
 from r_eval.folder import RunFolder
-from tests.analysis.report.browser import LAPTOP, PHONE, Visit
+from tests.analysis.report.browser import LAPTOP, PHONE, Pages, Visit
 from tests.analysis.report.conftest import EXAMPLES, Visiting
 from tests.analysis.report.test_accessibility import FOCUS, LEVELS, RUN, faults
 from tests.analysis.sweeping import BASE, write_sweep
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 EVIL = "<img src=x onerror=alert(1)>"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -155,7 +152,7 @@ def test_headings_leave_out_no_level_and_the_keyboard_shows_where_it_is(visit: V
         assert found["seen"] or found["what"].startswith("<body")
 
 
-def test_hostile_names_are_only_text(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_names_are_only_text(browser: Pages, tmp_path: Path) -> None:
     evil = {"rag": {**BASE, EVIL: "\u202eone"}, f"rag@{EVIL}=x": {**BASE, EVIL: f"</script>{EVIL}" * 4}}
     run = write_sweep(tmp_path / "run", lambda cell, number: number % 2 == 0, evil)
     paper = tmp_path / "paper"

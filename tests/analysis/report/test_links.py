@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.analysis.report.browser import Visit
+from tests.analysis.report.browser import Pages, Visit
 from tests.analysis.report.conftest import Visiting
 from tests.analysis.report.makers import TASKS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 
 def asked(page: Page) -> dict[str, str]:
@@ -141,7 +141,7 @@ def test_bounds_in_the_address_name_the_best_system_within_them(visit: Visiting)
     assert "Beyond a bound" in bound
 
 
-def test_a_file_that_is_missing_is_named(browser: Browser, reports: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_file_that_is_missing_is_named(browser: Pages, reports: Callable[[str], Path], tmp_path: Path) -> None:
     shutil.copytree(reports("single"), tmp_path / "report")
     (tmp_path / "report" / "data" / "questions" / "0.js").unlink()
     opened = Visit(browser, tmp_path / "report", {})
@@ -150,7 +150,7 @@ def test_a_file_that_is_missing_is_named(browser: Browser, reports: Callable[[st
     opened.close()
 
 
-def test_a_folder_with_any_name_can_be_read(browser: Browser, reports: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_folder_with_any_name_can_be_read(browser: Pages, reports: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "a report #1, 50 % & more?" / "über"
     shutil.copytree(reports("single"), folder)
     opened = Visit(browser, folder, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -15,10 +15,7 @@ from r_eval.analysis.report import write_report
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Episode, Outcome, Question
 from tests.analysis.report import makers
-from tests.analysis.report.browser import Visit
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+from tests.analysis.report.browser import Pages, Visit
 
 Visiting = Callable[..., Visit]
 Reported = Callable[[Callable[[Path], RunFolder]], Visit]
@@ -100,7 +97,7 @@ def with_pal(outcome: Outcome) -> Callable[[Path], RunFolder]:
 
 
 @pytest.fixture
-def reported(browser: Browser, tmp_path: Path) -> Iterator[Reported]:
+def reported(browser: Pages, tmp_path: Path) -> Iterator[Reported]:
     """Opens the report of a run that a test makes."""
     opened: list[Visit] = []
 

@@ -12,11 +12,11 @@ from r_eval.analysis.report import write_report
 from r_eval.folder import Cell
 from r_eval.records import Episode, Step, Tokens
 from tests.analysis.report import makers
-from tests.analysis.report.browser import Visit
+from tests.analysis.report.browser import Pages, Visit
 from tests.analysis.report.conftest import Visiting
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 REACT = "react+openai/gpt-4o-mini"
 PAL = "pal+openai/gpt-4o-mini"
@@ -135,7 +135,7 @@ def test_another_system_is_a_choice_away(listed: Callable[[str], Page]) -> None:
 
 
 @pytest.fixture
-def searched(browser: Browser, tmp_path: Path) -> Callable[[str], Page]:
+def searched(browser: Pages, tmp_path: Path) -> Callable[[str], Page]:
     """The transcript of a search with a long observation, hidden reasoning and characters that are not seen."""
     run = makers.write_run(
         tmp_path / "run", [("dfsdt", "vendor/model")], makers.TASKS[:1], 1, lambda cell, *_: _search(cell)

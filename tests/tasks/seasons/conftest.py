@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
+from tests.commands import typed_here
+
 MODULE = '''
 import hashlib, json
 from pathlib import Path
@@ -85,14 +85,7 @@ def typed(library: Path) -> Typed:
     """Types a command in the library's folder; what it says is asserted by the test."""
 
     def run(*words: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(R_EVAL), *map(str, words)],
-            cwd=library,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
+        return typed_here([*map(str, words)], library)
 
     return run
 
