@@ -17,7 +17,6 @@ class Place:
         highest, lowest: The ranks that it may truly have: behind those that are surely better, before those that
             are surely worse.
         groups: Letters, as in "ab": the systems of a letter are neighbours of which no two can be told apart.
-        tied_with_next: Whether it cannot be told apart from the system that comes next.
     """
 
     system: str
@@ -26,7 +25,6 @@ class Place:
     highest: int
     lowest: int
     groups: str
-    tied_with_next: bool
 
 
 def ranking(means: Mapping[str, float], comparisons: Sequence[Comparison]) -> list[Place]:
@@ -46,9 +44,8 @@ def ranking(means: Mapping[str, float], comparisons: Sequence[Comparison]) -> li
             1 + sum((other, system) in better for other in order),
             len(order) - sum((system, other) in better for other in order),
             letters[system],
-            place + 1 < len(order) and frozenset((system, order[place + 1])) not in apart,
         )
-        for place, system in enumerate(order)
+        for system in order
     ]
 
 

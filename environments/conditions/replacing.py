@@ -120,10 +120,6 @@ class Replacements:
         """Whether an old value stands anywhere in plain data; one that is a new value too is none."""
         return self._gone.holds(value)
 
-    def new_in(self, value: Any) -> bool:
-        """Whether a new value stands anywhere in plain data."""
-        return self._back.holds(value)
-
 
 class _Direction:
     """One way of the replacement, over all forms of all values."""
