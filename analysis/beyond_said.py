@@ -50,8 +50,8 @@ def _domain(lines: Sequence[ClosedBook]) -> str:
     best = max(lines, key=lambda one: one.right / one.questions)
     known = f"; of its {best.am:.0f} AM, {best.am_knew:.0f} the LLM alone gives too" if best.am else ""
     return (
-        f"{_percent(best.needs.mean)} of {best.system}'s right answers ({best.right:.0f}) need the domain"
-        f"{_under(best, lines)}{known}"
+        f"{_percent(best.needs.mean)} of {best.system}'s right answers need the domain{_under(best, lines)} "
+        f"(mean over tasks; {best.right:.0f} right answers){known}"
     )
 
 

@@ -43,7 +43,6 @@ from r_eval.records import Episode, OutcomeKind, Step
 from r_eval.tasks.placeholders import expressions as grammar
 
 ResponseType = Literal["EM", "AM", "GE", "RE", "ME", "TE"]
-Taxonomy = Literal["strict", "published"]
 
 TYPES: tuple[ResponseType, ...] = get_args(ResponseType)
 """In the order in which tables and figures show them."""

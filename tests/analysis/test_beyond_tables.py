@@ -113,7 +113,9 @@ def test_the_terminal_gets_a_sentence_a_finding(of_towns: Beyond) -> None:
     assert said["Memory"] == (
         "react+reader read 100 % of the replaced values and remembered 0 %; react+knower remembered most, 58 %"
     )
-    assert said["Domain"] == "42 % of react+reader's right answers (24) need the domain under clean"
+    assert said["Domain"] == (
+        "42 % of react+reader's right answers need the domain under clean (mean over tasks; 24 right answers)"
+    )
     assert said["Retries"] == (
         "react+reader met 16 failed calls (42 %), and tried 88 % of them again, with success in 57 %"
     )

@@ -252,7 +252,7 @@ def test_other_runs_end_without_a_recommendation(make: Make) -> None:
 
 def test_what_needs_the_domain_has_a_line_where_the_llm_ran_alone_too(make: Make) -> None:
     assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain") == (
-        "67 % of react+m's right answers (3) need the domain"
+        "67 % of react+m's right answers need the domain (mean over tasks; 3 right answers)"
     )
     assert line(make({"react": "rrrw"}), "Domain") == ""
 
