@@ -37,7 +37,7 @@ class _Task(_Part):
     title: str | None = None
     domain: str | None = None
     level: str | None = None
-    metric: str
+    metric: str | None = None
     questions: int | None = None
     data: dict[str, Any] | None = None
 

@@ -84,7 +84,7 @@ def entries(runs: Sequence[RunFolder], seasons: Seasons, submissions: Sequence[P
     for run in runs:
         known = {entry["name"]: seasons.of(run, entry["name"]) for entry in run.manifest()["tasks"]}
         shared = clusters(run)
-        metrics |= {entry["name"]: entry["metric"] for entry in run.manifest()["tasks"]}
+        metrics |= {entry["name"]: entry["metric"] for entry in run.manifest()["tasks"] if entry.get("metric")}
         for task, of in known.items():
             sets.setdefault(of.version, QuestionSet()).add(task, run.questions(task), of, shared.get(task, {}))
         results += of_run(run, {task: of.version for task, of in known.items()}, taken)

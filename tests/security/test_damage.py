@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from r_eval.analysis.leaderboard import write_leaderboard
 from r_eval.analysis.report import write_report
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
@@ -59,7 +60,6 @@ RECORDS: dict[str, Change] = {
     "a task without a name": put("tasks", 0, value={"title": "x"}),
     "tasks of text": put("tasks", value="aminer"),
     "a cell of a task that is not there": put("cells", 0, "task", value="aminer/soay-hard"),
-    "a task without its metric": without("tasks", 0, "metric"),
     "a cell without its number of episodes": without("cells", 0, "episodes"),
     "episodes of text": put("cells", 0, "episodes", value="many"),
     "fewer episodes than none": put("cells", 0, "episodes", value=-1),
@@ -82,6 +82,13 @@ def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFold
     for read in (*readers, lambda: write_report([run], tmp_path / "report", figures=False)):
         with pytest.raises(UserError, match=r"run\.json: damaged"):
             read()
+
+
+def test_a_run_whose_record_names_no_metric_stands_on_a_leaderboard(run: RunFolder, tmp_path: Path) -> None:
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
+    run.run_file.write_text(json.dumps(without("tasks", 0, "metric")(manifest)), encoding="utf-8")
+    page, _ = write_leaderboard([run], tmp_path / "board")
+    assert page.is_file()
 
 
 @pytest.mark.parametrize("text", [DEEP, "[" * 100_000, "\x00", '{"schema": NaN}'])
