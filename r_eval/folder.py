@@ -169,6 +169,10 @@ def repair(path: Path) -> None:
             file.truncate(end)
 
 
+DRAFTS = ".*.part"
+"""The names of files that `write_whole` is at work on."""
+
+
 def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
     """Replace a file in one step: a reader sees the old text or the new one, never half of either.
 

@@ -21,7 +21,7 @@ from pydantic_core import PydanticSerializationError
 
 from r_eval import __version__
 from r_eval.errors import Unwritable, UserError
-from r_eval.folder import Cell, CellWriter, RunFolder, sync_all, write_whole
+from r_eval.folder import DRAFTS, Cell, CellWriter, RunFolder, sync_all, write_whole
 from r_eval.llms.answers import Spent
 from r_eval.llms.journal import ReplyLog
 from r_eval.records import MACHINERY, SCHEMA, Episode, Question, Record
@@ -65,6 +65,7 @@ class Store:
                 self._lock = self._locked()
             if folder.run_file.exists():
                 self._compare()
+            _clear_drafts(folder)
             self.replies = ReplyLog(folder.path / JOURNAL)
         except BaseException:
             self._lock.close()
@@ -332,7 +333,7 @@ def refuse_changes(folder: RunFolder, manifest: dict[str, Any], plan: Plan) -> d
 
 def _own(name: str) -> bool:
     """Whether a file of a run folder may be there before its run.json."""
-    return name == ".lock" or name.startswith(JOURNAL)
+    return name == ".lock" or name.startswith((JOURNAL, ".run.json."))
 
 
 def _line(record: Record, short: bool = False) -> str:
@@ -347,6 +348,16 @@ def _line(record: Record, short: bool = False) -> str:
         data = record.model_dump(mode="python", exclude_defaults=short)
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _clear_drafts(folder: RunFolder) -> None:
+    """Take away what a kill left of files that were being replaced; only who holds the run's lock writes here."""
+    for draft in (
+        *folder.path.glob(DRAFTS),
+        *folder.path.glob(f"questions/{DRAFTS}"),
+        *folder.episodes_root.rglob(DRAFTS),
+    ):
+        draft.unlink(missing_ok=True)
 
 
 def _move_aside(folder: RunFolder) -> None:

@@ -71,6 +71,27 @@ def test_an_episode_can_be_read_as_soon_as_it_is_appended(store: Store, cell: Pl
     assert list(store.folder.cell_episodes(cell.cell)) == [episode(cell, 3)]
 
 
+def test_what_a_kill_left_of_files_that_were_being_replaced_is_taken_away(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    with Store(folder, plan) as first:
+        first.write_manifest("running")
+    left = [folder.path / name for name in (".run.json.1.part", "questions/.t.1.part", "episodes/a/b/.t.1.part")]
+    for draft in left:
+        draft.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text("half", encoding="utf-8")
+    with Store(folder, plan):
+        assert [draft for draft in left if draft.exists()] == []
+
+
+def test_a_kill_while_run_json_is_written_for_the_first_time_is_no_obstacle(tmp_path: Path, plan: Plan) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    (folder.path / ".run.json.1.part").write_text("{", encoding="utf-8")
+    with Store(folder, plan) as opened:
+        opened.write_manifest("running")
+    assert sorted(path.name for path in folder.path.glob("*run.json*")) == ["run.json"]
+
+
 def test_what_is_missing_is_what_was_not_appended(store: Store, cell: PlannedCell) -> None:
     assert [question for question, _ in store.missing(cell)] == list(cell.planned.asked)
     for number in (1, 4):
