@@ -39,6 +39,7 @@ def _tables(run: RunFolder) -> str:
 def _pictures(run: RunFolder) -> Iterator[str]:
     """The two pictures from which a system is chosen, under each condition."""
     from r_eval.analysis.deployment import deployment
+    from r_eval.analysis.figures import names_written
     from r_eval.analysis.figures.bars import response_bars
     from r_eval.analysis.figures.scatter import deployment_scatter
     from r_eval.analysis.figures.style import Style, styled
@@ -49,9 +50,8 @@ def _pictures(run: RunFolder) -> Iterator[str]:
     if not aggregates.has_episodes:
         return
     style, deployed = Style.of(aggregates), deployment(systems(run))
-    names = [name for row in aggregates.rows for name in (row.workflow, row.llm)]
     try:
-        with styled(names):
+        with styled(names_written(aggregates)):
             for condition in aggregates.conditions:
                 under = f" under {condition}" if len(aggregates.conditions) > 1 else ""
                 own = [one for one in deployed if one.condition == condition]

@@ -24,7 +24,7 @@ from r_eval.folder import file_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figures", "write_figures"]
+__all__ = ["figures", "names_written", "write_figures"]
 
 NAMED = 3
 """Names of which it is said that no font has them."""
@@ -48,7 +48,7 @@ def write_figures(
         MissingExtra: matplotlib is not installed.
     """
     paths: list[Path] = []
-    with styled(_names(aggregates)) as lacking:
+    with styled(names_written(aggregates)) as lacking:
         for name, figure in figures(aggregates, deployed, found):
             paths += save(figure, folder, name)
     if paths and lacking and told is not None:
@@ -56,7 +56,7 @@ def write_figures(
     return paths
 
 
-def _names(aggregates: Aggregates) -> list[str]:
+def names_written(aggregates: Aggregates) -> list[str]:
     """What the figures write that is not theirs."""
     systems = [name for row in aggregates.rows for name in (row.workflow, row.llm)]
     return [*systems, *(task.name for task in aggregates.tasks), *aggregates.groups]
@@ -64,7 +64,7 @@ def _names(aggregates: Aggregates) -> list[str]:
 
 def _boxes(aggregates: Aggregates, lacking: set[str]) -> str:
     """Which names have boxes in the figures, and what to do about it."""
-    names = [shown(name) for name in dict.fromkeys(_names(aggregates)) if lacking & set(name)]
+    names = [shown(name) for name in dict.fromkeys(names_written(aggregates)) if lacking & set(name)]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
         f"figures: no font here has all characters of {', '.join(names[:NAMED])}{more}; boxes stand for them."

@@ -28,13 +28,14 @@ def check(target: str, environment: str | None = None) -> list[Finding]:
 
 def _check(target: str, environment: str | None) -> list[Finding]:
     path = Path(target)
+    there = is_file(path) or is_folder(path)
     if target.partition(":")[0] in SCHEMES:
         return _environment(target)
     if names_tasks(target):
         from r_eval.checking.tasks import check_tasks
 
         return check_tasks(target)
-    if is_file(path) or is_folder(path):
+    if there:
         from r_eval.checking.data import check_data, check_text, is_data, is_text
 
         if is_data(path):
@@ -52,7 +53,7 @@ def _check(target: str, environment: str | None) -> list[Finding]:
             f"'{target}' is no target: expected an environment such as file.py:Class, a question file (.jsonl), or a "
             "template file or grid (.yaml)"
         )
-    if is_file(path) or is_folder(path):
+    if there:
         return check_data(path)
     return _environment(target)
 
