@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from r_eval.analysis.responses import LIMITS, Response
-from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind, Step
+from r_eval.records import MACHINERY, Episode, Outcome, OutcomeKind, Step
 
 CAUSES: dict[str, str] = {
     "unknown_api": "Called an API that does not exist.",
@@ -259,7 +259,7 @@ def why(episode: Episode, response: Response, made: Actions | None = None) -> st
     outcome = episode.outcome
     if response.matched:
         return ""
-    if outcome.kind in INFRASTRUCTURE_FAILURES:
+    if outcome.kind in MACHINERY:
         return named(outcome)
     made = actions(episode.steps) if made is None else made
     if outcome.kind == "exhausted" or (outcome.kind == "tool_misuse" and outcome.cause in LIMITS and not made.right):

@@ -15,8 +15,8 @@ import time
 from collections.abc import Sequence
 
 from r_eval.llms.base import LLM, Message, Reply, Request
-from r_eval.llms.base import make_llm as make
 from r_eval.llms.hf import HF
+from r_eval.llms.make import make
 
 CONNECTIONS = (4, 16, 64)
 THINGS = "rivers mountains bread violins trains spiders glass rain bees clocks islands salt bridges wolves paper moss"

@@ -22,8 +22,8 @@ from pathlib import Path
 from r_eval import arun
 from r_eval.cli.running import demo_grid
 from r_eval.llms.base import LLM, LLMError, Reply, Request
-from r_eval.llms.base import make_llm as make
 from r_eval.llms.gguf import GGUF
+from r_eval.llms.make import make
 
 MODEL = "gguf/smollm2-135m"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval import Grid, arun
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 from r_eval.records import Episode
 
 MODEL = "gguf/smollm2-135m"

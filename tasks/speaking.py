@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from r_eval.errors import UserError
+from r_eval.llms import reasoning
+from r_eval.llms.answers import Memory
 from r_eval.llms.base import LLM, LLMError, Message, Request
-from r_eval.llms.base import make_llm as make
-from r_eval.llms.reasoning import split_reasoning
-from r_eval.llms.replay import ReplyStores
-from r_eval.llms.reply_store import ReplyStore
+from r_eval.llms.cache import ReplyCache
+from r_eval.llms.make import make
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces that are no line breaks."""
@@ -27,13 +27,13 @@ class Speaker:
 
     Args:
         settings: As a grid takes them for this LLM.
-        replies: Where replies are kept, and where they may come from.
+        memory: Where replies are kept, and where they may come from.
     """
 
-    def __init__(self, name: str, replies: ReplyStores | None = None, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, name: str, memory: Memory | None = None, settings: Mapping[str, Any] | None = None) -> None:
         self.name = name
         self._llm: LLM = make(name, settings)
-        self._replies = replies or ReplyStores()
+        self._memory = memory or Memory()
         self._places = asyncio.Semaphore(self._llm.connections)
 
     async def __aenter__(self) -> Self:
@@ -56,26 +56,26 @@ class Speaker:
             UserError: The LLM failed, after all its retries.
         """
         request = Request((Message("user", prompt),))
-        replies = self._replies.of_episode(self._llm, "", "", 0)
+        answers = self._memory.of_episode(self._llm, "", "", 0)
         async with self._places:
             try:
-                reply, _, _ = await replies.answer(request)
+                reply, _ = await answers.answer(request)
             except LLMError as error:
                 if error.cause == "context":
                     return ""
                 raise UserError(f"the LLM '{self.name}' failed: {error}") from None
-        return split_reasoning(reply).text.strip()
+        return reasoning.split(reply).text.strip()
 
 
 @contextlib.contextmanager
-def replies_kept(name: str) -> Iterator[ReplyStores]:
+def replies_kept(name: str) -> Iterator[Memory]:
     """The cache of replies, for as long as LLMs are asked.
 
     Args:
         name: Under which the cache keeps new ones.
     """
-    with contextlib.closing(ReplyStore()) as store:
-        yield ReplyStores(store, name)
+    with contextlib.closing(ReplyCache(name)) as cache:
+        yield Memory(cache=cache)
 
 
 def prompt(name: str, **values: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import web
 
 from r_eval.llms.base import Message, Request
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 
 KEY = "sk-very-secret-1234567890"
 ASK = Request((Message("user", "Where is Kenya?"),))

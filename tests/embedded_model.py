@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from r_eval.llms.hf import HF
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 
 EMBEDDED = "hf/smollm2-135m"
 

@@ -23,7 +23,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
 from r_eval.llms.base import Message, Reply, Request, ToolSpec
-from r_eval.llms.model_files import file_fingerprint as stamp
+from r_eval.llms.stamps import stamp
 from r_eval.plugins import unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 

@@ -71,7 +71,7 @@ def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
 
 async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:
     """The reply and the answers to its calls, in their order, as messages."""
-    messages = [reply.message()]
+    messages = [Message("assistant", reply.text, reply.tool_calls)]
     for call in reply.tool_calls:
         if call.error is None and call.name.lower() != "finish":
             observation = (await session.call(call.name, call.arguments)).observation
@@ -86,8 +86,8 @@ def demonstration(shown: Demonstration, last: ToolCall) -> list[Message]:
     """A worked example as a conversation with tool calls, from the calls that its program made."""
     messages = [Message("user", shown.question)]
     for i, step in enumerate(shown.calls):
-        call = ToolCall(f"call{i:05d}", step.api or "", step.arguments or {})
+        call = ToolCall(f"call_{i}", step.api or "", step.arguments or {})
         messages.append(Message("assistant", "", (call,)))
         messages.append(Message("tool", step.observation or "", call_id=call.id, name=call.name))
-    call = ToolCall(f"call{len(shown.calls):05d}", last.name, last.arguments)
+    call = ToolCall(f"call_{len(shown.calls)}", last.name, last.arguments)
     return [*messages, Message("assistant", "", (call,)), Message("tool", "Done.", call_id=call.id, name=call.name)]

@@ -18,7 +18,7 @@ from typing import Any
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms.base import Message, ToolCall
-from r_eval.llms.model_files import file_fingerprint as stamp
+from r_eval.llms.stamps import stamp
 from r_eval.workflows.base import (
     Asked,
     Ending,

@@ -59,7 +59,7 @@ class PAL(Workflow):
             if attempt < self.repairs:
                 complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
                 llm.note(complaint)
-                messages += [reply.message(reply.text), Message("user", complaint)]
+                messages += [Message("assistant", reply.text), Message("user", complaint)]
         after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 

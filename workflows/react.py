@@ -7,7 +7,6 @@ query API with one parameter is written `Search[Kenya]`, one with several `searc
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 
@@ -61,28 +60,27 @@ class ReAct(Workflow):
         messages = opening(question, session)
         actions = Actions(session, llm)
         for step in range(1, limits.steps + 1):
-            said = await self.reply(messages, step, llm)
-            action = action_in(said.content, session.specs)
-            messages.append(said)
+            text = await self.reply(messages, step, llm)
+            action = action_in(text, session.specs)
+            messages.append(Message("assistant", text))
             if action is not None and action.name == "Finish":
                 return finished(action.argument, "finish")
             observation = await actions.carry_out(action, step)
             messages.append(Message("user", f"Observation {step}: {observation}"))
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages))
 
-    async def reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> Message:
+    async def reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> str:
         """The LLM's thought and action, without any observation that it invents."""
         if self.replies == 1:
             return await self._line(messages, f"Thought {step}:", STOP, llm)
-        first = await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm)
-        thought = ACTION.sub("", first.content)
-        asked = [*messages, dataclasses.replace(first, content=thought)]
+        thought = ACTION.sub("", await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm))
+        asked = [*messages, Message("assistant", thought)]
         if self.prompting == "chat":
             asked.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
         action = await self._line(asked, f"Action {step}:", STOP_OF_ACTION, llm)
-        return dataclasses.replace(action, content=f"{thought}\n{action.content}")
+        return f"{thought}\n{action}"
 
-    async def _line(self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol) -> Message:
+    async def _line(self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol) -> str:
         """A reply that begins, or is to be read as if it began, with `start`."""
         reply = await llm.generate(Request(self._sent(messages, start), stop=stop))
         text, invented = INVENTED.subn("", reply.text)
@@ -92,7 +90,7 @@ class ReAct(Workflow):
         label = LABEL.match(text)
         labelled = label is not None and start.startswith(label[1].capitalize())
         given = self.prompting == "completion" or start.startswith("Action")
-        return reply.message(f"{start} {text}" if given and not labelled else text)
+        return f"{start} {text}" if given and not labelled else text
 
     def _sent(self, messages: Sequence[Message], start: str = "") -> tuple[Message, ...]:
         """The conversation as it is sent; one text that ends in `start` where the reply is to complete it."""

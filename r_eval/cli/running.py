@@ -15,7 +15,7 @@ from r_eval.api import Run, arun
 from r_eval.cli.progress import make_watcher
 from r_eval.cli.reading import print_tables
 from r_eval.grid import Grid
-from r_eval.records import INFRASTRUCTURE_FAILURES
+from r_eval.records import MACHINERY
 from r_eval.runner.run import Runner
 from r_eval.runner.watching import Watcher
 
@@ -79,7 +79,7 @@ def _status(result: Run, state: str) -> int:
         return 0
     failed: collections.Counter[str] = collections.Counter()
     for episode in result.episodes():
-        if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
+        if episode.outcome.kind in MACHINERY:
             failed[f"{episode.outcome.kind} ({episode.outcome.cause}): {episode.outcome.detail}"] += 1
     sys.stderr.write(f"r-eval: the run is incomplete: {sum(failed.values())} episodes failed\n")
     for why, count in failed.most_common(3):

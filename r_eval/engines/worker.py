@@ -1,6 +1,4 @@
-"""A worker: one process on some machine that carries out episodes of one LLM as `Local` does.
-
-It writes nothing but its machine's reply store, from which an episode that runs again there is resumed.
+"""A worker: one process on some machine that carries out episodes of one LLM as `Local` does, and writes no file.
 
 It resolves the grid itself, so the files that the grid names, and the same R-Eval, must be where it runs; the
 fingerprints tell whether they are.
@@ -10,23 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval.engines.local import Local, LocalLane
-from r_eval.engines.messages import Done, Order, Readiness
+from r_eval.engines.messages import Done, Kept, Message, Order, Readiness
+from r_eval.engines.remembering import FarMemory, Notebook, Outbox
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid
-from r_eval.llms.base import LLMError
-from r_eval.llms.replay import LLMUsage, ReplyStores
-from r_eval.llms.reply_store import ReplyStore
-from r_eval.records import Question
+from r_eval.llms.base import LLMError, Reply
+from r_eval.records import MACHINERY, Question
+from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
 from r_eval.runner.watching import Silent
 
@@ -38,7 +35,8 @@ class Worker:
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._closed = asyncio.Event()
+        self._outbox = Outbox()
+        self._notebook = Notebook(self._outbox)
         self._open = contextlib.AsyncExitStack()
         self._lane: LocalLane
         self._cells: dict[Cell, PlannedCell] = {}
@@ -66,31 +64,39 @@ class Worker:
     async def _enter(self, plan: Plan) -> None:
         order = self._order
         self._questions = {p.task.name: {q.id: q for q in p.asked} for p in plan.tasks}
-        store = self._open.enter_context(contextlib.closing(ReplyStore()))
-        self._replies = ReplyStores(store, order.run, order.cache, order.cache_all)
+        memory = FarMemory(None, None, order.cache_all, {}, self._outbox, self._notebook, order.cache)
         sandbox = self._open.enter_context(Sandbox())
-        local = Local(plan, sandbox, order.demonstrations, self._replies, Silent(), order.places)
+        local = Local(plan, sandbox, order.demonstrations, memory, Silent(), order.places)
         self._lane = await self._open.enter_async_context(local.lane(order.llm))
 
-    async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done:
-        """Run one episode."""
+    async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done:
+        """Run one episode; `kept` are the replies that it had in an attempt that was broken off."""
+        planned = self._cells[cell]
         question = self._questions[cell.task][question_id]
-        usage = self._replies.usage.setdefault(self._order.llm, LLMUsage())
-        before = dataclasses.replace(usage)
-        episode = await self._lane.carry_out(self._cells[cell], question, epoch)
-        return Done(episode, usage.since(before))
+        key = episode_id(planned, question, epoch)
+        self._notebook.begin(key, kept)
+        try:
+            episode = await self._lane.carry_out(planned, question, epoch)
+        finally:
+            made = self._notebook.end(key, kept)
+        return Done(episode, made if episode.outcome.kind in MACHINERY else [])
 
-    async def closed(self) -> None:
-        """Return once this worker is closed."""
-        await self._closed.wait()
+    async def messages(self) -> AsyncIterator[list[Message]]:
+        """What the run's own process is to know, as it comes; ends after `close`."""
+        async for batch in self._outbox.batches():
+            yield batch
+
+    async def answered(self, key: str, found: tuple[Reply, float] | None) -> None:
+        """What the cache holds under a key."""
+        self._outbox.answered(key, found)
 
     async def close(self) -> None:
-        """Put the LLM away."""
+        """Put the LLM away, and end the messages."""
         try:
             with contextlib.suppress(LLMError):
                 await self._open.aclose()
         finally:
-            self._closed.set()
+            self._outbox.close()
 
 
 def shared(grid: Grid, workers: int) -> Grid:

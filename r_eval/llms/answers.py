@@ -54,7 +54,7 @@ class Memory:
     def of_episode(self, llm: LLM, episode: str, scope: str, epoch: int) -> Answers:
         """The replies of one episode; `scope` is the fingerprint of its cell."""
         journal = Journal(self.journal, episode, scope) if self.journal is not None else None
-        wanted = self.cache_all or (llm.cacheable and llm.is_greedy)
+        wanted = self.cache_all or (llm.cached and llm.temperature == 0)
         cache = EpisodeCache(self.cache, llm, epoch) if self.cache is not None and wanted else None
         return Answers(llm, journal, cache, self.spent.setdefault(llm.name, Spent()))
 

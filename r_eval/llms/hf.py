@@ -18,28 +18,25 @@ import contextlib
 import dataclasses
 import gc
 import json
-import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_file, is_folder, user_path
-from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import chat_body, fold_system
+from r_eval.llms import wire
+from r_eval.llms.base import LLM, LLMError, Reply, Request
 from r_eval.llms.drawing import Drawing
+from r_eval.llms.gguf import check_file
 from r_eval.llms.hf_loading import quiet, read_once
-from r_eval.llms.model_files import MODELS, check_gguf, fetch_model, file_fingerprint
-from r_eval.llms.reply import encode_body
+from r_eval.llms.pull import MODELS, pull
+from r_eval.llms.stamps import stamp
 from r_eval.records import Tokens
 
-logger = logging.getLogger("r_eval")
-
+DTYPES = ("auto", "float32", "bfloat16", "float16")
 GATHERING = 0.01
 """Seconds that a batch which is not full waits for one more request, for as long as more come: episodes come back from
 their tools one after another, and making the prompts of many takes longer than this."""
@@ -66,31 +63,30 @@ class _Job:
 
 
 class HF(LLM):
-    """A local model behind transformers: a chat model, or a base model, whose tokenizer has no chat template."""
+    """A local model behind transformers.
 
-    is_local = True
+    Settings:
+        context: Tokens that one request may hold, prompt and reply; by default, and at most, what the model was made
+            for.
+        batch: Requests generated together.
+        dtype: float32, bfloat16 or float16; by default half precision where the device has it.
+        device: "auto" spreads the model over what is there; else a device of torch.
+    """
 
-    class Settings(LLMSettings):
-        """Settings of `hf/`.
+    copied = True
+    SETTINGS = {"context": int, "batch": int, "dtype": str, "device": str}
 
-        Attributes:
-            context: Tokens that one request may hold, prompt and reply; by default, and at most, what the model was
-                made for.
-            batch: Requests generated together.
-            dtype: By default half precision where the device has it.
-            device: "auto" spreads the model over what is there; else a device of torch.
-        """
-
-        context: int | None = Field(None, ge=1)
-        batch: int = Field(8, ge=1)
-        dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-        device: str = "auto"
-
-    def __init__(self, name: str, model: str, settings: Settings) -> None:
+    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
         super().__init__(name, model, settings)
-        self.batch, self.context = settings.batch, settings.context
-        self.dtype, self.device = settings.dtype, settings.device
-        self.connections = settings.connections or self.batch
+        self.batch = int(settings.get("batch", 8))
+        self.connections = int(settings.get("connections", max(1, self.batch)))
+        self.context: int | None = settings.get("context")
+        self.dtype = str(settings.get("dtype", "auto"))
+        self.device = str(settings.get("device", "auto"))
+        if self.batch < 1:
+            raise UserError(f"LLM '{name}': batch must be at least 1")
+        if self.dtype not in DTYPES:
+            raise UserError(f"LLM '{name}': dtype must be one of {', '.join(DTYPES)}, not '{self.dtype}'")
         self._model: Any = None
         self._tokenizer: Any = None
         self._readable = 0
@@ -99,9 +95,9 @@ class HF(LLM):
         self._thread: ThreadPoolExecutor | None = None
 
     def identity(self) -> dict[str, Any]:
-        """A file or folder is identified by its content; the embedded models are pinned by name."""
+        """A file or folder is told by what is in it; the embedded models are pinned by name."""
         pinned = MODELS.get(self.model)
-        files = pinned.sha256 if pinned else file_fingerprint(user_path(self.model))
+        files = pinned.sha256 if pinned else stamp(user_path(self.model))
         return {**super().identity(), "context": self.context, "dtype": self.dtype, "files": files}
 
     def fetch(self) -> None:
@@ -122,9 +118,9 @@ class HF(LLM):
 
     def _source(self) -> tuple[str, str | None]:
         """What transformers loads: a folder or a Hub id, and the name of the GGUF file in the folder if it is one."""
-        path = fetch_model(self.model) if self.model in MODELS else user_path(self.model)
+        path = pull(self.model) if self.model in MODELS else user_path(self.model)
         if path.suffix == ".gguf" or is_file(path):
-            check_gguf(path, self.name)
+            check_file(path, self.name)
             return str(path.resolve().parent), path.name
         if is_folder(path):
             return str(path), None
@@ -175,7 +171,8 @@ class HF(LLM):
             said = " ".join(str(error).split())[:200]
             message = f"LLM '{self.name}': {source} cannot be loaded, is it damaged? ({type(error).__name__}: {said})"
             raise UserError(message) from None
-        self.chat = bool(tokenizer.chat_template)
+        if not tokenizer.chat_template:
+            raise UserError(f"LLM '{self.name}': its tokenizer has no chat template; only chat models can be asked")
         ends = model.generation_config.eos_token_id or tokenizer.eos_token_id
         model.generation_config = transformers.GenerationConfig(eos_token_id=ends, pad_token_id=_first(ends))
         model.eval()
@@ -205,26 +202,8 @@ class HF(LLM):
         return await asyncio.wrap_future(job.done)
 
     def _prompt(self, request: Request) -> list[int]:
-        """The tokens of a request: by the chat template, or of a base model the messages' texts as they are.
-
-        A template that refuses a system message gets its text at the beginning of the first turn of the user.
-        """
-        if not self.chat:
-            return list(self._tokenizer("\n".join(message.content for message in request.messages))["input_ids"])
-        try:
-            return self._templated(request)
-        except LLMError:
-            if request.messages[0].role != "system":
-                raise
-        ids = self._templated(dataclasses.replace(request, messages=fold_system(request.messages)))
-        if "system" not in self.adaptations:
-            self.adaptations["system"] = "the chat template refuses system messages; their text is the user's"
-            logger.warning("%s: %s", self.name, self.adaptations["system"])
-        return ids
-
-    def _templated(self, request: Request) -> list[int]:
-        """The tokens by the chat template, which wants a call's arguments as data, where the wire wants them as text."""
-        body = json.loads(encode_body(chat_body(self, request)))
+        """The tokens of a request. Templates want a call's arguments as data, where the wire wants them as text."""
+        body = json.loads(wire.encoded(wire.body(self, request)))
         for message in body["messages"]:
             for call in message.get("tool_calls", ()):
                 call["function"]["arguments"] = json.loads(call["function"]["arguments"])
@@ -232,7 +211,7 @@ class HF(LLM):
             ids = self._tokenizer.apply_chat_template(
                 body["messages"], tools=body.get("tools"), add_generation_prompt=True, tokenize=True, return_dict=False
             )
-        except Exception as error:  # noqa: BLE001  a template may refuse anything
+        except Exception as error:  # noqa: BLE001  a template may refuse anything, such as a system message
             raise LLMError("request", f"{self.name}: its chat template refuses the request: {error}") from None
         return list(ids)
 

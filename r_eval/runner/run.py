@@ -18,10 +18,9 @@ from r_eval.engines.local import Local
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
-from r_eval.llms.base import LLMError
-from r_eval.llms.replay import ReplyStores
-from r_eval.llms.reply_store import ReplyStore
-from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
+from r_eval.llms.answers import Memory
+from r_eval.llms.cache import ReplyCache
+from r_eval.records import Question
 from r_eval.runner.budget import Gate, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled
@@ -42,12 +41,8 @@ class Runner:
     `stop` lets the episodes under way finish and begins no new ones.
     """
 
-    def __init__(
-        self, plan: Plan, store: Store, engine: Engine, watcher: Watcher, replies: ReplyStores | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, store: Store, engine: Engine, watcher: Watcher) -> None:
         self.plan, self.store, self.engine, self.watcher = plan, store, engine, watcher
-        self.replies = replies or ReplyStores()
-        self._stopped: set[str] = set()
         self.gate = Gate(plan, store.spent, store.clock, watcher.held)
         self.stopping = False
         self._left: collections.Counter[Cell] = collections.Counter()
@@ -119,8 +114,6 @@ class Runner:
     ) -> Iterator[tuple[PlannedCell, Question, int]]:
         """Episodes for as long as new ones may begin."""
         while (episode := next(episodes, None)) is not None and not self.stopping and self.gate.open(llm):
-            if llm in self._stopped:
-                return
             yield episode
 
     async def _worker(self, work: Iterator[tuple[PlannedCell, Question, int]], lane: Lane) -> None:
@@ -131,22 +124,11 @@ class Runner:
                 self.store.append(cell, cancelled.episode)
                 raise asyncio.CancelledError from None
             self.store.append(cell, episode)
-            if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:
-                self.replies.forget(episode.episode_id, cell.fingerprint)
-            elif episode.outcome.kind == "llm_failure" and episode.outcome.cause in LLMError.FATAL:
-                self._stop_llm(episode)
             self.watcher.finished(episode)
             self._took[cell.cell.llm, cell.cell.workflow].add(episode.seconds.total)
             self._left[cell.cell] -= 1
             if self._left[cell.cell] == 0:
                 self.store.complete(cell)
-
-
-    def _stop_llm(self, episode: Episode) -> None:
-        """Start no further episode of an LLM that would fail in the same way every time."""
-        if episode.llm not in self._stopped:
-            self._stopped.add(episode.llm)
-            self.watcher.failed(episode.llm, f"{episode.outcome.detail}; its remaining episodes are not started")
 
 
 class _Mean:
@@ -189,6 +171,16 @@ async def _all(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@contextlib.contextmanager
+def _cache(store: Store, wanted: bool | None) -> Iterator[ReplyCache | None]:
+    """The cache while a run goes on; None where none is wanted."""
+    if wanted is False:
+        yield None
+        return
+    with contextlib.closing(ReplyCache(store.name_in_cache)) as opened:
+        yield opened
+
+
 async def arun(
     grid: Grid,
     out: str | Path | None = None,
@@ -209,8 +201,8 @@ async def arun(
         connections: Requests at once, for every LLM, in place of its own number.
         engine: "local", this process, or "ray", the machines of a Ray cluster (see docs/scale.md).
         fresh: Move what is in the folder aside and begin again.
-        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.reply_store`); by default
-            for LLMs whose temperature is 0.
+        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.cache`); by default for
+            LLMs whose temperature is 0.
         watcher: Is told what happens.
         on_runner: Called with the `Runner` before it starts, for stopping it.
 
@@ -231,13 +223,13 @@ async def arun(
         shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
         with (
             Store(folder, plan, fresh) as store,
-            contextlib.closing(ReplyStore()) as kept,
+            _cache(store, cache) as kept,
             traced(watcher or Silent()) as told,
         ):
-            replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent)
-            local = Local(plan, sandbox, shown, replies, told, connections)
+            memory = Memory(store.replies, kept, cache is True, store.spent)
+            local = Local(plan, sandbox, shown, memory, told, connections)
             with opened(engine, local, grid, limit) as carrying_out:
-                runner = Runner(plan, store, carrying_out, told, replies)
+                runner = Runner(plan, store, carrying_out, told)
                 if on_runner is not None:
                     on_runner(runner)
                 store.write_manifest("running")

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.base import make_llm as make
 from r_eval.llms.gguf import GGUF
+from r_eval.llms.make import make
 from r_eval.records import Step
 from r_eval.runner.episode import EpisodeLLM
 from r_eval.workflows.base import Limits

@@ -16,9 +16,9 @@ from aiohttp import web
 from r_eval import Grid, arun
 from r_eval.llms.answers import Memory, Spent
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.base import make_llm as make
 from r_eval.llms.cache import EpisodeCache, ReplyCache, cache_file
 from r_eval.llms.explain import explain
+from r_eval.llms.make import make
 from r_eval.llms.replies import digest
 from r_eval.records import Tokens
 

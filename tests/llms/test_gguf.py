@@ -18,9 +18,8 @@ import pytest
 from r_eval.errors import UserError
 from r_eval.llms import pull as pulling
 from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec
-from r_eval.llms.base import make_llm as make
-from r_eval.llms.model_files import MODELS
-from r_eval.llms.model_files import fetch_model as pull
+from r_eval.llms.make import make
+from r_eval.llms.pull import MODELS, pull
 
 CONTEXT = 512
 EMBEDDED = "gguf/smollm2-135m"
@@ -222,7 +221,7 @@ def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> No
 OPEN = """
 import asyncio, sys
 from r_eval.errors import UserError
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 for path in sys.argv[1:]:
     try:
         asyncio.run(make(f"gguf/{path}").open())
@@ -290,7 +289,7 @@ def test_an_unknown_embedded_model_is_named_with_those_there_are() -> None:
 HEAD = """
 import asyncio
 from r_eval.llms.base import Message, Request
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 llm = make("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
 """
 ASKED_TO_THE_END = """

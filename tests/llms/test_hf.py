@@ -16,9 +16,9 @@ import pytest
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import hf
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.base import make_llm as make
 from r_eval.llms.hf import HF
-from r_eval.llms.model_files import fetch_model as pull
+from r_eval.llms.make import make
+from r_eval.llms.pull import pull
 from tests.embedded_model import EMBEDDED, embedded_hf
 
 pytestmark = pytest.mark.skipif(  # not imported here: how torch's threads wait is decided before that

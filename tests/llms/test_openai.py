@@ -13,7 +13,7 @@ import pytest
 
 from r_eval.llms import http, openai
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 from r_eval.records import Tokens
 from tests.chat_server import ASK, KEY, Answer, Server, bad, good, run
 

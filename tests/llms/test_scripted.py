@@ -9,7 +9,7 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.llms.base import LLM, Message, Reply, Request
-from r_eval.llms.base import make_llm as make
+from r_eval.llms.make import make
 
 ASK = Request((Message("system", "Be very brief."), Message("user", "Where is Kenya?")))
 

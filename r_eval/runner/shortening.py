@@ -20,7 +20,7 @@ SENTENCE = re.compile(r".{20,150}?[.!?](?=\s)|.{1,150}", re.DOTALL)
 MARK = "[… shortened]"
 
 
-class ContextTruncator:
+class Shortener:
     """Shortens one episode's observations, ever more of them.
 
     Args:
@@ -31,13 +31,13 @@ class ContextTruncator:
         self._steps = steps
         self._short: set[int] = set()
 
-    def truncate(self, messages: Sequence[Message]) -> int:
-        """Shorten the observations that stand whole in a conversation, but for the latest where there are several.
+    def more(self, messages: Sequence[Message]) -> int:
+        """Shorten the older half of the observations that stand whole in a conversation, at least one.
 
-        Returns how many of the episode's are shortened now; 0 where there was nothing left to shorten.
+        Returns how many of the episode's are shortened now; 0 where there is nothing left to shorten.
         """
         whole = []
-        sent = self.apply(messages)
+        sent = self.shortened(messages)
         for number, step in enumerate(self._steps):
             if step.kind != "call" or number in self._short:
                 continue
@@ -45,10 +45,10 @@ class ContextTruncator:
             if without is not None:
                 sent = without
                 whole.append(number)
-        self._short.update(whole[:-1] or whole)
+        self._short.update(whole[: (len(whole) + 1) // 2])
         return len(self._short) if whole else 0
 
-    def apply(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+    def shortened(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """A conversation as it is sent."""
         sent = tuple(messages)
         for number in sorted(self._short):
