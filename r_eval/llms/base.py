@@ -103,7 +103,8 @@ class LLMError(Exception):
 
     Attributes:
         cause: "context" (the request is longer than the model can read: the system's own doing), or one of the
-            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "model", "reply".
+            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "model", "quota",
+            "reply". "content_filter" is the provider's, and final.
         retries, queue, retry: As those of a reply.
     """
 

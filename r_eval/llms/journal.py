@@ -114,7 +114,7 @@ class ReplyLog:
             self._writer.append(line)
         except OSError as error:
             raise Unwritable(self.path, error) from error
-        return len(line) + 1
+        return len(line.encode()) + 1  # places in the file are counted in bytes
 
     def _add(self, key: str, owner: str, length: int) -> None:
         if key in self._at:

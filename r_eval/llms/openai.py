@@ -169,14 +169,16 @@ class OpenAI(LLM):
     async def _answered(self, request: Request, attempts: int) -> Reply:
         effort = _Effort()
         while True:
+            known = frozenset(self._without)
             try:
                 reply = _cut(await self._tried(request, attempts, effort), request.stop)
             except Refused as refused:
-                if refused.parameter in self._without:
+                if refused.parameter in known:
                     message = f"{self.name}: the server refuses {refused.parameter}"
                     raise LLMError("request", message, **dataclasses.asdict(effort)) from None
-                self._without.add(refused.parameter)
-                logger.warning("%s refuses %s; it is asked without from now on", self.name, refused.parameter)
+                if refused.parameter not in self._without:  # else another request learnt it while this one was sent
+                    self._without.add(refused.parameter)
+                    logger.warning("%s refuses %s; it is asked without from now on", self.name, refused.parameter)
                 continue
             except LLMError as error:
                 error.retries, error.queue, error.retry = effort.retries, effort.queue, effort.retry

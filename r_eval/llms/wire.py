@@ -10,7 +10,10 @@ from pydantic_core import PydanticSerializationError, to_json
 from r_eval.llms.base import LLM, Finish, Message, Reply, Request, ToolCall
 from r_eval.llms.counting import told
 from r_eval.llms.tools import HOW, lenient_json
+from r_eval.records import Tokens
 
+LONGEST_ARGUMENTS = 200_000
+"""Characters of one call's arguments; reading takes time on the event loop."""
 FINISHES = ("stop", "length", "tool_calls", "content_filter")
 
 
@@ -60,21 +63,45 @@ def reply(data: dict[str, Any], retries: int) -> Reply:
         choice = data["choices"][0]
         message = choice["message"]
         usage = data.get("usage") or {}
+        reasoning = next((message[k] for k in ("reasoning_content", "reasoning", "thinking") if message.get(k)), None)
+        counted = usage if isinstance(usage, dict) and usage.get("prompt_tokens") else {}
+        details = counted.get("prompt_tokens_details")
         return Reply(
-            text=message.get("content") or message.get("refusal") or "",
-            tool_calls=tuple(_tool_call(call, i) for i, call in enumerate(message.get("tool_calls") or [])),
+            text=_text(message.get("content")) or _text(message.get("refusal")),
+            tool_calls=tuple(_tool_call(c, i) for i, c in enumerate(message.get("tool_calls") or []) if c is not None),
             finish="refusal" if message.get("refusal") else _finish(choice.get("finish_reason")),
-            tokens=told(
-                usage.get("prompt_tokens"),
-                usage.get("completion_tokens"),
-                (usage.get("prompt_tokens_details") or {}).get("cached_tokens"),
-            ),
-            estimated=not usage,
-            reasoning=message.get("reasoning_content") or "",
+            tokens=_usage(counted, details if isinstance(details, dict) else {}),
+            estimated=not counted,
+            reasoning=_text(reasoning),
             retries=retries,
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
         raise BadReply(f"no choice in the reply: {json.dumps(data)[:100]}") from None
+
+
+def _text(content: Any) -> str:
+    """A text that a server sent as it is, as a list of parts, or not at all.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        raise TypeError(f"no text: {type(content).__name__}")
+    texts = []
+    for part in content:
+        text = part.get("text", "") if isinstance(part, dict) and isinstance(part.get("type"), str) else part
+        if not isinstance(text, str):
+            raise TypeError(f"no text in a part: {type(text).__name__}")
+        texts.append(text)
+    return "".join(texts)
+
+
+def _usage(counted: dict[str, Any], details: dict[str, Any]) -> Tokens:
+    """The tokens that a server counted; counts that are no numbers are none."""
+    counts = (counted.get("prompt_tokens"), counted.get("completion_tokens"), details.get("cached_tokens"))
+    return told(*(count if isinstance(count, int | float | str) else 0 for count in counts))
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -100,11 +127,24 @@ def _tool_call(entry: dict[str, Any], position: int) -> ToolCall:
     function = entry.get("function") or {}
     name = str(function.get("name") or "")
     raw = function.get("arguments") or "{}"
-    arguments = raw if isinstance(raw, dict) else lenient_json(str(raw))
     call_id = str(entry.get("id") or f"call_{position}")
+    if not isinstance(raw, dict) and len(str(raw)) > LONGEST_ARGUMENTS:
+        return ToolCall(call_id, name, {}, f"The arguments of {name} are too long. {HOW}")
+    arguments = raw if isinstance(raw, dict) else lenient_json(str(raw))
+    if isinstance(raw, str) and raw.lstrip().startswith('"') and not isinstance(arguments, dict):
+        arguments = _encoded_twice(raw)
     if not isinstance(arguments, dict):
         return ToolCall(call_id, name, {}, f"The arguments of {name} are not a JSON object. {HOW}")
     return ToolCall(call_id, name, arguments)
+
+
+def _encoded_twice(raw: str) -> Any:
+    """Arguments that a server encoded as JSON, and then once more as a JSON text."""
+    try:
+        inner = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return lenient_json(inner) if isinstance(inner, str) else None
 
 
 def _finish(reason: Any) -> Finish:

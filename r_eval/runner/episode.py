@@ -316,6 +316,8 @@ def _failed(error: Exception, limits: Limits) -> Ending:
     if isinstance(error, LLMError):
         if error.cause == "context":
             return ended("exhausted", "context", str(error))
+        if error.cause == "content_filter":
+            return ended("gave_up", "content_filter", str(error))
         return ended("llm_failure", error.cause, str(error))
     if isinstance(error, LimitReached):
         return ended("exhausted", error.cause, str(error))

@@ -20,7 +20,7 @@ from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
 from r_eval.llms.answers import Memory
 from r_eval.llms.cache import ReplyCache
-from r_eval.records import Question
+from r_eval.records import Episode, Question
 from r_eval.runner.budget import Gate, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled
@@ -31,6 +31,8 @@ from r_eval.runner.watching import Silent, Watcher
 
 TELL_SECONDS = 10.0
 """How often run.json is written while a run goes on."""
+FATAL = ("key", "model", "quota")
+"""Causes of an `llm_failure` that stop the LLM for the whole run."""
 SYNC_SECONDS = 1.0
 """How often what is recorded is seen to be on the disk."""
 
@@ -45,6 +47,7 @@ class Runner:
         self.plan, self.store, self.engine, self.watcher = plan, store, engine, watcher
         self.gate = Gate(plan, store.spent, store.clock, watcher.held)
         self.stopping = False
+        self._stopped: set[str] = set()
         self._left: collections.Counter[Cell] = collections.Counter()
         self._took: dict[tuple[str, str], _Mean] = collections.defaultdict(_Mean)
 
@@ -114,6 +117,8 @@ class Runner:
     ) -> Iterator[tuple[PlannedCell, Question, int]]:
         """Episodes for as long as new ones may begin."""
         while (episode := next(episodes, None)) is not None and not self.stopping and self.gate.open(llm):
+            if llm in self._stopped:
+                return
             yield episode
 
     async def _worker(self, work: Iterator[tuple[PlannedCell, Question, int]], lane: Lane) -> None:
@@ -125,10 +130,18 @@ class Runner:
                 raise asyncio.CancelledError from None
             self.store.append(cell, episode)
             self.watcher.finished(episode)
+            if episode.outcome.kind == "llm_failure" and episode.outcome.cause in FATAL and episode.usage.calls:
+                self._stop_llm(episode)
             self._took[cell.cell.llm, cell.cell.workflow].add(episode.seconds.total)
             self._left[cell.cell] -= 1
             if self._left[cell.cell] == 0:
                 self.store.complete(cell)
+
+    def _stop_llm(self, episode: Episode) -> None:
+        """Start no further episode of an LLM whose every request would fail in the same way."""
+        if episode.llm not in self._stopped:
+            self._stopped.add(episode.llm)
+            self.watcher.failed(episode.llm, f"{episode.outcome.detail}; its remaining episodes are not started")
 
 
 class _Mean:

@@ -12,6 +12,9 @@ from aiohttp import web
 
 from r_eval.errors import UserError
 from r_eval.grid import Grid
+from r_eval.llms.http import without_key
+from tests.chat_server import ASK, USED, Server, good
+from tests.chat_server import run as serve
 
 KEY = "no-usual-form-0123456789abcdef"
 
@@ -76,7 +79,7 @@ async def run_against(kind: str, folder: Path) -> tuple[Telltale, bytes]:
     return server, printed
 
 
-@pytest.mark.parametrize("kind", ["answers", "refuses", "refuses the key", "refuses later", "breaks"])
+@pytest.mark.parametrize("kind", ["refuses", "refuses the key", "refuses later", "breaks"])
 def test_a_key_is_in_no_output_record_report_or_cache(kind: str, tmp_path: Path) -> None:
     server, printed = asyncio.run(run_against(kind, tmp_path))
     assert server.keys == {f"Bearer {KEY}"}
@@ -84,6 +87,29 @@ def test_a_key_is_in_no_output_record_report_or_cache(kind: str, tmp_path: Path)
     assert any("episodes" in path.parts for path in found)
     assert [path for path, content in found.items() if KEY.encode() in content] == []
     assert KEY.encode() not in printed
+
+
+@pytest.mark.parametrize("key", ["none", "test", "1", "EMPTY", "local", KEY])
+def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    text = f"none of the latest 10 contests is EMPTY in a local area {KEY}"
+    reply = serve(Server(good(text, usage=USED)), lambda llm: llm.generate(ASK))
+    assert reply.text == text
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "sk-hs3c/Key+1é",
+        "sk-hs3c\\/Key+1é",
+        "sk\\u002dhs3c/Key\\u002b1\\u00e9",
+        "sk-hs3c%2FKey%2b1%c3%a9",
+        "&#115;k-hs3c&#x2f;Key+1é",
+        "SK-HS3C/KEY+1É",
+    ],
+)
+def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
+    assert without_key(f"bad key {repeated}, sorry", "sk-hs3c/Key+1é") == "bad key [key], sorry"
 
 
 @pytest.mark.parametrize(
