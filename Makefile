@@ -1,25 +1,30 @@
 # make demo   the embedded grid with a real local LLM; sets up everything it needs
-# make test   the whole test suite
+# make test   the test suite without what takes long, in some minutes
+# make test-slow   the rest: torch, Ray, a real local LLM, kills, a MediaWiki, packages, the browser
 # make lint   ruff; mypy and the arrows of imports over an installed copy
 #
 # Each uses a virtual environment of its own below .venvs/; PYTHON chooses the interpreter.
 # torch is large, so the tests of hf/ run where it is asked for, in a build of one's choice, and skip elsewhere:
-#   make test TORCH=torch
+#   make test-slow TORCH=torch
 
 PYTHON ?= python3
 VENVS ?= .venvs
 TORCH ?=
 comma := ,
 PIP = -m pip --disable-pip-version-check --quiet
+PYTEST = $(VENVS)/test/bin/python -m pytest -n 2 --dist loadgroup --durations=10
 SOURCES = setup.cfg setup.py pyproject.toml
 
-.PHONY: demo test lint clean
+.PHONY: demo test test-slow lint clean
 
 demo: $(VENVS)/demo/ready
 	$(VENVS)/demo/bin/r-eval demo
 
 test: $(VENVS)/test/ready
-	$(VENVS)/test/bin/python -m pytest -n 2 --dist loadgroup
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENVS)/test/ready
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m slow
 
 lint: $(VENVS)/lint/ready
 	$(VENVS)/lint/bin/ruff check .

@@ -12,11 +12,13 @@ from hypothesis import HealthCheck, settings
 
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.sandbox import Sandbox
-from tests.workers import ByFile, place
+from tests.workers import ByFile, is_slow, place
 
 # An example may take as long as it needs: how long that is says more of the machine than of the code.
-settings.register_profile("suite", settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]))
-settings.load_profile("suite")
+COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("suite", COMMON, max_examples=25)
+settings.register_profile("thorough", COMMON, max_examples=100)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 class Pantry(Environment):
@@ -58,6 +60,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     config.option.loadscopereorder = False
     return ByFile(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what takes long."""
+    if is_slow(item.nodeid):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

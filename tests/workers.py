@@ -25,6 +25,68 @@ TOGETHER = {
 }
 """What several files share, by file."""
 
+SLOW = (
+    # torch, Ray, the embedded model
+    "tests/contracts/test_llms.py",
+    "tests/llms/test_hf.py",
+    "tests/llms/test_gguf.py",
+    "tests/engines/test_ray.py",
+    "tests/analysis/metrics/test_agreement_bert.py",
+    "tests/analysis/metrics/test_quest_eval.py",
+    "tests/environments/corpus/test_published_documents.py",
+    "tests/environments/corpus/test_page.py",
+    # kills, storms, full disks, hostile programs and servers
+    "tests/chaos/",
+    "tests/offline/",
+    "tests/runner/test_faults.py",
+    "tests/runner/test_disk_full.py",
+    "tests/runner/test_tracing.py",
+    "tests/workflows/test_hostile_programs.py",
+    "tests/contracts/test_random_calls.py",
+    "tests/tasks/loaders/test_hostile.py",
+    # a real MediaWiki, MCP and HTTP servers
+    "tests/contracts/test_environments.py",
+    "tests/contracts/test_wiki_sources.py",
+    "tests/runner/test_live_wiki.py",
+    "tests/environments/test_serve.py",
+    "tests/environments/test_mcp.py",
+    "tests/environments/test_aminer_live.py",
+    # packages, pages and examples that run commands
+    "tests/test_packaging.py",
+    "tests/scaffold/",
+    "tests/test_docs.py",
+    "tests/test_readme.py",
+    "tests/test_jobs.py",
+    "tests/test_news_seasons_example.py",
+    "tests/test_paper_example.py",
+    "tests/tasks/seasons/",
+    "tests/cli/test_commands.py",
+    "tests/cli/test_doctor.py",
+    "tests/cli/test_extracting.py",
+    "tests/checking/test_environments.py",
+    "tests/checking/test_tasks.py",
+    "tests/checking/test_command.py",
+    # the browser beyond one visit to the page (test_browser.py), and figures in every form
+    "tests/analysis/report/test_accessibility.py",
+    "tests/analysis/report/test_beyond_view.py",
+    "tests/analysis/report/test_components_view.py",
+    "tests/analysis/report/test_deployment_view.py",
+    "tests/analysis/report/test_hostile_page.py",
+    "tests/analysis/report/test_links.py",
+    "tests/analysis/report/test_matching_view.py",
+    "tests/analysis/report/test_questions_page.py",
+    "tests/analysis/report/test_responses_view.py",
+    "tests/analysis/report/test_statistics_view.py",
+    "tests/analysis/leaderboard/test_board_",
+    "tests/analysis/figures/test_readable.py",
+    "tests/analysis/test_figures.py",
+    # thousands of pairs against other implementations
+    "tests/analysis/metrics/test_agreement_",
+    "tests/analysis/metrics/test_published_crud.py",
+    "tests/analysis/statistics/test_paired.py",
+)
+"""What `make test` leaves to `make test-slow`: beginnings of tests' names."""
+
 ALONE = ("tests/test_docs.py", "tests/test_readme.py")
 """Files whose tests share nothing and take long: each test goes where there is room."""
 
@@ -52,6 +114,11 @@ class ByFile(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         return nodeid if file in ALONE else TOGETHER.get(file, file)
+
+
+def is_slow(nodeid: str) -> bool:
+    """Whether a test is one of `make test-slow`."""
+    return nodeid.startswith(SLOW)
 
 
 def place(nodeid: str) -> int:
