@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.gguf import GGUF
+from r_eval.llms.make import make
 from r_eval.records import Step
-from r_eval.runner.episode_llm import EpisodeLLM
+from r_eval.runner.episode import EpisodeLLM
 from r_eval.workflows.base import Limits
 from tests.embedded_model import embedded_hf
-from tests.tiny_models import causal_model
 
 SCRIPT = '''
 import re
@@ -67,7 +67,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def gguf(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make_llm("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 8})
+    made = make("gguf/smollm2-135m", {"context": 1024, "slots": 2, "max_tokens": 8})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -79,13 +79,13 @@ def the_gguf(local: GGUF, folder: Path) -> LLM:
 
 def an_openai(local: GGUF, folder: Path) -> LLM:
     settings = {"base_url": f"{local._server.listening_address}/v1", "native_tools": False, "max_tokens": 8}
-    return make_llm("openai/smollm2-135m", settings)
+    return make("openai/smollm2-135m", settings)
 
 
 def a_scripted(local: GGUF, folder: Path) -> LLM:
     path = folder / "speak.py"
     path.write_text(SCRIPT, encoding="utf-8")
-    return make_llm(f"scripted/{path}:speak")
+    return make(f"scripted/{path}:speak")
 
 
 def an_hf(local: GGUF, folder: Path) -> LLM:
@@ -94,24 +94,15 @@ def an_hf(local: GGUF, folder: Path) -> LLM:
     return embedded_hf(context=1024, max_tokens=8)
 
 
-def a_base_hf(local: GGUF, folder: Path) -> LLM:
-    if not all(importlib.util.find_spec(name) for name in ("torch", "transformers")):
-        pytest.skip("needs the extra hf")
-    return make_llm(f"hf/{causal_model(folder, context=4096)}", {"max_tokens": 8})
-
-
 def a_langchain(local: GGUF, folder: Path) -> LLM:
     path = folder / "chat.py"
     path.write_text(CHAT.format(address=local._server.listening_address), encoding="utf-8")
-    return make_llm(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 8})
+    return make(f"langchain/{path}:chat", {"native_tools": False, "max_tokens": 8})
 
-
-pytestmark = pytest.mark.slow
 
 BACKENDS: dict[str, Callable[[GGUF, Path], LLM]] = {
     "gguf": the_gguf,
     "hf": an_hf,
-    "hf, base": a_base_hf,
     "langchain": a_langchain,
     "openai": an_openai,
     "scripted": a_scripted,
@@ -203,16 +194,12 @@ def with_tools() -> Request:
 
 
 def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
-    if not llm.chat:
-        pytest.skip("a random model calls nothing")
     (call,) = loop.run(EpisodeLLM(llm, Limits(), []).generate(with_tools())).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id
 
 
 def test_an_answered_call_goes_on(loop: asyncio.Runner, llm: LLM) -> None:
-    if not llm.chat:
-        pytest.skip("a random model calls nothing")
     speaker = EpisodeLLM(llm, Limits(), [])
     request = with_tools()
     first = loop.run(speaker.generate(request))
