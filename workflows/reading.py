@@ -10,13 +10,13 @@ from typing import Any
 
 from r_eval.environments.sandbox import answer_text
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms import lenient, tools
+from r_eval.llms import tools
 from r_eval.llms.base import Reply, ToolSpec
 from r_eval.workflows.base import FINISH
 
 PREFIX = re.compile(
     r"^[\s*_#>]*(?:(?:(?:final\s+)?answer|a|(?:最终)?答案|回答)[\s*_]*[:：]|"
-    r"(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:(?:the|my)\s+)?(?:final\s+)?answer\s+is\b\s*[:：]?)[\s*_]*",
+    r"(?:the\s+)?(?:final\s+)?answer\s+is\b\s*[:：]?)[\s*_]*",
     re.IGNORECASE,
 )
 MARK = re.compile(r"\baction\s*(?:\d+\s*)?[:：][\s*`]*(.+)", re.IGNORECASE | re.DOTALL)
@@ -26,17 +26,6 @@ FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
 THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
 NAME = re.compile(r"(?<![A-Za-z_0-9])([A-Za-z_]\w*)\s*([\[(])")
 RESPONSE = re.compile(r"<response>((?:(?!<response>).)*?)(?:</response>|$)", re.IGNORECASE | re.DOTALL)
-FINAL = re.compile(
-    r"(?:^[ \t>*_#`-]*+|(?<=[.!?。！？])[ \t]?)(?:Action[ \t]*+\d*+[ \t*_]*+[:：][ \t*_`]*+)?"
-    r"(?:Final[ _-]?Answer|最终答案)[ \t]*+\d*+[ \t*_`]*+"
-    r"(?:[:：]|\n[ \t*_]*+(?:Action[ _]?)?Input[ \t]*+\d*+[ \t*_]*+[:：])[\s*_`]*+(?P<answer>[^\s*_`][^\n]*)",
-    re.IGNORECASE | re.MULTILINE,
-)
-BOXED = re.compile(r"\\boxed\s?\{((?:[^{}]++|\{[^{}]*+\})*+)\}")
-IN_BOX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s?\{([^{}]*+)\}")
-GROUPED = re.compile(r"\s*+[-+]?\d{1,3}(?:,\d{3})++(?:\.\d++)?\s*+")
-ANSWER_KEYS = ("answer", "final_answer", "Answer", "Final Answer", "答案")
-INPUT_KEYS = ("action_input", "input", "arguments", "args", "parameters", "answer")
 CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 CLOSING = {"[": "]", "(": ")"}
 
@@ -58,12 +47,8 @@ class Action:
 def bare_answer(text: str) -> str:
     """The answer in a free reply: the first line marked with "Answer:", else the first that says something.
 
-    Without the mark. Nothing counts that comes after a further question: the model made it up. What stands in a box, or
-    under the key "answer" of a JSON object that is the whole reply, is the answer, where anything does.
+    Without the mark. Nothing counts that comes after a further question: the model made it up.
     """
-    given = json_answer(text) or boxed_answer(text)
-    if given:
-        return given
     first = empty = ""
     for line in text.splitlines():
         line = line.strip()
@@ -78,22 +63,6 @@ def bare_answer(text: str) -> str:
     return first or empty
 
 
-def json_answer(text: str) -> str:
-    """The answer in a reply that is a JSON object with one, in a fence or bare; "" for none."""
-    whole = text.strip().removeprefix("```json").strip("`").strip()
-    if not (whole.startswith("{") and whole.endswith("}")):
-        return ""
-    data = next((value for _, end, value in lenient.values(whole[: tools.LONGEST]) if end == len(whole)), None)
-    key = next((key for key in ANSWER_KEYS if isinstance(data, dict) and key in data), None)
-    return answer_text(data[key]) if isinstance(data, dict) and key else ""
-
-
-def boxed_answer(text: str) -> str:
-    """The answer in the last box, as models write it that were trained on mathematics; "" for none."""
-    boxes = BOXED.findall(text[-tools.LONGEST :])
-    return IN_BOX.sub(r"\1", boxes[-1]).replace("{,}", ",").strip(" $") if boxes else ""
-
-
 def free_answer(text: str, long: bool = False) -> str:
     """The answer in a reply without actions: the bare one, or the whole text where it is a long one; of what stands
     between `<response>` tags, where anything does.
@@ -101,7 +70,7 @@ def free_answer(text: str, long: bool = False) -> str:
     tagged = RESPONSE.search(text)
     if tagged and tagged.group(1).strip():
         text = tagged.group(1)
-    return (json_answer(text) or long_answer(text)) if long else bare_answer(text)
+    return long_answer(text) if long else bare_answer(text)
 
 
 def long_answer(text: str) -> str:
@@ -144,44 +113,14 @@ def action_in(text: str, specs: Mapping[str, ApiSpec]) -> Action | None:
     `Search[Kenya]`, `Search(Kenya)`, `search(entity="Kenya")`, with or without `Action 1:` before it, code
     fences or text around it, and the notations of tool calls: JSON, tags, `Action Input:`. Names are matched without
     regard to case; text after `Action:` that has the form of a call but an unknown name is returned under that name, so
-    that the model can be told. A final answer that no action comes before is Finish.
+    that the model can be told.
     """
     text = text[: tools.LONGEST]
-    action = _first_action(text, specs)
-    final = FINAL.search(text)
-    if final and (action is None or _first_action(text[: final.start()], specs) is None):
-        answer = final["answer"].strip().rstrip("*_`").strip()
-        inside = _bracketed(answer, True, {})
-        action = inside if inside and inside.name == "Finish" else Action("Finish", (answer,))
-    elif action is None:
-        action = _final_json(text)
-    elif action.name not in specs and _is_final(action.name):
-        action = dataclasses.replace(action, name="Finish")
-    return action
-
-
-def _first_action(text: str, specs: Mapping[str, ApiSpec]) -> Action | None:
-    """The first action in a reply, but for final answers that are not written as one."""
     mark = MARK.search(text)
     where = mark.group(1) if mark else text
     if NOTATION.match(where):
         return _tool_call(text, specs) or _bracketed(where, mark is not None, specs)
     return _bracketed(where, mark is not None, specs) or _tool_call(text, specs)
-
-
-def _is_final(name: Any) -> bool:
-    return isinstance(name, str) and re.sub(r"[\s_-]+", "", name[:50]).lower() == "finalanswer"
-
-
-def _final_json(text: str) -> Action | None:
-    """`{"action": "Final Answer", "action_input": "Nairobi"}` as Finish."""
-    if "final" not in text.lower():
-        return None
-    for _, _, data in lenient.values(text):
-        if isinstance(data, dict) and any(_is_final(data.get(key)) for key in ("action", "name", "tool", "function")):
-            given = next((data[key] for key in INPUT_KEYS if key in data), "")
-            return Action("Finish", (), given) if isinstance(given, dict) else Action("Finish", (given,))
-    return None
 
 
 def _bracketed(where: str, marked: bool, specs: Mapping[str, ApiSpec]) -> Action | None:
@@ -212,8 +151,6 @@ def _named(spec: ApiSpec) -> ToolSpec:
 def _arguments(name: str, opening: str, rest: str, parameters: Sequence[str]) -> Action:
     """Reads what stands between an action's brackets: as Python arguments where it can be, else as one text."""
     inside = _inside(rest, opening)
-    if len(parameters) == 1 and GROUPED.fullmatch(inside):  # 1,200 is one number
-        return Action(name, (inside.strip(),))
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
         if isinstance(call, ast.Call) and (call.args or call.keywords):

@@ -259,54 +259,6 @@ def test_the_argument_of_finish_is_the_answer_as_text(text: str, answer: str) ->
     assert (action.name, action.argument) == ("Finish", answer)
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("Final Answer: Nairobi", "Nairobi"),
-        ("Thought 3: I know it.\nFinal Answer: Nairobi\nIt is the capital.", "Nairobi"),
-        ("Thought: I now know the final answer. Final Answer: Nairobi", "Nairobi"),
-        ("**Final Answer:** **Nairobi**", "Nairobi"),
-        ("Final Answer:\nNairobi", "Nairobi"),
-        ("Final Answer: -5", "-5"),
-        ("最终答案：内罗毕", "内罗毕"),
-        ("Action 3: Final Answer: Nairobi", "Nairobi"),
-        ("Action: Final Answer\nAction Input: Nairobi", "Nairobi"),
-        ("Action: None\nFinal Answer: Nairobi", "Nairobi"),
-        ("Final Answer: Finish[Nairobi]", "Nairobi"),
-        ("Final Answer: Nairobi\n\nQuestion: And of Peru?\nAction 1: Search[Peru]", "Nairobi"),
-        ("Action 2: Final_Answer[Nairobi]", "Nairobi"),
-        ('{"action": "Final Answer", "action_input": "Nairobi"}', "Nairobi"),
-        ('```json\n{"action": "Final Answer", "action_input": {"answer": "Nairobi"}}\n```', "Nairobi"),
-        ('Action:\n```\n{"action": "final_answer", "action_input": ["a", "b"]}\n```', "a; b"),
-        ('{"name": "final_answer", "arguments": {"answer": "Nairobi"}}', "Nairobi"),
-        ("Finish(1,200)", "1,200"),
-        ("Finish(-1,200,300.50)", "-1,200,300.50"),
-        ("Finish[1,200]", "1,200"),
-    ],
-)
-def test_a_final_answer_is_finish(text: str, answer: str) -> None:
-    action = action_in(text, SPECS)
-    assert action is not None
-    assert (action.name, action.argument) == ("Finish", answer)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Action 1: Search[Kenya]\nObservation 1: a page\nFinal Answer: made up",
-        "Thought: the final answer is near.\nAction 1: Search[Kenya]\nFinal Answer: Nairobi",
-        "Search[Kenya]\n\nFinal Answer: made up",
-    ],
-)
-def test_a_final_answer_after_an_action_does_not_count(text: str) -> None:
-    assert read(text) == ("Search", ("Kenya",), {})
-
-
-@pytest.mark.parametrize("text", ["Final Answer:", "The final answer follows.", '{"action": "none"}', '{"final": 1}'])
-def test_an_announced_answer_is_none(text: str) -> None:
-    assert read(text) is None
-
-
 def test_nothing_of_an_action_is_ever_evaluated() -> None:
     code = "__import__('os').getcwd()"
     assert read(f"Search({code})") == ("Search", (code,), {})
@@ -360,7 +312,6 @@ LONG = 100_000
         "[", "(", "Search[", "Search(", "Search[]", "Action: ", "Action 1: ", "action", "a(", "_", "a", " ", "\n",
         "```\n", "```python\n", '"', "'", "\\", ",", "a=", "name=x, ", "{", "{'", '{"a":', "1", "-", "#", "Observation",
         "('", '="', "Thought", "Thought 1: ", "Answer:", "\nQ ", "<", "<tool_call>", "Action Input", "json",
-        "Final Answer:", "Final Answer: a\n", "\\boxed{", '{"action": "Final Answer", ',
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("head", ["", "Action 1: ", "Search[", "Search(entity="])
@@ -390,14 +341,6 @@ def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> N
         ("A: Nairobi", "Nairobi"),
         ("The answer is Nairobi", "Nairobi"),
         ("The answer is: Nairobi", "Nairobi"),
-        ("So the answer is: Nairobi", "Nairobi"),
-        ("Therefore, my final answer is Nairobi", "Nairobi"),
-        ("Thus spoke Zarathustra", "Thus spoke Zarathustra"),
-        ('{"answer": "Nairobi", "confidence": 0.9}', "Nairobi"),
-        ('```json\n{"answer": ["a", "b"]}\n```', "a; b"),
-        ('{"capital": "Nairobi"}', '{"capital": "Nairobi"}'),
-        ("We add, and get\n$$\\boxed{1{,}200}$$", "1,200"),
-        ("First \\boxed{Lima}, no: \\boxed{\\text{Nairobi}}.", "Nairobi"),
         ("The final answer is Nairobi", "Nairobi"),
         ("Answer: -5", "-5"),
         ("Answer:Nairobi", "Nairobi"),
