@@ -1,0 +1,87 @@
+"""Keys: where they come from, where they are refused, and how they are removed from what a server says of an error.
+
+A successful reply is never touched: with a dummy key such as `none` every answer comes through unchanged.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from r_eval.errors import UserError
+from r_eval.grid import holds_key
+
+MARK = "[key]"
+SHORTEST = 6
+"""Characters from which on a key is removed; a shorter one is a dummy, and part of many words."""
+HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9_]{32,}")
+"""A run of letters and digits as long as keys are, and words are not."""
+
+
+class Secrets:
+    """The keys of one LLM."""
+
+    def __init__(self, *keys: str) -> None:
+        long = [key for key in keys if len(key) >= SHORTEST]
+        forms = [_any_escaping(key) for key in long]
+        forms += [re.escape(base64.b64encode(key.encode()).decode().rstrip("=")) for key in long]
+        self._pattern = re.compile("|".join(forms)) if forms else None
+
+    def strike(self, text: str) -> str:
+        """A text without the keys, however they are escaped in it."""
+        return self._pattern.sub(MARK, text) if self._pattern else text
+
+    def strike_data(self, data: Any) -> Any:
+        """Plain data without the keys."""
+        if isinstance(data, str):
+            return self.strike(data)
+        if isinstance(data, dict):
+            return {self.strike(str(key)): self.strike_data(value) for key, value in data.items()}
+        return [self.strike_data(value) for value in data] if isinstance(data, list) else data
+
+
+def _any_escaping(key: str) -> str:
+    """A pattern of a key in which each character may be escaped as JSON, URLs or HTML do."""
+    forms = []
+    for c in key:
+        code = ord(c)
+        any_case = "".join(f"[{h}{h.upper()}]" if h.isalpha() else h for h in f"{code:04x}")
+        two = any_case[2:] if code < 256 else any_case
+        forms.append(rf"(?:\\*{re.escape(c)}|\\+u{any_case}|%{two}|&#(?:{code}|[xX]0*{two});)")
+    return "".join(forms)
+
+
+def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers with their values, which environment variables hold.
+
+    Raises:
+        UserError: A variable is not set, or a key stands where its variable's name should.
+    """
+    values: dict[str, str] = {}
+    for header, variable in headers.items():
+        if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable) or holds_key(variable):
+            raise UserError(f"LLM '{name}': headers takes names of headers with names of environment variables")
+        if variable not in os.environ:
+            raise UserError(f"LLM '{name}': headers: the environment variable {variable} is not set")
+        values[header] = os.environ[variable].strip()
+    return values
+
+
+def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
+    """Refuse a setting that holds a key.
+
+    Raises:
+        UserError: It does; the message does not repeat it.
+    """
+    wrong = header and value and not HEADER.fullmatch(value)
+    if wrong or holds_key(value) or any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in value.split("/")):
+        prefix = "" if value in name or where.startswith("the model") else f" '{name}'"
+        wanted = (
+            "takes the name of a header" if wrong else "looks like a key: put the name of its variable in api_key_env"
+        )
+        raise UserError(f"LLM{prefix}: {where} {wanted}")
