@@ -6,8 +6,8 @@ Documents that came with the question stand in the prompt.
 from __future__ import annotations
 
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import free_answer
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
+from r_eval.workflows.reading import free_answer
 
 
 class Direct(Workflow):

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Message, Reply, Request
 from r_eval.records import Outcome
-from r_eval.workflows.answers import final_answer
 from r_eval.workflows.base import FINISH, Ending, LimitReached, LLMProtocol, Workflow, ended, prompt
+from r_eval.workflows.fc import final_answer
 
 HOW = "last_chance"
 

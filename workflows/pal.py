@@ -16,8 +16,8 @@ import warnings
 from r_eval.environments.sandbox import ProgramError, answer_text
 from r_eval.environments.schema import clip, shapes
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import program_in
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
+from r_eval.workflows.reading import program_in
 
 LONGEST = 20_000
 """Characters of a reply in which a program that is not fenced is looked for."""
@@ -59,7 +59,7 @@ class PAL(Workflow):
             if attempt < self.repairs:
                 complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
                 llm.note(complaint)
-                messages += [reply.message(reply.text), Message("user", complaint)]
+                messages += [Message("assistant", reply.text), Message("user", complaint)]
         after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 

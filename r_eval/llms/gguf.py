@@ -16,68 +16,62 @@ import json
 import os
 import time
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
 from r_eval.errors import MissingExtra, UserError
-from r_eval.files import user_path
-from r_eval.llms import failures, tokens
-from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import chat_body, misread_call
-from r_eval.llms.model_files import MODELS, check_gguf, fetch_model, file_fingerprint
-from r_eval.llms.preflight import preflight_request
-from r_eval.llms.reply import decode_body, encode_body, parse_reply
+from r_eval.files import is_file, user_path
+from r_eval.llms import wire
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.preflight import preflight
+from r_eval.llms.pull import MODELS, pull
+from r_eval.llms.stamps import stamp
 
 if TYPE_CHECKING:
     import aiohttp
 
+MAGIC = b"GGUF"
+
 
 class GGUF(LLM):
-    """A local model."""
+    """A local model.
 
-    is_local = True
+    Settings:
+        context: Tokens that one request may hold, prompt and reply.
+        slots: Requests computed at once; by default one for every four processors, since more are slower on few.
+        threads: Processors used; all by default.
+        prefix_cache: False computes every prompt from its beginning, to measure what the cache saves.
+        gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
+    """
 
-    class Settings(LLMSettings):
-        """Settings of `gguf/`.
+    copied = True
+    SETTINGS = {"context": int, "slots": int, "threads": int, "gpu_layers": int, "prefix_cache": bool}
 
-        Attributes:
-            context: Tokens that one request may hold, prompt and reply.
-            slots: Requests computed at once; by default one for every four processors, since more are slower on few.
-            threads: Processors used; all by default.
-            prefix_cache: False computes every prompt from its beginning, to measure what the cache saves.
-            gpu_layers: Layers put on a GPU, where the installed llama.cpp has one; all by default.
-        """
-
-        context: int = Field(8192, ge=1)
-        slots: int | None = Field(None, ge=1)
-        threads: int | None = Field(None, ge=1)
-        gpu_layers: int = -1
-        prefix_cache: bool = True
-
-    def __init__(self, name: str, model: str, settings: Settings) -> None:
+    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
         super().__init__(name, model, settings)
         processors = os.cpu_count() or 1
-        self.context, self.gpu_layers, self.prefix_cache = settings.context, settings.gpu_layers, settings.prefix_cache
-        self.slots = settings.slots or max(1, processors // 4)
-        self.threads = settings.threads or processors
-        self.connections = settings.connections or self.slots
+        self.context = int(settings.get("context", 8192))
+        self.slots = int(settings.get("slots", max(1, processors // 4)))
+        self.threads = int(settings.get("threads", processors))
+        self.gpu_layers = int(settings.get("gpu_layers", -1))
+        self.prefix_cache = bool(settings.get("prefix_cache", True))
+        self.connections = int(settings.get("connections", self.slots))
         self._server: Any = None
         self._http: aiohttp.ClientSession | None = None
 
     def identity(self) -> dict[str, Any]:
-        """A file is identified by its content; the embedded ones are pinned by name."""
+        """A file is told by what is in it; the embedded ones are pinned by name."""
         pinned = MODELS.get(self.model)
-        file = pinned.sha256 if pinned else file_fingerprint(user_path(self.model))
+        file = pinned.sha256 if pinned else stamp(user_path(self.model))
         return {**super().identity(), "context": self.context, "file": file}
 
     def fetch(self) -> None:
         """Fetch the file if it is an embedded one, and see that it can be a model."""
-        check_gguf(self._path(), self.name)
+        check_file(self._path(), self.name)
 
     def _path(self) -> Path:
-        return fetch_model(self.model) if self.model in MODELS else user_path(self.model)
+        return pull(self.model) if self.model in MODELS else user_path(self.model)
 
     async def open(self) -> None:
         """Load the file, and let the model make a few tokens."""
@@ -88,7 +82,7 @@ class GGUF(LLM):
             self.native_tools = "tools" in template
             connector = aiohttp.TCPConnector(limit=self.connections, force_close=True)
             self._http = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None))
-            await self.generate(preflight_request(self.native_tools))
+            await self.generate(preflight(self.native_tools))
 
     async def close(self) -> None:
         if self._http is not None:
@@ -105,7 +99,7 @@ class GGUF(LLM):
         except ImportError:
             raise MissingExtra("xllamacpp", "local", f"The LLM {self.name}") from None
         path = self._path()
-        check_gguf(path, self.name)
+        check_file(path, self.name)
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx = self.context * self.slots
@@ -130,23 +124,24 @@ class GGUF(LLM):
 
         if self._http is None:
             raise LLMError("connection", f"{self.name} is not open")
-        body = encode_body({**chat_body(self, request), "cache_prompt": self.prefix_cache})
+        body = wire.encoded({**wire.body(self, request), "cache_prompt": self.prefix_cache})
         url = f"{self._server.listening_address}/v1/chat/completions"
         started = time.monotonic()
         try:
             async with self._http.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
-                data = decode_body(await answer.read())
-                if answer.status >= 400:
-                    raise failures.classify(answer.status, data)
-            reply = parse_reply(data)
-        except (aiohttp.ClientError, ValueError) as error:
-            raise LLMError("server", f"{self.name}: {type(error).__name__}: {error}") from None
-        except LLMError as error:
-            if error.cause != "tool_call":
-                raise LLMError(error.cause, f"{self.name}: {error}", parameter=error.parameter) from None
-            reply, data = misread_call(error, bool(request.tools)), {}
+                data = await answer.json(content_type=None)
+        except (aiohttp.ClientError, ValueError) as broken:
+            raise LLMError("server", f"{self.name}: {type(broken).__name__}: {broken}") from None
+        error = data.get("error")
+        if error:
+            cause = "context" if error.get("type") == "exceed_context_size_error" else "server"
+            raise LLMError(cause, f"{self.name}: {error.get('message', error)}")
+        try:
+            reply = wire.reply(data, 0)
+        except wire.BadReply as bad:
+            raise LLMError("reply", f"{self.name}: {bad}") from None
         queue = time.monotonic() - started - _computing(data)
-        return dataclasses.replace(tokens.with_tokens(reply, request), queue=max(0.0, queue) if data else 0.0)
+        return dataclasses.replace(reply, queue=max(0.0, queue))
 
 
 def _computing(data: dict[str, Any]) -> float:
@@ -160,3 +155,18 @@ def _get(url: str) -> Any:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(url, timeout=60) as answer:
         return json.load(answer)
+
+
+def check_file(path: Path, name: str) -> None:
+    """See that a path is a GGUF file before llama.cpp reads it.
+
+    Raises:
+        UserError: It is not there, or not a GGUF file.
+    """
+    if not is_file(path):
+        backend = name.partition("/")[0]
+        aliases = ", ".join(f"{backend}/{alias}" for alias in MODELS)
+        raise UserError(f"LLM '{name}': {path}: no such file. Embedded models: {aliases}")
+    with path.open("rb") as file:
+        if file.read(4) != MAGIC:
+            raise UserError(f"LLM '{name}': {path} is not a GGUF file")
