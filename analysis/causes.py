@@ -42,6 +42,7 @@ CAUSES: dict[str, str] = {
     "wrong_value": "Saw the evidence and answered something else.",
     "unparsed": "Ended without an answer that could be read.",
     "refused": "The LLM declined to answer.",
+    "content_filter": "The provider's content filter blocked the question or the answer.",
     "gave_up": "Gave up.",
     "empty_reply": "The LLM replied nothing.",
     "cut_off": "The reply was cut at its longest.",
@@ -78,6 +79,7 @@ CAUSES: dict[str, str] = {
     "llm_request": "The LLM's server refused the request.",
     "llm_key": "The LLM's server refused the key.",
     "llm_model": "The LLM's server does not know the model.",
+    "llm_quota": "The account's quota at the LLM's provider is exhausted.",
     "llm_reply": "The LLM's server sent a reply that could not be read.",
     "llm_failure": "The LLM failed in another way.",
     "unscored": "The metric failed, so that nothing is known of the answer.",
@@ -87,6 +89,7 @@ CAUSES: dict[str, str] = {
 ENDINGS: dict[OutcomeKind, dict[str, str]] = {
     "gave_up": {
         "give_up": "gave_up",
+        "content_filter": "content_filter",
         "empty_reply": "empty_reply",
         "no_program": "no_gold",
         "no_evidence": "no_gold",
@@ -110,7 +113,7 @@ ENDINGS: dict[OutcomeKind, dict[str, str]] = {
     "tool_failure": {"environment": "environment", "workflow": "workflow"},
     "llm_failure": {
         word: f"llm_{word}"
-        for word in ("connection", "timeout", "rate_limit", "server", "request", "key", "model", "reply")
+        for word in ("connection", "timeout", "rate_limit", "server", "request", "key", "model", "quota", "reply")
     },
     "cancelled": {"stopped": "stopped"},
 }
@@ -267,7 +270,7 @@ def why(episode: Episode, response: Response, made: Actions | None = None) -> st
     if outcome.kind == "tool_misuse":
         return _failed_program(outcome)
     if outcome.kind == "gave_up":
-        return _of_reply(made) or named(outcome)
+        return named(outcome) if outcome.cause == "content_filter" else _of_reply(made) or named(outcome)
     return _answered(episode, response, made)
 
 

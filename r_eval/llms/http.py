@@ -46,9 +46,11 @@ QUOTA = re.compile(
     re.I,
 )
 PER_MINUTE = re.compile(r"tokens per min|requests per min|per minute|\bTPM\b|\bRPM\b", re.I)
-EXTRA = re.compile(r"extra[_ ](?:inputs?_?\s?(?:are\s)?(?:not\spermitted|forbidden)|forbidden)|not permitted", re.I)
+NOT_PERMITTED = re.compile(r"extra_forbidden|not permitted", re.I)
 NO_MODEL = re.compile(r"\bmodel\b.*(?:not found|not exist|unknown|no such)|(?:unknown|no such) model", re.I | re.S)
 LONGEST_QUOTE = 300
+LONGEST_ERROR = 10_000
+"""Characters of an error text that are looked at."""
 LARGEST = 16 << 20
 """Bytes of an answer, decompressed; reading stops there."""
 SHORTEST_KEY = 6
@@ -112,13 +114,13 @@ async def post(session: aiohttp.ClientSession, url: str, body: bytes, secret: st
         raise Passing("connection", f"{type(error).__name__}: {error}") from None
     if status == 200 and (inside := _status_inside(text)):
         status = inside
-    if status in (402, 403, 429) and QUOTA.search(text):
+    if status == 402 or (status in (403, 429) and QUOTA.search(text)):
         raise LLMError("quota", f"{name}: HTTP {status}: {said(text, secret)}")
     if status in RETRIED or status >= 500:
         cause = "rate_limit" if status == 429 else "server"
         raise Passing(cause, f"HTTP {status}: {said(text, secret)}", asked_wait(wait))
     if status >= 400:
-        raise refusal(status, said(text, secret), name, code(text))
+        raise refusal(status, said(text, secret), name, error_code(text))
     if status >= 300:  # nothing is sent where the grid has not said so, a key least of all
         host = without_key(urlsplit(elsewhere).netloc.rpartition("@")[2], secret) or "another path"
         why = f"it redirects to {host}; if that is right, name that address as base_url"
@@ -126,7 +128,7 @@ async def post(session: aiohttp.ClientSession, url: str, body: bytes, secret: st
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError, RecursionError):
-        raise Passing("reply", f"not JSON: {without_key(text, secret)[:100]!r}") from None
+        raise Passing("reply", f"not JSON: {without_key(text[:LONGEST_ERROR], secret)[:100]!r}") from None
 
 
 async def _body(answer: aiohttp.ClientResponse, name: str) -> bytes:
@@ -166,12 +168,15 @@ def refusal(status: int, message: str, name: str, code: str = "") -> Exception:
     Args:
         code: What the body has as code, type and parameter of the error; it counts more than the wording.
     """
-    if FILTERED.search(code) or (status in (400, 403, 422) and FILTERED.search(message)):
+    for cause, pattern in (("content_filter", FILTERED), ("quota", QUOTA), ("context", TOO_LONG)):
+        if pattern.search(code):
+            return LLMError(cause, f"{name}: HTTP {status}: {message}")
+    if status in (400, 403, 422) and FILTERED.search(message):
         return LLMError("content_filter", f"{name}: HTTP {status}: {message}")
-    if QUOTA.search(code) or QUOTA.search(message):
+    if QUOTA.search(message):
         return LLMError("quota", f"{name}: HTTP {status}: {message}")
     parameter = UNSUPPORTED.search(message) if status in (400, 422) else None
-    if parameter is None and status in (400, 422) and EXTRA.search(message):
+    if parameter is None and status in (400, 422) and NOT_PERMITTED.search(message):
         parameter = re.search(OPTIONAL, message)
     if parameter is not None:
         return Refused(next(name for name in parameter.groups() if name).lower())
@@ -198,7 +203,7 @@ def asked_wait(header: str) -> float | None:
         return None
 
 
-def code(text: str) -> str:
+def error_code(text: str) -> str:
     """What an error body says of itself in fields: code, type and parameter."""
     try:
         data = json.loads(text)
@@ -225,7 +230,7 @@ def _any_escaping(secret: str) -> re.Pattern[str]:
     for c in secret:
         code = f"{ord(c):04x}"
         percent = "".join(rf"%{byte:02x}" for byte in c.encode())
-        forms.append(rf"(?:\\*{re.escape(c)}|\\+u{code}|{percent}|&#(?:{ord(c)}|x0*{code.lstrip('0')});)")
+        forms.append(rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}u{code}|{percent}|&#(?:{ord(c)}|x0*{code.lstrip('0')});)")
     return re.compile("".join(forms), re.IGNORECASE)
 
 
@@ -237,4 +242,4 @@ def said(text: str, secret: str) -> str:
         text = str(inner.get("message", inner)) if isinstance(inner, dict) else str(inner)
     except (ValueError, RecursionError):
         pass
-    return " ".join(without_key(text, secret).split())[:LONGEST_QUOTE]
+    return " ".join(without_key(text[:LONGEST_ERROR], secret).split())[:LONGEST_QUOTE]

@@ -76,7 +76,15 @@ def reply(data: dict[str, Any], retries: int) -> Reply:
             retries=retries,
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-        raise BadReply(f"no choice in the reply: {json.dumps(data)[:100]}") from None
+        raise BadReply(f"no choice in the reply: {_beginning(data)}") from None
+
+
+def _beginning(data: Any) -> str:
+    """The first characters of a wrong answer."""
+    try:
+        return json.dumps(data)[:100]
+    except RecursionError:
+        return "nested too deep"
 
 
 def _text(content: Any) -> str:

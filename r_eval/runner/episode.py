@@ -111,6 +111,8 @@ class EpisodeLLM:
                 depth=depth,
             )
         )
+        if reply.finish == "content_filter":
+            raise LLMError("content_filter", f"{llm.name}: the provider's content filter blocked the reply")
         return tools.read(reply, request.tools) if request.tools else reply
 
     def _check(self, request: Request) -> None:

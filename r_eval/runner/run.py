@@ -31,10 +31,10 @@ from r_eval.runner.watching import Silent, Watcher
 
 TELL_SECONDS = 10.0
 """How often run.json is written while a run goes on."""
-FATAL = ("key", "model", "quota")
-"""Causes of an `llm_failure` that stop the LLM for the whole run."""
 SYNC_SECONDS = 1.0
 """How often what is recorded is seen to be on the disk."""
+FATAL = ("key", "model", "quota")
+"""Causes of an `llm_failure` that stop the LLM for the whole run."""
 
 
 class Runner:

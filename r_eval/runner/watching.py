@@ -29,7 +29,7 @@ class Watcher(Protocol):
         """An episode is recorded."""
 
     def failed(self, llm: str, why: str) -> None:
-        """An LLM could not be opened; its episodes are recorded as llm_failure."""
+        """An LLM could not be opened (its episodes are recorded as llm_failure), or was stopped during the run."""
 
     def held(self, why: str) -> None:
         """A budget is reached: no more episodes are begun."""

@@ -64,12 +64,16 @@ def words(tree: ast.AST, assigned: str) -> Iterator[tuple[str, str]]:
             yield from ((assigned, word) for value in returned for word in texts(value))
 
 
+OWN_DOING = {"context": "exhausted", "content_filter": "gave_up"}
+"""Causes of an `LLMError` that are no failure of the LLM, with the outcome that they lead to."""
+
+
 def vocabulary() -> list[tuple[str, str]]:
     found = set()
     for path in SOURCES:
         assigned = "tool_misuse" if path.name == "sandbox.py" else "llm_failure"
         for kind, word in words(ast.parse(path.read_text(encoding="utf-8")), assigned):
-            found.add(("exhausted" if (kind, word) == ("llm_failure", "context") else kind, word))
+            found.add((OWN_DOING.get(word, kind) if kind == "llm_failure" else kind, word))
     return sorted(found)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from r_eval.llms import wire
 from r_eval.llms.base import LLMError, Reply
-from r_eval.llms.http import refusal
+from r_eval.llms.http import refusal, said
 from r_eval.llms.journal import ReplyLog
 from tests.chat_server import ASK, USED, Answer, Server, bad, good, run
 
@@ -38,6 +42,14 @@ def test_content_is_a_text_or_parts(content: Any, text: str) -> None:
 def test_a_wrong_type_is_a_bad_reply(field: str, content: Any) -> None:
     with pytest.raises(wire.BadReply):
         wire.reply(answer(**{"content": "x", field: content}), 0)
+
+
+def test_an_answer_nested_too_deep_is_a_bad_reply() -> None:
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(wire.BadReply):
+        wire.reply(answer(content=deep), 0)
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
@@ -113,6 +125,46 @@ def test_an_error_is_known_wherever_the_server_puts_it(answer_: Answer, cause: s
     with pytest.raises(LLMError) as caught:
         run(server, lambda llm: llm.generate(ASK))
     assert (caught.value.cause, len(server.bodies)) == (cause, 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "cause"),
+    [
+        ("context_length_exceeded", "flagged by our guardrail: reduce your prompt", "context"),
+        ("content_filter", "the prompt exceeds the maximum context length", "content_filter"),
+        ("insufficient_quota", "unknown parameter: stop", "quota"),
+    ],
+)
+def test_a_code_counts_more_than_the_wording(code: str, message: str, cause: str) -> None:
+    error = refusal(400, message, "x", code)
+    assert isinstance(error, LLMError)
+    assert error.cause == cause
+
+
+@pytest.mark.parametrize("hostile", ["\\" * 10**6, "s" * 10**6, "%73" * 10**5, "&#115;" * 10**5])
+def test_a_hostile_error_holds_nothing_up(hostile: str) -> None:
+    started = time.perf_counter()
+    said(json.dumps({"error": {"message": hostile}}), "sk-0123456789-0123456789-0123456789")
+    assert time.perf_counter() - started < 0.5
+
+
+class WithoutTemperature(Server):
+    """A server that refuses a temperature, after a while."""
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if "temperature" in body and "tests the connection" not in str(body):
+            await asyncio.sleep(0.1)
+            return web.json_response({"error": {"message": "Unsupported parameter: 'temperature'"}}, status=400)
+        return await super()._chat(request)
+
+
+def test_a_refusal_that_is_learnt_in_mid_run_costs_no_request_in_flight() -> None:
+    async def ask_many(llm: Any) -> list[Reply]:
+        return await asyncio.gather(*(llm.generate(ASK) for _ in range(20)))
+
+    replies = run(WithoutTemperature(good("x", usage=USED)), ask_many, connections=20)
+    assert [reply.text for reply in replies] == ["x"] * 20
 
 
 def test_reading_stops_where_no_reply_is_as_large() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.llms.base import LLM, Message, Reply, Request, ToolCall
+from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall
 from r_eval.records import Step
 from r_eval.runner.episode import EpisodeLLM
 from r_eval.workflows.base import Limits
@@ -37,13 +37,21 @@ def said(reply: Reply) -> tuple[Reply, Step]:
         (Reply("Nairobi"), None),
         (Reply("", (ToolCall("1", "Search", {}),)), None),
         (Reply("Nai", finish="length"), "length"),
-        (Reply("", finish="content_filter"), "content_filter"),
         (Reply("I will not.", finish="refusal"), "refusal"),
         (Reply(" \n"), "empty"),
     ],
 )
 def test_a_reply_that_is_not_whole_says_why(reply: Reply, error: str | None) -> None:
     assert said(reply)[1].error == error
+
+
+@pytest.mark.parametrize("text", ["", "Nai"])
+def test_a_reply_that_a_content_filter_blocked_is_recorded_and_final(text: str) -> None:
+    steps: list[Step] = []
+    llm = EpisodeLLM(Says(Reply(text, finish="content_filter")), Limits(), steps)
+    with pytest.raises(LLMError, match="content filter") as caught:
+        asyncio.run(llm.generate(Request((Message("user", "Where?"),))))
+    assert (caught.value.cause, steps[0].text, steps[0].error) == ("content_filter", text, "content_filter")
 
 
 def test_a_workflow_is_not_given_the_thinking() -> None:
