@@ -141,7 +141,8 @@ class Runner:
         """Start no further episode of an LLM whose every request would fail in the same way."""
         if episode.llm not in self._stopped:
             self._stopped.add(episode.llm)
-            self.watcher.failed(episode.llm, f"{episode.outcome.detail}; its remaining episodes are not started")
+            why = episode.outcome.detail.rstrip(".")
+            self.watcher.failed(episode.llm, f"{why}; its remaining episodes are not started")
 
 
 class _Mean:
