@@ -57,6 +57,10 @@ SLOW = (
     "tests/contracts/test_workflows.py",
     "tests/tasks/test_embedded.py",
     "tests/environments/test_aminer.py::test_search_stays_fast",
+    "tests/environments/test_aminer.py::test_a_large_world",
+    "tests/environments/conditions/test_counterfactual.py",
+    "tests/workflows/test_demonstrations.py",
+    "tests/analysis/test_sensitivity.py",
     "tests/environments/test_wiki.py::test_a_rebuild",
     # packages, pages and examples that run commands
     "tests/test_rag_sweep_example.py",
@@ -88,7 +92,9 @@ SLOW = (
     "tests/analysis/leaderboard/test_board_",
     "tests/analysis/figures/test_readable.py",
     "tests/analysis/test_figures.py",
-    # thousands of pairs against other implementations
+    "tests/analysis/report/test_browser.py::test_nothing_is_wider",
+    # hundreds of cases a metric, thousands of pairs against other implementations
+    "tests/analysis/metrics/test_contract.py",
     "tests/analysis/metrics/test_agreement_",
     "tests/analysis/metrics/test_published_crud.py",
     "tests/analysis/statistics/test_paired.py",
