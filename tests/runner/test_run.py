@@ -218,7 +218,10 @@ def test_three_kills_at_any_instant_lose_nothing_and_ask_nothing_twice(desk: Des
     assert len(found) == 2 * 2 * 40 * 2
     assert set(found.values()) == {1}
     asked = collections.Counter(desk.asked()[asked_before:])
-    assert asked == collections.Counter({text: 2 - kept[text] for text in texts.values() if kept[text] < 2})
+    missing = collections.Counter({text: 2 - kept[text] for text in texts.values() if kept[text] < 2})
+    assert asked <= missing
+    # An answer that was taken in before the kill, while its record was not yet written, is not asked for again.
+    assert (missing - asked).total() <= 4, "only as many as there are connections"
 
 
 def test_a_killed_run_leaves_no_process_behind(desk: Desk) -> None:
