@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from r_eval.analysis.responses import LIMITS, Response
-from r_eval.records import MACHINERY, Episode, Outcome, OutcomeKind, Step
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind, Step
 
 CAUSES: dict[str, str] = {
     "unknown_api": "Called an API that does not exist.",
@@ -90,6 +90,7 @@ ENDINGS: dict[OutcomeKind, dict[str, str]] = {
     "gave_up": {
         "give_up": "gave_up",
         "content_filter": "content_filter",
+        "tool_call": "unparsed",
         "empty_reply": "empty_reply",
         "no_program": "no_gold",
         "no_evidence": "no_gold",
@@ -114,7 +115,8 @@ ENDINGS: dict[OutcomeKind, dict[str, str]] = {
     "llm_failure": {
         word: f"llm_{word}"
         for word in ("connection", "timeout", "rate_limit", "server", "request", "key", "model", "quota", "reply")
-    },
+    }
+    | {"parameter": "llm_request"},
     "cancelled": {"stopped": "stopped"},
 }
 """The cause that an outcome's own word stands for."""
@@ -262,7 +264,7 @@ def why(episode: Episode, response: Response, made: Actions | None = None) -> st
     outcome = episode.outcome
     if response.matched:
         return ""
-    if outcome.kind in MACHINERY:
+    if outcome.kind in INFRASTRUCTURE_FAILURES:
         return named(outcome)
     made = actions(episode.steps) if made is None else made
     if outcome.kind == "exhausted" or (outcome.kind == "tool_misuse" and outcome.cause in LIMITS and not made.right):

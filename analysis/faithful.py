@@ -24,7 +24,7 @@ from r_eval.analysis.metrics import token_f1
 from r_eval.analysis.responses import THRESHOLDS
 from r_eval.analysis.systems import CLEAN, clusters_of, suffixes
 from r_eval.folder import Cell, RunFolder
-from r_eval.records import MACHINERY, Episode
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
 
 Verdict = Literal["faithful", "leaked", "other"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -135,7 +135,7 @@ def _of_cell(
             unchanged += 1
             continue
         changed += 1
-        if episode.outcome.kind not in MACHINERY:
+        if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:
             questions.append(episode.question_id)
             verdicts.append(verdict(episode.answer, episode.golds, old))
     if not changed:

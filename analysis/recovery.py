@@ -29,7 +29,7 @@ from r_eval.analysis.estimate import Estimate, average, of_questions, of_ratio
 from r_eval.analysis.systems import CLEAN, System, suffixes
 from r_eval.environments.conditions.faulty import failed
 from r_eval.folder import RunFolder
-from r_eval.records import MACHINERY, Episode, Step
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
 
 Reaction = Literal["retried", "another", "answered", "stopped"]
 REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
@@ -157,7 +157,7 @@ def recovery(
 
 def _told(episodes: Iterable[Episode], scores: Mapping[str, float | None]) -> Iterable[_Told]:
     for episode in episodes:
-        if episode.outcome.kind not in MACHINERY:
+        if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:
             calls = sum(step.kind == "call" and step.error in REACHED for step in episode.steps)
             yield _Told(episode.question_id, scores.get(episode.episode_id), calls, reactions(episode))
 

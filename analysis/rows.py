@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from r_eval.analysis.estimate import Estimate
-from r_eval.records import MACHINERY
+from r_eval.records import INFRASTRUCTURE_FAILURES
 
 LEVELS = ("KS", "KU", "KA")
 BASELINES = frozenset({"direct", "oracle"})
@@ -55,7 +55,7 @@ class Failure:
     @property
     def machinery(self) -> bool:
         """Whether the system is not to blame, and the episode is missing from the scores."""
-        return self.outcome in MACHINERY
+        return self.outcome in INFRASTRUCTURE_FAILURES
 
 
 @dataclass(slots=True)

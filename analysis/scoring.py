@@ -33,7 +33,7 @@ from r_eval.analysis.retrieval import Retrieval, Right, Rights, by_ids, by_texts
 from r_eval.analysis.rows import BASELINES
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder, read_lines
-from r_eval.records import MACHINERY, Episode
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
 
 DEFAULT_METRIC = "token_f1"
 BATCH = 512
@@ -216,7 +216,7 @@ def _record(
     right: Right | None,
 ) -> dict[str, Any]:
     made = actions(episode.steps)
-    failed = episode.outcome.kind in MACHINERY
+    failed = episode.outcome.kind in INFRASTRUCTURE_FAILURES
     ranked = _ranked(episode, made, right)
     response = classify(episode, reward or 0.0, taxonomy, threshold, ranked["recall"] if ranked else None, metric)
     cause = "unscored" if reward is None and not failed else why(episode, response, made)

@@ -12,6 +12,7 @@ in a folder, once for each place in the code. `--only N` runs case N of a seed a
 from __future__ import annotations
 
 import argparse
+import asyncio
 import collections
 import contextlib
 import functools
@@ -140,22 +141,20 @@ def known_sandbox() -> Any:
 
 def read_text_of_a_model(path: Path, chance: random.Random) -> None:
     """Read a reply in every way that a workflow does; nothing may be raised."""
-    import asyncio
-
     from r_eval.environments.session import Session
     from r_eval.llms.base import Reply, ToolSpec
-    from r_eval.llms.tools import read
-    from r_eval.workflows.reading import action_in, answer_in, bare_answer, free_answer, long_answer, program_in
+    from r_eval.llms.tool_calls import parse_action, read_reply
+    from r_eval.workflows.answers import free_answer, last_answer, program_in
 
     text = path.read_bytes().decode("utf-8", "replace" if chance.random() < 0.5 else "surrogateescape")
     environment = known_environment(chance.choice(["wiki", "aminer"]))
     specs = environment.specs()
-    for reads in (bare_answer, free_answer, long_answer, program_in):
+    for reads in (free_answer, program_in):
         reads(text)
-    answer_in(text, specs)
-    action_in(text, specs)
+    last_answer(text, specs)
+    parse_action(text, specs)
     tools = [ToolSpec(name, spec.summary, spec.json_schema()) for name, spec in specs.items()]
-    for call in read(Reply(text), tools).tool_calls:
+    for call in read_reply(Reply(text), tools).tool_calls:
         asyncio.run(Session(environment, known_sandbox()).call(call.name, call.arguments))
 
 
@@ -226,14 +225,19 @@ def read_run(path: Path, chance: random.Random) -> None:
 
 
 def read_cache(path: Path, chance: random.Random) -> None:
-    """Open a cache of replies and look for one, keep one, and ask why."""
+    """Open a store of replies, look for one and keep one."""
     from r_eval.llms.base import Reply
-    from r_eval.llms.cache import ReplyCache
+    from r_eval.llms.replay import Kept
+    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.reply_store import ReplyStore
 
-    with contextlib.closing(ReplyCache("run", path)) as cache:
-        for key in (b"a" * 32).hex(), "key":
-            cache.store.get(key)
-        cache.store.put("key2", "run", Reply("text"), 1.0, "likeness", {"a": 1})
+    async def use(store: ReplyStore) -> None:
+        for key in b"a" * 16, b"7" * 16:
+            await store.find(ReplyKey(key))
+        await store.put(ReplyKey(b"b" * 16), Kept(Reply("text"), 1.0, b"owner"))
+
+    with contextlib.closing(ReplyStore(path)) as store:
+        asyncio.run(use(store))
 
 
 def targets(folder: Path) -> dict[str, Target]:
@@ -241,7 +245,9 @@ def targets(folder: Path) -> dict[str, Target]:
     import r_eval
     from r_eval.grid import Grid
     from r_eval.llms.base import Reply
-    from r_eval.llms.cache import ReplyCache
+    from r_eval.llms.replay import Kept
+    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.reply_store import ReplyStore
 
     good = folder / "good"
     good.mkdir()
@@ -249,9 +255,10 @@ def targets(folder: Path) -> dict[str, Target]:
     (good / "grid.yaml").write_text(GRID, encoding="utf-8")
     with contextlib.chdir(good):
         r_eval.run(Grid.load("grid.yaml"), out=good / "run")
-    with contextlib.closing(ReplyCache("run", good / "replies.sqlite")) as cache:
+    with contextlib.closing(ReplyStore(good / "replies.sqlite")) as store:
         for number in range(20):
-            cache.store.put("key" if number == 7 else f"{number}", "run", Reply(f"reply {number}"), 1.0, "l", {"a": 1})
+            kept = Kept(Reply(f"reply {number}"), 1.0, b"owner")
+            asyncio.run(store.put(ReplyKey(f"{number % 10}".encode() * 16), kept))
     grids = [*ROOT.glob("examples/**/grid*.yaml"), *ROOT.glob("examples/*/*.yaml"), ROOT / "r_eval" / "demo.yaml"]
     questions = sorted(ROOT.glob("tasks/**/*.questions.jsonl"), key=lambda path: path.stat().st_size)[:12]
     seasons = [*ROOT.glob("tasks/**/*.season.json"), *ROOT.glob("examples/**/*.season.json")]

@@ -14,9 +14,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from r_eval.llms.base import LLM, Message, Reply, Request
+from r_eval.llms.base import LLM, Message, Reply, Request, make_llm
 from r_eval.llms.hf import HF
-from r_eval.llms.make import make
 
 CONNECTIONS = (4, 16, 64)
 THINGS = "rivers mountains bread violins trains spiders glass rain bees clocks islands salt bridges wolves paper moss"
@@ -50,7 +49,7 @@ async def send(llm: LLM, asked: Sequence[Request]) -> tuple[list[Reply], float]:
 
 
 async def main(model: str, dtype: str, prompts: int, tokens: int) -> None:
-    llm = make(model, {"dtype": dtype, "batch": 1})
+    llm = make_llm(model, {"dtype": dtype, "batch": 1})
     if not isinstance(llm, HF):
         raise SystemExit(f"{model} is no model of hf/")
     await llm.open()

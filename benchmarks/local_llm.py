@@ -21,9 +21,8 @@ from pathlib import Path
 
 from r_eval import arun
 from r_eval.cli.running import demo_grid
-from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.base import LLM, LLMError, Reply, Request, make_llm
 from r_eval.llms.gguf import GGUF
-from r_eval.llms.make import make
 
 MODEL = "gguf/smollm2-135m"
 
@@ -87,7 +86,7 @@ async def recorded(questions: int, task: str) -> list[Request]:
 
 @contextlib.asynccontextmanager
 async def opened(name: str, **settings: object) -> AsyncIterator[Side]:
-    llm = make(MODEL, {**demo_grid().llms[0].settings, **settings})
+    llm = make_llm(MODEL, {**demo_grid().llms[0].settings, **settings})
     await llm.open()
     try:
         yield Side(name, llm)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval import Grid, arun
-from r_eval.llms.make import make
+from r_eval.llms.base import make_llm
 from r_eval.records import Episode
 
 MODEL = "gguf/smollm2-135m"
@@ -25,7 +25,7 @@ CONTEXT = 4096
 
 async def served(slots: int, questions: int, folder: Path) -> list[Episode]:
     """The episodes over a server with as many slots as connections."""
-    server: Any = make(MODEL, {"context": CONTEXT, "slots": slots})
+    server: Any = make_llm(MODEL, {"context": CONTEXT, "slots": slots})
     await server.open()
     llm = {
         "llm": "openai/smollm2-135m",

@@ -1,9 +1,9 @@
 """ReAct that reflects: its first answer is not taken before it has looked at it once more."""
 
 from r_eval.llms.base import Message
+from r_eval.workflows.answers import action_answer
 from r_eval.workflows.base import Asked, Ending, LimitReached, Limits, LLMProtocol, SessionProtocol, finished
 from r_eval.workflows.react import Actions, ReAct, opening
-from r_eval.workflows.reading import action_in
 
 ASK = "Before you finish: does an Observation say so? If one does, Finish with it; else take another Action."
 
@@ -22,14 +22,13 @@ class Reflect(ReAct):
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
         messages, actions, reflected = opening(question, session), Actions(session, llm), False
         for step in range(1, limits.steps + 1):
-            text = await self.reply(messages, step, llm)
-            action = action_in(text, session.specs)
+            said, action = await self.act(messages, step, session, llm)
             if action is None or action.name != "Finish":
                 told = f"Observation {step}: {await actions.carry_out(action, step)}"
             elif reflected or step == limits.steps:
-                return finished(action.argument, "finish")
+                return finished(action_answer(action), "finish")
             else:
                 reflected, told = True, self.ask
                 llm.note(told)
-            messages += [Message("assistant", text), Message("user", told)]
+            messages += [said, Message("user", told)]
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)

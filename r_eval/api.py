@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from r_eval.errors import MissingExtra
 from r_eval.folder import RunFolder, json_line, write_whole
@@ -17,6 +17,8 @@ from r_eval.runner.watching import Watcher
 
 if TYPE_CHECKING:
     import pandas
+
+Result = TypeVar("Result")
 
 
 class Run:
@@ -144,8 +146,18 @@ def run(grid: Grid, out: str | Path | None = None, **options: Any) -> Run:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(arun(grid, out, **options))
+        return in_event_loop(arun(grid, out, **options))
     raise RuntimeError("an event loop is running here: use  await r_eval.arun(...)")
+
+
+def in_event_loop(job: Coroutine[Any, Any, Result]) -> Result:
+    """Carry out a coroutine as `asyncio.run` does, on uvloop's event loop where it is installed."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.run(job)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(job)
 
 
 def load_run(path: str | Path) -> Run:

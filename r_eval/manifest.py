@@ -48,6 +48,7 @@ class _Reached(_Part):
 
 class _LLM(_Part):
     connections: int | None = None
+    adaptations: dict[str, str] = {}
 
 
 class _Grid(_Part):
@@ -62,6 +63,7 @@ class _Vary(_Part):
 
 class _Manifest(_Part):
     name: str
+    id: str = ""
     state: str
     cells: list[_Cell]
     tasks: list[_Task]

@@ -18,7 +18,7 @@ OutcomeKind = Literal["finished", "gave_up", "exhausted", "tool_misuse", "tool_f
 StepKind = Literal["thought", "call", "observation", "answer"]
 CallError = Literal["unknown_api", "bad_arguments", "not_found", "temporary", "environment", "repeated", "limit"]
 
-MACHINERY: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
+INFRASTRUCTURE_FAILURES: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
 """Outcomes that are not the system's doing: tried again on resume, and no score until then."""
 
 
@@ -100,6 +100,8 @@ class Step(Record):
         seconds: Duration of the LLM's reply or of the call.
         tokens: Of a thought.
         depth: Place in the search tree, for workflows that search; 0 is the root.
+        replayed: Of a thought, whether the reply came from the reply store; its seconds are those it took when it was
+            made.
     """
 
     kind: StepKind
@@ -113,6 +115,7 @@ class Step(Record):
     seconds: float = 0.0
     tokens: Tokens | None = None
     depth: Count | None = None
+    replayed: bool = Field(default=False, exclude_if=_empty)
 
 
 class Outcome(Record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from string import Template
@@ -12,11 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from r_eval.errors import UserError
-from r_eval.llms import reasoning
-from r_eval.llms.answers import Memory
-from r_eval.llms.base import LLM, LLMError, Message, Request
-from r_eval.llms.cache import ReplyCache
-from r_eval.llms.make import make
+from r_eval.llms.base import LLM, LLMError, Message, Request, make_llm
+from r_eval.llms.reasoning import split_reasoning
+from r_eval.llms.replay import ReplyStores
+from r_eval.llms.reply_store import ReplyStore
 
 SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces that are no line breaks."""
@@ -27,13 +27,15 @@ class Speaker:
 
     Args:
         settings: As a grid takes them for this LLM.
-        memory: Where replies are kept, and where they may come from.
+        replies: Where replies are kept, and where they may come from.
     """
 
-    def __init__(self, name: str, memory: Memory | None = None, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, replies: ReplyStores | None = None, settings: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = name
-        self._llm: LLM = make(name, settings)
-        self._memory = memory or Memory()
+        self._llm: LLM = make_llm(name, settings)
+        self._replies = replies or ReplyStores()
         self._places = asyncio.Semaphore(self._llm.connections)
 
     async def __aenter__(self) -> Self:
@@ -56,26 +58,28 @@ class Speaker:
             UserError: The LLM failed, after all its retries.
         """
         request = Request((Message("user", prompt),))
-        answers = self._memory.of_episode(self._llm, "", "", 0)
+        call = uuid.uuid4().hex  # a sampled reply serves this call alone
+        replies = self._replies.of_episode(self._llm, call, "", 0)
         async with self._places:
             try:
-                reply, _ = await answers.answer(request)
+                reply, _, _ = await replies.answer(request)
             except LLMError as error:
                 if error.cause == "context":
                     return ""
                 raise UserError(f"the LLM '{self.name}' failed: {error}") from None
-        return reasoning.split(reply).text.strip()
+        self._replies.forget(call, "")
+        return split_reasoning(reply).text.strip()
 
 
 @contextlib.contextmanager
-def replies_kept(name: str) -> Iterator[Memory]:
+def replies_kept(name: str) -> Iterator[ReplyStores]:
     """The cache of replies, for as long as LLMs are asked.
 
     Args:
         name: Under which the cache keeps new ones.
     """
-    with contextlib.closing(ReplyCache(name)) as cache:
-        yield Memory(cache=cache)
+    with contextlib.closing(ReplyStore()) as store:
+        yield ReplyStores(store, name)
 
 
 def prompt(name: str, **values: str) -> str:

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
-from r_eval.llms.lenient import values
+from r_eval.llms.json_text import json_values
 from r_eval.tasks.speaking import prompt
 from r_eval.tasks.templates.making import generate
 from r_eval.tasks.templates.programs import canonical
@@ -111,7 +111,7 @@ def drafts(reply: str) -> Iterator[dict[str, Any] | str]:
         try:
             data = yaml.load(block, Loader=_Plain)
         except (yaml.YAMLError, ValueError, RecursionError):
-            data = [value for _, _, value in values(block)]
+            data = [found.value for found in json_values(block)]
             data = data[0] if len(data) == 1 and isinstance(data[0], list) else data
         if isinstance(data, dict):
             lists = [value for value in data.values() if isinstance(value, list)]

@@ -11,8 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from r_eval.llms.base import Message, Request
-from r_eval.llms.make import make
+from r_eval.llms.base import Message, Request, make_llm
 
 KEY = "sk-very-secret-1234567890"
 ASK = Request((Message("user", "Where is Kenya?"),))
@@ -80,7 +79,7 @@ class Server:
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         self.headers.append(dict(request.headers))
         body = await request.json()
-        opening = "tests the connection" in str(body["messages"][0]["content"])
+        opening = "tests the connection" in str(body["messages"])
         if not opening:
             self.times.append(time.monotonic())
         (self.opened if opening else self.bodies).append(body)
@@ -108,7 +107,7 @@ def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) 
 
     async def main() -> Any:
         runner = await server.start()
-        llm = make("openai/some-model", {"base_url": server.url, **settings})
+        llm = make_llm("openai/some-model", {"base_url": server.url, **settings})
         try:
             await llm.open()
             return await talk(llm)

@@ -17,7 +17,7 @@ import yaml
 
 from r_eval import load_run
 from r_eval.cli.running import demo_grid
-from r_eval.llms.pull import model_path
+from r_eval.llms.model_files import model_path
 from r_eval.plugins import names
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.templates import Template

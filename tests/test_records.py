@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from r_eval.records import MACHINERY, SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
+from r_eval.records import INFRASTRUCTURE_FAILURES, SCHEMA, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 JSON = st.recursive(
@@ -47,7 +47,9 @@ EPISODES = st.builds(
     golds=st.lists(TEXT, max_size=3),
     evidence=st.lists(TEXT, max_size=3),
     answer=TEXT,
-    outcome=st.builds(Outcome, kind=st.sampled_from(["finished", "gave_up", *sorted(MACHINERY)]), detail=TEXT),
+    outcome=st.builds(
+        Outcome, kind=st.sampled_from(["finished", "gave_up", *sorted(INFRASTRUCTURE_FAILURES)]), detail=TEXT
+    ),
     steps=st.lists(STEPS, max_size=4),
     usage=st.builds(Usage, calls=COUNT, prompt_tokens=COUNT, estimated=st.booleans(), cost=st.none() | SECONDS),
     seconds=st.builds(Seconds, total=SECONDS, llm=SECONDS, environment=SECONDS),
@@ -125,7 +127,7 @@ def test_an_outcome_is_one_of_the_designs(change: dict[str, Any]) -> None:
 
 
 def test_the_machinerys_outcomes_are_those_that_are_tried_again() -> None:
-    assert {"tool_failure", "llm_failure", "cancelled"} == MACHINERY
+    assert {"tool_failure", "llm_failure", "cancelled"} == INFRASTRUCTURE_FAILURES
 
 
 @pytest.mark.parametrize("missing", ["id", "question", "answers", "level"])

@@ -23,7 +23,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
 from r_eval.llms.base import Message, Reply, Request, ToolSpec
-from r_eval.llms.stamps import stamp
+from r_eval.llms.model_files import file_fingerprint as stamp
 from r_eval.plugins import unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
@@ -42,7 +42,14 @@ class SessionProtocol(Protocol):
 
 
 class LLMProtocol(Protocol):
-    """What a workflow may do with an LLM, and with the record of what it said itself."""
+    """What a workflow may do with an LLM, and with the record of what it said itself.
+
+    Attributes:
+        chat: False for a base model, which knows no roles: it completes one text.
+    """
+
+    @property
+    def chat(self) -> bool: ...
 
     async def generate(self, request: Request, depth: int | None = None) -> Reply: ...
 

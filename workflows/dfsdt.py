@@ -177,7 +177,7 @@ class _Search:
         depth = node.depth + (1 if reply.text.strip() or call is None else 0) + (2 if call else 0)
         if call is None:
             node.tried.append(json.dumps({"thought": reply.text[:OBSERVATION_CHARACTERS]}, ensure_ascii=False))
-            return Node(depth, (*node.messages, Message("assistant", reply.text)), node.seen)
+            return Node(depth, (*node.messages, reply.message()), node.seen)
         child = Node(depth, node.messages, node.seen)
         if call.name.lower() == "finish":
             output = self._finish(call, child)
@@ -192,7 +192,7 @@ class _Search:
             output = output[:OBSERVATION_CHARACTERS] + "..."
         tried = {"name": call.name, "arguments": call.arguments, "function_output": output}
         node.tried.append(json.dumps(tried, ensure_ascii=False))
-        said = Message("assistant", reply.text, (call,))
+        said = dataclasses.replace(reply.message(), tool_calls=(call,))
         child.messages = (*node.messages, said, Message("tool", output, call_id=call.id, name=call.name))
         return child
 

@@ -1,13 +1,18 @@
 """Direct: the question is answered from what the LLM knows, without tools; a lower bound.
 
-Documents that came with the question stand in the prompt.
+Documents that came with the question stand in the prompt. A base model is given one text, which ends in "Answer:".
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from r_eval.llms.base import Message, Request
+from r_eval.workflows.answers import free_answer
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
-from r_eval.workflows.reading import free_answer
+
+LABELS = {"en": ("Question: ", "Answer:"), "zh": ("问题：", "答案：")}
+"""What stands before a question and before its answer in a text for a base model, by the language of the prompt."""
 
 
 class Direct(Workflow):
@@ -18,12 +23,39 @@ class Direct(Workflow):
     PROMPTS = ("direct", "direct_documents")
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
-        told = "direct_documents" if question.context else "direct"
-        messages = [Message("system", prompt(Direct, told, instruction=question.instruction))]
-        for shown in question.demonstrations:
-            messages += [Message("user", shown.question), Message("assistant", shown.answer)]
+        name = "direct_documents" if question.context else "direct"
+        told = prompt(Direct, name, instruction=question.instruction)
+        label = "" if llm.chat else LABELS["en"][0]
         documents = "\n\n".join(f"{d.title}\n{d.text}" for d in question.context)
-        messages.append(Message("user", f"{documents}\n\n{question.text}".strip()))
-        reply = await llm.generate(Request(tuple(messages)))
-        answer = free_answer(reply.text, question.long)
-        return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
+        return await answered(question, told, f"{documents}\n\n{label}{question.text}".strip(), llm)
+
+
+async def answered(question: Asked, told: str, asked: str, llm: LLMProtocol, language: str = "en") -> Ending:
+    """An episode that ends with the next reply, whatever it says.
+
+    Args:
+        told: The instructions.
+        asked: The question with what belongs to it; for a base model with the label before it.
+        language: Of the labels in a text for a base model.
+    """
+    label, start = ("", "") if llm.chat else LABELS[language]
+    messages = [Message("system", told)]
+    for shown in question.demonstrations:
+        messages.append(Message("user", f"{label}{shown.question}"))
+        messages.append(Message("assistant", f"{start} {shown.answer}".strip()))
+    messages.append(Message("user", asked))
+    request = Request(tuple(messages))
+    if not llm.chat:
+        stop = f"\n{label.strip()}"
+        request = Request(completed(messages, start), stop=(stop,) if question.long else (stop, "\n\n"))
+    answer = free_answer((await llm.generate(request)).text, question.long)
+    return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
+
+
+def completed(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
+    """A conversation as one text for a base model to complete: the reply goes on after `start`.
+
+    An empty line stands before everything but what the LLM said, which follows at once.
+    """
+    parts = [m.content if m.role == "assistant" else f"\n{m.content}" for m in messages]
+    return (Message("user", "\n".join([*parts, start]).strip()),)

@@ -7,11 +7,8 @@ the answer itself. On the last step Finish alone is offered, and a call of it re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from r_eval.environments.sandbox import answer_text
-from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import Message, Reply, Request, ToolCall
+from r_eval.workflows.answers import final_answer, free_answer, given_answer
 from r_eval.workflows.base import (
     FINISH,
     Asked,
@@ -27,7 +24,6 @@ from r_eval.workflows.base import (
     prompt,
     tool_specs,
 )
-from r_eval.workflows.reading import answer_in, bare_answer
 
 
 class FC(Workflow):
@@ -45,7 +41,7 @@ class FC(Workflow):
         for _ in range(limits.steps - 1):
             reply = await llm.generate(Request(tuple(messages), tools=tools))
             if not reply.tool_calls:
-                answer = bare_answer(reply.text)
+                answer = free_answer(reply.text)
                 return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
             given = given_answer(reply)
             if given is not None:
@@ -58,20 +54,9 @@ class FC(Workflow):
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)
 
 
-def given_answer(reply: Reply) -> str | None:
-    """What Finish is given in a reply, as text; None where it is not called, or given nothing."""
-    given = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
-    return answer_text(given.get("answer", next(iter(given.values())))) if given else None
-
-
-def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
-    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written."""
-    return (given_answer(reply) or "") if reply.tool_calls else answer_in(reply.text, specs)
-
-
 async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) -> list[Message]:
     """The reply and the answers to its calls, in their order, as messages."""
-    messages = [Message("assistant", reply.text, reply.tool_calls)]
+    messages = [reply.message()]
     for call in reply.tool_calls:
         if call.error is None and call.name.lower() != "finish":
             observation = (await session.call(call.name, call.arguments)).observation
@@ -86,8 +71,8 @@ def demonstration(shown: Demonstration, last: ToolCall) -> list[Message]:
     """A worked example as a conversation with tool calls, from the calls that its program made."""
     messages = [Message("user", shown.question)]
     for i, step in enumerate(shown.calls):
-        call = ToolCall(f"call_{i}", step.api or "", step.arguments or {})
+        call = ToolCall(f"call{i:05d}", step.api or "", step.arguments or {})
         messages.append(Message("assistant", "", (call,)))
         messages.append(Message("tool", step.observation or "", call_id=call.id, name=call.name))
-    call = ToolCall(f"call_{len(shown.calls)}", last.name, last.arguments)
+    call = ToolCall(f"call{len(shown.calls):05d}", last.name, last.arguments)
     return [*messages, Message("assistant", "", (call,)), Message("tool", "Done.", call_id=call.id, name=call.name)]

@@ -18,7 +18,8 @@ from typing import Any
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms.base import Message, ToolCall
-from r_eval.llms.stamps import stamp
+from r_eval.llms.model_files import file_fingerprint as stamp
+from r_eval.workflows.answers import free_answer
 from r_eval.workflows.base import (
     Asked,
     Ending,
@@ -33,7 +34,6 @@ from r_eval.workflows.base import (
 )
 from r_eval.workflows.fc import demonstration
 from r_eval.workflows.lent import Lent, chat_model, to_langchain, tools
-from r_eval.workflows.reading import bare_answer
 
 ROUNDS_A_STEP = 10
 """Rounds of a graph that are allowed for one step; what ends an agent is the number of its LLM's replies."""
@@ -88,7 +88,7 @@ class LangGraph(Workflow):
             raise lent.stopped
         if lent.answer is not None:
             return finished(lent.answer, "finish")
-        answer = bare_answer(said)
+        answer = free_answer(said)
         return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
 
     def _asked(self, question: Asked, session: SessionProtocol) -> list[Message]:

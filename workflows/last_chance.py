@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Message, Reply, Request
 from r_eval.records import Outcome
+from r_eval.workflows.answers import final_answer
 from r_eval.workflows.base import FINISH, Ending, LimitReached, LLMProtocol, Workflow, ended, prompt
-from r_eval.workflows.fc import final_answer
+from r_eval.workflows.direct import completed
 
 HOW = "last_chance"
 
@@ -35,7 +36,9 @@ async def last_chance(
     """
     asked = prompt(owner, "last_chance", instruction=instruction)
     request = Request(_with(reached.messages, asked))
-    if any(message.tool_calls for message in reached.messages):
+    if not llm.chat:
+        request = Request(completed(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
+    elif any(message.tool_calls for message in reached.messages):
         request = dataclasses.replace(request, tools=(FINISH,), tool_choice="required")
     llm.note(asked)
     try:

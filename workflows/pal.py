@@ -4,6 +4,8 @@ The program runs in a sandbox; Python itself never evaluates it. Its answer is t
 expression, else what was printed. A program that fails ends the episode as tool misuse, with the cause, unless
 `repairs` allow the LLM to see the error and to write the program again. A repaired program begins anew; only what the
 session keeps, such as the page that a wiki reader stands on, is as the program before it left it.
+
+A base model is given one text, which ends where the program is to begin: in the line that opens a fence.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ import warnings
 from r_eval.environments.sandbox import ProgramError, answer_text
 from r_eval.environments.schema import clip, shapes
 from r_eval.llms.base import Message, Request
+from r_eval.workflows.answers import program_in
 from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
-from r_eval.workflows.reading import program_in
+from r_eval.workflows.direct import LABELS, completed
 
 LONGEST = 20_000
 """Characters of a reply in which a program that is not fenced is looked for."""
@@ -25,6 +28,8 @@ TRIES = 5
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
+START, STOP = "```python", ("\n```", f"\n{LABELS['en'][0].strip()}")
+"""Where a base model's program begins, and before which texts it ends."""
 NO_PROGRAM = ProgramError("no_program", "the reply holds no program")
 
 
@@ -44,11 +49,14 @@ class PAL(Workflow):
         self.repairs = repairs
 
     async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
-        messages = self._asked(question, session)
+        messages = self._asked(question, session, "" if llm.chat else LABELS["en"][0])
         error = NO_PROGRAM
         for attempt in range(self.repairs + 1):
-            reply = await llm.generate(Request(tuple(messages)))
-            code = program_in(reply.text) or bare_program(reply.text)
+            request = Request(tuple(messages)) if llm.chat else Request(completed(messages, START), stop=STOP)
+            reply = await llm.generate(request)
+            fenced = llm.chat or "```" in reply.text
+            said = reply.text if fenced else f"{START}\n{reply.text.strip()}\n```"
+            code = program_in(said) or bare_program(said)
             if code:
                 result = await session.run_program(code)
                 if result.error is None:
@@ -59,19 +67,19 @@ class PAL(Workflow):
             if attempt < self.repairs:
                 complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
                 llm.note(complaint)
-                messages += [Message("assistant", reply.text), Message("user", complaint)]
+                messages += [reply.message(said), Message("user", complaint)]
         after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 
-    def _asked(self, question: Asked, session: SessionProtocol) -> list[Message]:
+    def _asked(self, question: Asked, session: SessionProtocol, label: str) -> list[Message]:
         specs = list(session.specs.values())
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
         system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
         messages = [Message("system", system)]
         for shown in question.demonstrations:
             program = f"```python\n{shown.program.strip()}\n```"
-            messages += [Message("user", shown.question), Message("assistant", program)]
-        return [*messages, Message("user", question.text)]
+            messages += [Message("user", f"{label}{shown.question}"), Message("assistant", program)]
+        return [*messages, Message("user", f"{label}{question.text}")]
 
 
 def bare_program(text: str) -> str:

@@ -17,13 +17,14 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, cut
 from r_eval.errors import UserError
 from r_eval.languages import language_of
 from r_eval.llms.base import Message, Request
+from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Question
 from r_eval.workflows.base import (
     Asked,
@@ -33,11 +34,10 @@ from r_eval.workflows.base import (
     SessionProtocol,
     Workflow,
     ended,
-    finished,
     positive,
     prompt,
 )
-from r_eval.workflows.reading import action_in, free_answer
+from r_eval.workflows.direct import LABELS, answered, completed
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""
@@ -48,16 +48,7 @@ LENGTHS = ("top_k", "k", "limit", "max_results")
 QUERIES = 4
 NOTHING = {"en": "Nothing was found.", "zh": "没有找到任何段落。"}
 SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
-
-
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
-
-
-class Query(NamedTuple):
-    """Arguments of a search."""
-
-    positional: Sequence[Any] = ()
-    named: Mapping[str, Any] = {}
 
 
 class RAG(Workflow):
@@ -98,51 +89,47 @@ class RAG(Workflow):
             found = await self._retrieved(question, session, llm)
         passages = [f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)]
         passages = passages or [NOTHING[language_of(question.text)]]
-        messages = [
-            Message("system", _told("rag", question, domain=session.description, instruction=question.instruction))
-        ]
-        for shown in question.demonstrations:
-            messages += [Message("user", shown.question), Message("assistant", shown.answer)]
+        told = _told("rag", question, domain=session.description, instruction=question.instruction)
         asked = _told("rag_question", question, passages="\n\n".join(passages), question=question.text)
-        reply = await llm.generate(Request((*messages, Message("user", asked))))
-        answer = free_answer(reply.text, question.long)
-        return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
+        return await answered(question, told, asked, llm, language_of(question.text))
 
     async def _retrieved(self, question: Asked, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
         """What is found for the question, without the same twice, the best first."""
         spec = search_api(session.specs, self.api)
         text = text_parameter(spec)
-        queries: list[Query] = []
+        queries: list[Mapping[str, Any]] = []
         if self.rewrite or text is None:
             queries = await self._rewritten(question, session, llm, spec)
-        queries = queries or [_asking(question.query or question.text, text)]
+        queries = queries or [_asking(question.query or question.text, spec)]
         results = [await self._search(query, spec, session) for query in queries]
         return list(dict.fromkeys(_in_turns(results)))[: self.top_k]
 
     async def _rewritten(
         self, question: Asked, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
-    ) -> list[Query]:
+    ) -> list[Mapping[str, Any]]:
         """The queries that the LLM makes of the question: calls of the search, or texts for it."""
         arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
         form = f"{spec.name}({arguments})"
         values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
         system = _told("rag_rewrite", question, **values)
-        reply = await llm.generate(Request((Message("system", system), Message("user", question.text))))
-        written = (BULLET.sub("", line).strip() for line in reply.text.splitlines())
+        label, start = ("", "") if llm.chat else (LABELS[language_of(question.text)][0], f"{spec.name}(")
+        messages = (Message("system", system), Message("user", f"{label}{question.text}"))
+        request = Request(messages) if llm.chat else Request(completed(messages, start), stop=("\n\n",))
+        text = (await llm.generate(request)).text
+        text = f"{start}{text}" if text.strip() else ""
+        written = (BULLET.sub("", line).strip() for line in text.splitlines())
         lines = dict.fromkeys(line for line in written if line and not line.startswith("```"))
-        queries = []
+        queries: list[Mapping[str, Any]] = []
         for line in itertools.islice(lines, QUERIES):
-            action = action_in(line, {spec.name: spec})
-            if action is not None and action.name == spec.name and (action.positional or action.named):
-                queries.append(Query(action.positional, action.named))
-            else:
-                queries.append(_asking(line, text_parameter(spec)))
+            action = parse_action(line, {spec.name: spec})
+            is_search = action is not None and action.name == spec.name and action.arguments
+            queries.append(action.arguments if action and is_search else _asking(line, spec))
         return queries
 
-    async def _search(self, query: Query, spec: ApiSpec, session: SessionProtocol) -> list[str]:
+    async def _search(self, query: Mapping[str, Any], spec: ApiSpec, session: SessionProtocol) -> list[str]:
         """What one query finds, and where it finds nothing, what is said to be similar."""
         size = {name: self.top_k for name in LENGTHS if _is(spec, name, "integer")}
-        result = await session.call(spec.name, {**size, **query.named}, query.positional)
+        result = await session.call(spec.name, {**size, **query})
         if result.error is None:
             return _items(result.value) if isinstance(result.value, list) else [result.observation]
         text, similar = text_parameter(spec), SIMILAR.search(result.observation)
@@ -200,9 +187,9 @@ def text_parameter(spec: ApiSpec) -> str | None:
     return needed[0] if len(needed) == 1 and _is(spec, needed[0], "string") else None
 
 
-def _asking(query: str, text: str | None) -> Query:
-    """The query that a text is; where the search takes no text alone, it is its first argument."""
-    return Query((), {text: query}) if text else Query((query,))
+def _asking(query: str, spec: ApiSpec) -> dict[str, Any]:
+    """The arguments of a search for a text; where it takes no text alone, that is its first argument."""
+    return {text_parameter(spec) or next((p.name for p in spec.parameters), "query"): query}
 
 
 def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:

@@ -7,12 +7,15 @@ query API with one parameter is written `Search[Kenya]`, one with several `searc
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms.base import Message, Request
+from r_eval.llms.base import Message, Request, ToolCall
+from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
+from r_eval.workflows.answers import action_answer
 from r_eval.workflows.base import (
     Asked,
     Demonstration,
@@ -27,13 +30,13 @@ from r_eval.workflows.base import (
     one_line,
     prompt,
 )
-from r_eval.workflows.reading import Action, action_in
 
 INVENTED = re.compile(r"(?:\A|\n)(?:[^\S\n]|[*_#>])*+Observation\b.*", re.DOTALL | re.IGNORECASE)
 ACTION = re.compile(r"\n(?:[^\S\n]|[*_#>])*+Action\b.*", re.DOTALL | re.IGNORECASE)
 LABEL = re.compile(r"[*_#> ]*+(Thought|Action)\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE)
 STOP = ("\nObservation",)
 STOP_OF_THOUGHT = ("\nAction", "\nObservation")
+STOP_OF_QUESTION = "\nQuestion:"
 STOP_OF_ACTION = ("\nObservation", "\nThought")
 
 
@@ -42,7 +45,7 @@ class ReAct(Workflow):
 
     Args:
         prompting: "chat": thoughts and actions are the assistant's messages, observations the user's. "completion": all
-            is one text which ends in "Thought 1:", and the reply goes on from there, for LLMs that only complete.
+            is one text which ends in "Thought 1:", and the reply goes on from there, as always with a base model.
         replies: 1: thought and action come in one reply. 2: each is asked for in turn, as the paper's code does, for
             LLMs that do not stop where they are told to.
     """
@@ -60,41 +63,57 @@ class ReAct(Workflow):
         messages = opening(question, session)
         actions = Actions(session, llm)
         for step in range(1, limits.steps + 1):
-            text = await self.reply(messages, step, llm)
-            action = action_in(text, session.specs)
-            messages.append(Message("assistant", text))
+            said, action = await self.act(messages, step, session, llm)
+            messages.append(said)
             if action is not None and action.name == "Finish":
-                return finished(action.argument, "finish")
+                return finished(action_answer(action), "finish")
             observation = await actions.carry_out(action, step)
             messages.append(Message("user", f"Observation {step}: {observation}"))
-        raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages))
+        raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages, llm))
 
-    async def reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> str:
-        """The LLM's thought and action, without any observation that it invents."""
+    async def act(
+        self, messages: Sequence[Message], step: int, session: SessionProtocol, llm: LLMProtocol
+    ) -> tuple[Message, ToolCall | None]:
+        """The LLM's thought and action, without any observation that it invents: its message, and the action in it."""
+        said, is_cut = await self._reply(messages, step, llm)
+        return said, parse_action(said.content, session.specs, is_cut)
+
+    async def _reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> tuple[Message, bool]:
+        """The LLM's thought and action, and whether they were cut off at the limit on tokens."""
         if self.replies == 1:
             return await self._line(messages, f"Thought {step}:", STOP, llm)
-        thought = ACTION.sub("", await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm))
-        asked = [*messages, Message("assistant", thought)]
-        if self.prompting == "chat":
+        first, _ = await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm)
+        thought = ACTION.sub("", first.content)
+        asked = [*messages, dataclasses.replace(first, content=thought)]
+        if not self._completes(llm):
             asked.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
-        action = await self._line(asked, f"Action {step}:", STOP_OF_ACTION, llm)
-        return f"{thought}\n{action}"
+        action, is_cut = await self._line(asked, f"Action {step}:", STOP_OF_ACTION, llm)
+        return dataclasses.replace(action, content=f"{thought}\n{action.content}"), is_cut
 
-    async def _line(self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol) -> str:
+    async def _line(
+        self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol
+    ) -> tuple[Message, bool]:
         """A reply that begins, or is to be read as if it began, with `start`."""
-        reply = await llm.generate(Request(self._sent(messages, start), stop=stop))
+        if self._completes(llm):
+            stop = (*stop, STOP_OF_QUESTION)
+        reply = await llm.generate(Request(self._sent(messages, llm, start), stop=stop))
         text, invented = INVENTED.subn("", reply.text)
         if invented:
             llm.fault("invented")
         text = text.strip()
         label = LABEL.match(text)
         labelled = label is not None and start.startswith(label[1].capitalize())
-        given = self.prompting == "completion" or start.startswith("Action")
-        return f"{start} {text}" if given and not labelled else text
+        given = self._completes(llm) or start.startswith("Action")
+        said = reply.message(f"{start} {text}" if given and not labelled else text)
+        return said, reply.finish == "length" and not invented
 
-    def _sent(self, messages: Sequence[Message], start: str = "") -> tuple[Message, ...]:
+    def _completes(self, llm: LLMProtocol) -> bool:
+        """Whether all is one text: where the settings say so, and for a base model."""
+        return self.prompting == "completion" or not llm.chat
+
+    def _sent(self, messages: Sequence[Message], llm: LLMProtocol, start: str = "") -> tuple[Message, ...]:
         """The conversation as it is sent; one text that ends in `start` where the reply is to complete it."""
-        if self.prompting == "chat":
+        if not self._completes(llm):
             return tuple(messages)
         parts = [f"\n{m.content}" if m.content.startswith("Question: ") else m.content for m in messages]
         return (Message("user", "\n".join([*parts, start]).strip()),)
@@ -108,16 +127,16 @@ class Actions:
         self._seen: set[tuple[str, str]] = set()
         self._told: set[tuple[str, str]] = set()
 
-    async def carry_out(self, action: Action | None, step: int) -> str:
+    async def carry_out(self, action: ToolCall | None, step: int) -> str:
         """The observation of a step; of no action, how one is written; of a repeated one, once, that it is repeated."""
         if action is None:
             forms = ", ".join([*(form(spec) for spec in self._session.specs.values()), "Finish[answer]"])
             observation = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
             self._llm.note(observation)
             return observation
-        result = await self._session.call(action.name, dict(action.named), action.positional)
+        result = await self._session.call(action.name, action.arguments)
         observation = one_line(result.observation)
-        made = (f"{action.name}{action.positional}{dict(action.named)}", observation)
+        made = (f"{action.name}{action.arguments}", observation)
         if made in self._seen and made not in self._told:
             self._told.add(made)
             hint = prompt(ReAct, "react_repeated")

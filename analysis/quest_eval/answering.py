@@ -39,10 +39,10 @@ def read_answers(reply: str, questions: Sequence[str]) -> list[str | None]:
     >>> read_answers('{"q2": "In Africa.", "q1": null}', ["Where is Oz?", "Where is Kenya?"])
     ['<Unanswerable>', 'In Africa.']
     """
-    from r_eval.llms.lenient import values
+    from r_eval.llms.json_text import json_values
 
     found: dict[str, str] = {}
-    for _, _, value in values(reply):
+    for value in (found.value for found in json_values(reply)):
         for name, answer in _named(value):
             text = _text(answer)
             if text is not None:

@@ -35,10 +35,10 @@ def read_questions(reply: str) -> Written | None:
     >>> read_questions('Sure:\\n```json\\n{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}\\n```')
     Written(key_info=('Kenya',), questions=('Where?', 'When?'))
     """
-    from r_eval.llms.lenient import values
+    from r_eval.llms.json_text import json_values
 
     found = None
-    for _, _, value in values(reply):
+    for value in (found.value for found in json_values(reply)):
         if isinstance(value, dict) and (questions := _texts(value, QUESTIONS)):
             found = Written(_texts(value, KEY_INFO), questions)
     return found

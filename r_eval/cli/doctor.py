@@ -93,7 +93,7 @@ def _installed() -> Iterator[Check]:
         there = importlib.util.find_spec(module) is not None
         todo = "" if there else _install(extra)
         yield Check("ok" if there else "missing", f"{module}: {purpose}", todo, needed=extra == "local")
-    from r_eval.llms.pull import MODELS
+    from r_eval.llms.model_files import MODELS
 
     yield from map(_embedded, MODELS)
 
@@ -129,7 +129,7 @@ async def _llm(llm: LLM) -> Check:
     """Whether an LLM is there: a server answers, a local model has its file."""
     from r_eval.llms.base import LLMError
 
-    if llm.copied:
+    if llm.is_local:
         return _local(llm)
     try:
         await llm.open()
@@ -147,9 +147,9 @@ async def _llm(llm: LLM) -> Check:
 
 def _local(llm: LLM) -> Check:
     """Whether a model that runs on this machine has what it needs."""
-    from r_eval.llms.pull import MODELS
+    from r_eval.llms.model_files import MODELS
 
-    backend = llm.given.partition("/")[0]
+    backend = llm.spec.partition("/")[0]
     extra = {"gguf": "local", "hf": "hf"}.get(backend)
     if extra and importlib.util.find_spec(EXTRAS[extra][0]) is None:
         return Check("missing", f"{llm.name}: {EXTRAS[extra][0]} is not installed", _install(extra))
@@ -163,7 +163,7 @@ def _local(llm: LLM) -> Check:
 
 
 def _embedded(name: str) -> Check:
-    from r_eval.llms.pull import model_path
+    from r_eval.llms.model_files import model_path
 
     there = model_path(name).exists()
     todo = "" if there else f"r-eval pull {name}"

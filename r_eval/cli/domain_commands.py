@@ -64,7 +64,7 @@ def build_snapshot(
 @app.command()
 def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="For example smollm2-135m.")]) -> None:
     """Fetch an embedded model, verified by SHA-256."""
-    from r_eval.llms.pull import pull as fetch
+    from r_eval.llms.model_files import fetch_model as fetch
 
     typer.echo(fetch(name))
 

@@ -50,7 +50,7 @@ def _workflows() -> list[dict[str, Any]]:
 
 def _llms() -> list[dict[str, Any]]:
     from r_eval.llms.base import LLM
-    from r_eval.llms.pull import MODELS
+    from r_eval.llms.model_files import MODELS
 
     backends = [
         {"name": f"{n}/...", "about": first_line(sys.modules[c.__module__])}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from r_eval.analysis.scoring import score_episode
 from r_eval.folder import Cell
-from r_eval.llms.answers import Spent
+from r_eval.llms.replay import LLMUsage
 from r_eval.records import Episode, Tokens
 from r_eval.runner.plan import NO_LLM, Plan
 from r_eval.runner.watching import Silent, Watcher
@@ -80,9 +80,9 @@ class Board(Silent):
         self.lanes: dict[str, Progress] = {}
         self.metrics: dict[str, str] = {}
         self.note = ""
-        self._spent: Mapping[str, Spent] = {}
+        self._spent: Mapping[str, LLMUsage] = {}
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         self.metrics = {p.task.name: p.task.metric for p in plan.tasks}
         self._spent = spent
         for cell in plan.cells:
@@ -133,7 +133,7 @@ class Plain(Board):
         super().__init__()
         self._said = time.monotonic()
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         super().started(plan, done, spent)
         kept, systems = sum(done.values()), {cell.cell.system for cell in plan.cells}
         again = f", {kept} of them recorded before" if kept else ""
@@ -165,7 +165,7 @@ class LiveTable(Board):
         super().__init__()
         self._live: Live | None = None
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         from rich.console import Console
         from rich.live import Live
 

@@ -160,15 +160,3 @@ def show(
     from r_eval.cli.reading import show_command
 
     show_command(run, episode_id, full)
-
-
-cache_app = typer.Typer(rich_markup_mode=None, name="cache", help="The cache of replies.", no_args_is_help=True)
-app.add_typer(cache_app)
-
-
-@cache_app.command("explain")
-def cache_explain(run: RunPath, json: Json = False) -> None:
-    """Say how many of a run's calls came from the cache, and why the others did not."""
-    from r_eval.cli.caching import explain_command
-
-    explain_command(run, json)

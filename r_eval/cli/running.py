@@ -11,11 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from r_eval.api import Run, arun
+from r_eval.api import Run, arun, in_event_loop
 from r_eval.cli.progress import make_watcher
 from r_eval.cli.reading import print_tables
 from r_eval.grid import Grid
-from r_eval.records import MACHINERY
+from r_eval.records import INFRASTRUCTURE_FAILURES
 from r_eval.runner.run import Runner
 from r_eval.runner.watching import Watcher
 
@@ -61,7 +61,7 @@ def carried_out(grid: Grid, out: Path | None, quiet: bool, how: dict[str, Any]) 
     """Run a grid and show how it goes; None where it was cancelled."""
     try:
         with make_watcher(quiet) as watcher:
-            return asyncio.run(_run(grid, out, watcher, how))
+            return in_event_loop(_run(grid, out, watcher, how))
     except KeyboardInterrupt:
         return None
 
@@ -79,7 +79,7 @@ def _status(result: Run, state: str) -> int:
         return 0
     failed: collections.Counter[str] = collections.Counter()
     for episode in result.episodes():
-        if episode.outcome.kind in MACHINERY:
+        if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
             failed[f"{episode.outcome.kind} ({episode.outcome.cause}): {episode.outcome.detail}"] += 1
     sys.stderr.write(f"r-eval: the run is incomplete: {sum(failed.values())} episodes failed\n")
     for why, count in failed.most_common(3):

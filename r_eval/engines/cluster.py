@@ -11,14 +11,13 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.engines.messages import Done, Kept, Message, Order, Readiness
+from r_eval.engines.messages import Done, Order, Readiness
 from r_eval.engines.sharing import Machine
 from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import Cell
-from r_eval.llms.base import Reply
 
 if TYPE_CHECKING:
     from ray import ObjectRef
@@ -32,7 +31,7 @@ CPU_SHARE = 0.01
 """What a worker asks of Ray's count of CPUs: next to nothing, as it mostly waits; but Ray puts what asks for nothing
 at all anywhere."""
 SPARE_CALLS = 8
-"""Calls of a worker at once besides its episodes: opening, messages, answers, closing."""
+"""Calls of a worker at once besides its episodes: opening, waiting for its end, closing."""
 
 
 class WorkerDied(Exception):
@@ -128,22 +127,12 @@ class Hired:
     async def open(self) -> Readiness:
         return await _of(self._actor.open.remote())
 
-    async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done:
-        return await _of(self._actor.carry_out.remote(cell, question_id, epoch, kept))
+    async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done:
+        return await _of(self._actor.carry_out.remote(cell, question_id, epoch))
 
-    async def messages(self) -> AsyncIterator[list[Message]]:
-        """Batches, until the worker is closed."""
-        stream = self._actor.messages.options(num_returns="streaming").remote()
-        while True:
-            try:
-                batch = await _of(anext(stream))
-            except StopAsyncIteration:
-                return
-            yield await _of(batch)
-
-    def answer(self, key: str, found: tuple[Reply, float] | None) -> None:
-        """Send what the cache holds."""
-        self._actor.answered.remote(key, found)
+    async def closed(self) -> None:
+        """Wait until the worker is closed."""
+        await _of(self._actor.closed.remote())
 
     async def close(self) -> None:
         """Put its LLM away; it gets some seconds for that."""

@@ -11,18 +11,17 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 from r_eval.engines.cluster import WorkerDied
 from r_eval.engines.local import Local, LocalLane
-from r_eval.engines.messages import NOTHING, Done, Kept, Message, Readiness, Replied, Wanted
+from r_eval.engines.messages import Done, Readiness
 from r_eval.errors import UserError
 from r_eval.folder import Cell
-from r_eval.llms.answers import Memory, Spent
-from r_eval.llms.base import LLM, LLMError, Reply
+from r_eval.llms.base import LLM, LLMError
+from r_eval.llms.replay import LLMUsage
 from r_eval.records import Episode, Question
-from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import PlannedCell
 
 logger = logging.getLogger("r_eval")
@@ -39,11 +38,9 @@ class Hand(Protocol):
 
     async def open(self) -> Readiness: ...
 
-    async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done: ...
+    async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done: ...
 
-    def messages(self) -> AsyncIterator[list[Message]]: ...
-
-    def answer(self, key: str, found: tuple[Reply, float] | None) -> None: ...
+    async def closed(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -85,7 +82,6 @@ class Crew:
         self._ready: list[Place] = []
         self._changed = asyncio.Condition()
         self._tending: list[asyncio.Task[None]] = []
-        self._under_way: set[str] = set()
         self._tended, self._given_up = len(shares), 0
         self._trouble: LLMError | None = None
         self._fatal: Exception | None = None
@@ -112,18 +108,13 @@ class Crew:
         Raises:
             UserError: The grid cannot be run on the machines.
         """
-        key = episode_id(cell, question, epoch)
-        self._under_way.add(key)
-        try:
-            for _ in range(ATTEMPTS):
-                place = await self._free()
-                if place is None:
-                    return await self._unable(cell, question, epoch)
-                done = await self._by(place, key, cell, question, epoch)
-                if done is not None:
-                    return done.episode
-        finally:
-            self._under_way.discard(key)
+        for _ in range(ATTEMPTS):
+            place = await self._free()
+            if place is None:
+                return await self._unable(cell, question, epoch)
+            done = await self._by(place, cell, question, epoch)
+            if done is not None:
+                return done.episode
         trouble = LLMError("worker", f"the worker process died each of {ATTEMPTS} times that this episode was begun")
         return await self._unable(cell, question, epoch, trouble)
 
@@ -142,12 +133,10 @@ class Crew:
     def _hopeless(self) -> bool:
         return self._fatal is not None or not self._tended
 
-    async def _by(self, place: Place, key: str, cell: PlannedCell, question: Question, epoch: int) -> Done | None:
+    async def _by(self, place: Place, cell: PlannedCell, question: Question, epoch: int) -> Done | None:
         """What came of an episode in a worker; None where the worker died over it."""
-        journal = self._local.memory.journal
-        kept = journal.of(key) if journal is not None else {}
         try:
-            done = await place.hand.carry_out(cell.cell, question.id, epoch, kept)
+            done = await place.hand.carry_out(cell.cell, question.id, epoch)
         except WorkerDied:
             place.dead = True
             place.hand.end()
@@ -158,8 +147,8 @@ class Crew:
                 place.under_way -= 1
                 self._changed.notify()
         place.finished += 1
-        for replied in done.replies:
-            self._keep(replied)
+        if self._llm is not None:
+            self._local.replies.usage.setdefault(self._llm.name, LLMUsage()).include(done.usage)
         return done
 
     async def _unable(
@@ -179,7 +168,7 @@ class Crew:
                 try:
                     if not await self._opened(place):
                         break
-                    await self._listen(place)
+                    await place.hand.closed()
                     return
                 except WorkerDied as error:
                     deaths = 1 if place.finished else deaths + 1
@@ -212,12 +201,6 @@ class Crew:
         await self._wake()
         return True
 
-    async def _listen(self, place: Place) -> None:
-        """Hear what a worker says until it is closed."""
-        async for batch in place.hand.messages():
-            for message in batch:
-                self._heard(place, message)
-
     def _leave(self, place: Place) -> None:
         """A worker's end, for whatever reason."""
         place.dead = True
@@ -229,27 +212,3 @@ class Crew:
     async def _wake(self) -> None:
         async with self._changed:
             self._changed.notify_all()
-
-    def _heard(self, place: Place, message: Message) -> None:
-        memory = self._local.memory
-        if isinstance(message, Replied):
-            if self._llm is not None:
-                tokens = message.reply.tokens
-                memory.spent.setdefault(self._llm.name, Spent()).pay(tokens, self._llm.cost(tokens))
-            if message.episode in self._under_way:  # what is heard late belongs to an episode that is recorded
-                self._keep(message)
-        elif isinstance(message, Wanted):
-            place.hand.answer(message.key, self._looked_up(memory, message.key))
-        elif memory.cache is not None:
-            made = (message.reply, message.seconds, message.likeness, message.parts)
-            memory.cache.store.put(message.key, memory.cache.run, *made)
-
-    def _looked_up(self, memory: Memory, key: str) -> tuple[Reply, float] | None:
-        found = memory.cache.store.get(key) if memory.cache is not None and key != NOTHING else None
-        if found is not None and self._llm is not None:
-            memory.spent.setdefault(self._llm.name, Spent()).cached += 1
-        return found
-
-    def _keep(self, replied: Replied) -> None:
-        if self._local.memory.journal is not None:
-            self._local.memory.journal.put(replied.key, replied.episode, replied.reply, replied.seconds)

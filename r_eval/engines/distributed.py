@@ -1,7 +1,6 @@
 """Episodes on many machines: workers on a Ray cluster carry them out, and this process alone writes the run folder.
 
-What an LLM answered is told to this process at once, and journalled. So a machine that dies costs no reply but those
-that were on their way.
+Each machine has its own reply store, so an episode that runs again on another machine makes its calls again.
 """
 
 from __future__ import annotations
@@ -60,8 +59,9 @@ class Distributed:
             sharing=1 if _copied(own) else len(places),
             cells={c.cell: c.parts for c in cells},
             demonstrations=local.demonstrations,
-            cache=local.memory.cache is not None,
-            cache_all=local.memory.cache_all,
+            run=local.replies.run,
+            cache=local.replies.use_cache,
+            cache_all=local.replies.cache_all,
             folder=str(Path.cwd()),
             variables={k: v for k, v in os.environ.items() if k.startswith(OWN_VARIABLES)},
         )
@@ -72,7 +72,7 @@ class Distributed:
 
 
 def _copied(llm: LLM | None) -> bool:
-    return llm is not None and (llm.copied or llm.num_gpus > 0)
+    return llm is not None and (llm.is_local or llm.num_gpus > 0)
 
 
 class _Hiring:

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import AsyncIterator, Mapping
 
 from r_eval.environments.sandbox import Sandbox
-from r_eval.llms.answers import Memory
 from r_eval.llms.base import LLM, LLMError
+from r_eval.llms.replay import ReplyStores
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
@@ -24,14 +24,14 @@ class Local:
 
     Attributes:
         demonstrations: By the name of their task.
-        memory: Where replies are kept, and where they may come from.
+        replies: Where replies are kept, and where they may come from.
         connections: Requests at once, for every LLM, in place of its own number.
     """
 
     plan: Plan
     sandbox: Sandbox
     demonstrations: Mapping[str, tuple[Demonstration, ...]]
-    memory: Memory
+    replies: ReplyStores
     watcher: Watcher
     connections: int | None = None
 
@@ -76,6 +76,6 @@ class LocalLane:
             engine.demonstrations[cell.planned.task.name],
             engine.sandbox,
             self.unavailable,
-            engine.memory,
+            engine.replies,
             engine.plan.grid.seed,
         )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from r_eval.folder import Cell
 from r_eval.grid import Grid
-from r_eval.llms.base import Reply
+from r_eval.llms.replay import LLMUsage
 from r_eval.records import Episode
 from r_eval.workflows.base import Demonstration
-
-Kept = dict[str, tuple[Reply, float]]
-"""Replies by their keys in the journal, with the seconds that they took."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +23,8 @@ class Order:
         sharing: Among how many workers the LLM's limits a minute are divided.
         cells: The cells of this LLM with the parts of their fingerprints, for comparing.
         demonstrations: By the name of their task.
-        cache, cache_all: Whether replies are looked up in the run's cache, and whether for every LLM.
+        run: The run's id, under which replies are kept for its resume.
+        cache, cache_all: Whether replies of other runs are taken, and whether for every LLM.
         folder: Where the command was typed; relative paths start there.
         variables: Environment variables that R-Eval reads.
     """
@@ -38,6 +36,7 @@ class Order:
     sharing: int
     cells: Mapping[Cell, Mapping[str, str]]
     demonstrations: Mapping[str, tuple[Demonstration, ...]]
+    run: str
     cache: bool
     cache_all: bool
     folder: str
@@ -60,47 +59,12 @@ class Readiness:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Replied:
-    """An LLM made a reply: to be paid and journalled."""
-
-    episode: str
-    key: str
-    reply: Reply
-    seconds: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ToCache:
-    """A reply worth keeping for other runs."""
-
-    key: str
-    reply: Reply
-    seconds: float
-    likeness: str
-    parts: dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
-    """Does the cache hold a reply to this? The answer says, too, that all messages before it were heard."""
-
-    key: str
-
-
-NOTHING = ""
-"""The key of a question that is asked for its answer's sake alone."""
-
-
-Message = Replied | ToCache | Wanted
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Done:
     """An episode, over.
 
     Attributes:
-        replies: Where the machinery failed, those that its next attempt shall find in the journal.
+        usage: What its worker asked of the LLM since the last report.
     """
 
     episode: Episode
-    replies: list[Replied] = dataclasses.field(default_factory=list)
+    usage: LLMUsage

@@ -44,7 +44,7 @@ def shares(llm: LLM | None, machines: Sequence[Machine], episodes: int, connecti
     places = connections or llm.connections
     if llm.num_gpus:
         return [places] * _at_most(_copies(llm, machines), episodes / places)
-    if llm.copied:
+    if llm.is_local:
         return [places] * _at_most(len(machines), episodes / places)
     wanted = max(len(machines), math.ceil(places / PLACES_A_WORKER))
     count = _at_most(min(wanted, cpus, places), episodes)

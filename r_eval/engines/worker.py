@@ -1,4 +1,6 @@
-"""A worker: one process on some machine that carries out episodes of one LLM as `Local` does, and writes no file.
+"""A worker: one process on some machine that carries out episodes of one LLM as `Local` does.
+
+It writes nothing but its machine's reply store, from which an episode that runs again there is resumed.
 
 It resolves the grid itself, so the files that the grid names, and the same R-Eval, must be where it runs; the
 fingerprints tell whether they are.
@@ -8,22 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import platform
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval.engines.local import Local, LocalLane
-from r_eval.engines.messages import Done, Kept, Message, Order, Readiness
-from r_eval.engines.remembering import FarMemory, Notebook, Outbox
+from r_eval.engines.messages import Done, Order, Readiness
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid
-from r_eval.llms.base import LLMError, Reply
-from r_eval.records import MACHINERY, Question
-from r_eval.runner.episode import episode_id
+from r_eval.llms.base import LLMError
+from r_eval.llms.replay import LLMUsage, ReplyStores
+from r_eval.llms.reply_store import ReplyStore
+from r_eval.records import Question
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
 from r_eval.runner.watching import Silent
 
@@ -35,12 +38,12 @@ class Worker:
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._outbox = Outbox()
-        self._notebook = Notebook(self._outbox)
+        self._closed = asyncio.Event()
         self._open = contextlib.AsyncExitStack()
         self._lane: LocalLane
         self._cells: dict[Cell, PlannedCell] = {}
         self._questions: dict[str, dict[str, Question]] = {}
+        self._reported = LLMUsage()
 
     async def open(self) -> Readiness:
         """Get ready: resolve the grid, open the LLM."""
@@ -64,39 +67,31 @@ class Worker:
     async def _enter(self, plan: Plan) -> None:
         order = self._order
         self._questions = {p.task.name: {q.id: q for q in p.asked} for p in plan.tasks}
-        memory = FarMemory(None, None, order.cache_all, {}, self._outbox, self._notebook, order.cache)
+        store = self._open.enter_context(contextlib.closing(ReplyStore()))
+        self._replies = ReplyStores(store, order.run, order.cache, order.cache_all)
         sandbox = self._open.enter_context(Sandbox())
-        local = Local(plan, sandbox, order.demonstrations, memory, Silent(), order.places)
+        local = Local(plan, sandbox, order.demonstrations, self._replies, Silent(), order.places)
         self._lane = await self._open.enter_async_context(local.lane(order.llm))
 
-    async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done:
-        """Run one episode; `kept` are the replies that it had in an attempt that was broken off."""
-        planned = self._cells[cell]
+    async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done:
+        """Run one episode."""
         question = self._questions[cell.task][question_id]
-        key = episode_id(planned, question, epoch)
-        self._notebook.begin(key, kept)
-        try:
-            episode = await self._lane.carry_out(planned, question, epoch)
-        finally:
-            made = self._notebook.end(key, kept)
-        return Done(episode, made if episode.outcome.kind in MACHINERY else [])
+        episode = await self._lane.carry_out(self._cells[cell], question, epoch)
+        usage = self._replies.usage.setdefault(self._order.llm, LLMUsage())
+        new, self._reported = usage.since(self._reported), dataclasses.replace(usage)
+        return Done(episode, new)
 
-    async def messages(self) -> AsyncIterator[list[Message]]:
-        """What the run's own process is to know, as it comes; ends after `close`."""
-        async for batch in self._outbox.batches():
-            yield batch
-
-    async def answered(self, key: str, found: tuple[Reply, float] | None) -> None:
-        """What the cache holds under a key."""
-        self._outbox.answered(key, found)
+    async def closed(self) -> None:
+        """Return once this worker is closed."""
+        await self._closed.wait()
 
     async def close(self) -> None:
-        """Put the LLM away, and end the messages."""
+        """Put the LLM away."""
         try:
             with contextlib.suppress(LLMError):
                 await self._open.aclose()
         finally:
-            self._outbox.close()
+            self._closed.set()
 
 
 def shared(grid: Grid, workers: int) -> Grid:

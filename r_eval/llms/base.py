@@ -1,7 +1,7 @@
-"""The LLM protocol: one async method that turns a request into a reply.
+"""The LLM protocol: one async method that turns a request into a reply, or raises one `LLMError`.
 
 Nothing above this room knows which backend answers. Native tool calls and tool calls written as text arrive as the
-same `ToolCall` (see `tools`). Messages, requests and replies are slotted dataclasses: they are made by the million.
+same `ToolCall` (see `tool_calls`). Messages, requests and replies are slotted dataclasses: a run makes millions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from r_eval.records import Tokens
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from r_eval import plugins
+from r_eval.errors import UserError
+from r_eval.records import OutcomeKind, Tokens
 
 Role = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "refusal", "unknown"]
@@ -30,26 +34,36 @@ class ToolCall:
     """A tool call that an LLM made.
 
     Attributes:
-        id: Given by the server, or made here; the answer to the call carries it.
+        id: Given by the server, or "" where it gave none; the answer to the call carries it.
         arguments: As a JSON object; {} where they could not be read.
         error: Says what was wrong where the call could not be read whole.
+        extra: Non-null keys of the call that R-Eval does not know (a signature, say), sent back as they came.
     """
 
     id: str
     name: str
     arguments: dict[str, Any]
     error: str | None = None
+    extra: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation; `call_id` and `name` are those of the call that a tool message answers."""
+    """One message of a conversation.
+
+    Attributes:
+        call_id, name: Of the call that a tool message answers.
+        reasoning: What an assistant thought; sent back only to providers that ask for it.
+        extra: Non-null keys of an assistant's message that R-Eval does not know, sent back as they came.
+    """
 
     role: Role
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     name: str = ""
+    reasoning: str = ""
+    extra: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +75,7 @@ class Request:
         max_tokens: Of the reply; None leaves it to the LLM's own setting.
         tools: Offered tools.
         tool_choice: "required" asks for a call, "auto" leaves it to the LLM.
-        seed: Of an LLM that draws by chance; None where it is greedy.
+        seed: For sampling; None where generation is greedy.
     """
 
     messages: tuple[Message, ...]
@@ -81,10 +95,11 @@ class Reply:
         tool_calls: In the order in which they were made.
         finish: Why generation ended.
         tokens: Counted by the server; estimated where `estimated` says so.
-        reasoning: The model's hidden thinking, where it is told apart.
+        reasoning: The model's hidden thinking, where it is separate from the text.
+        extra: Non-null keys of the message that R-Eval does not know.
         retries: Attempts that failed before this reply.
         queue: Seconds of waiting for a turn, here or in the server, where they are known.
-        retry: Seconds lost in attempts that failed, and in the waits after them.
+        retry: Seconds lost in failed attempts and in the waits after them.
     """
 
     text: str
@@ -93,39 +108,101 @@ class Reply:
     tokens: Tokens = dataclasses.field(default_factory=Tokens)
     estimated: bool = False
     reasoning: str = ""
+    extra: dict[str, Any] | None = None
     retries: int = 0
     queue: float = dataclasses.field(default=0.0, compare=False)
     retry: float = dataclasses.field(default=0.0, compare=False)
 
+    def message(self, text: str | None = None) -> Message:
+        """The reply as the assistant's message, with all that its server wants back.
+
+        Args:
+            text: In place of the reply's own text; the tool calls are left out then.
+        """
+        calls = self.tool_calls if text is None else ()
+        return Message("assistant", self.text if text is None else text, calls, "", "", self.reasoning, self.extra)
+
+    @property
+    def flaw(self) -> str | None:
+        """Why the reply is not a whole one: "length", "content_filter", "refusal" or "empty"; None where it is."""
+        if self.finish in ("length", "content_filter", "refusal"):
+            return self.finish
+        return None if self.text.strip() or self.tool_calls else "empty"
+
 
 class LLMError(Exception):
-    """An LLM gave no reply.
+    """An LLM gave no reply; `failures` says which cause a server's answer has.
 
     Attributes:
-        cause: "context" (the request is longer than the model can read: the system's own doing), or one of the
-            machinery's causes: "connection", "timeout", "rate_limit", "server", "request", "key", "model", "quota",
-            "reply". "content_filter" is the provider's, and final.
+        cause: One word: a key of `OUTCOMES`.
+        wait: Seconds that the server asks to wait before another attempt, if it does.
+        parameter: For the cause "parameter": what the server does not take, as a name in the request's body,
+            "system", "tools", or "reasoning_content+" for a key that it wants and was not sent.
         retries, queue, retry: As those of a reply.
     """
 
-    def __init__(self, cause: str, message: str, retries: int = 0, queue: float = 0.0, retry: float = 0.0) -> None:
+    OUTCOMES: ClassVar[Mapping[str, OutcomeKind]] = {
+        "context": "exhausted",
+        "content_filter": "gave_up",
+        "tool_call": "gave_up",
+        "connection": "llm_failure",
+        "timeout": "llm_failure",
+        "rate_limit": "llm_failure",
+        "server": "llm_failure",
+        "reply": "llm_failure",
+        "request": "llm_failure",
+        "parameter": "llm_failure",
+        "key": "llm_failure",
+        "model": "llm_failure",
+        "quota": "llm_failure",
+    }
+    """How an episode ends that meets a cause and cannot go on."""
+
+    RETRIED: ClassVar[frozenset[str]] = frozenset({"connection", "timeout", "rate_limit", "server", "reply"})
+    """Causes that may pass: another attempt is worth making."""
+
+    FATAL: ClassVar[frozenset[str]] = frozenset({"key", "model", "quota"})
+    """Causes that stop the LLM for the whole run."""
+
+    def __init__(
+        self,
+        cause: str,
+        message: str,
+        *,
+        wait: float | None = None,
+        parameter: str = "",
+        retries: int = 0,
+        queue: float = 0.0,
+        retry: float = 0.0,
+    ) -> None:
         super().__init__(message)
-        self.cause = cause
+        self.cause, self.wait, self.parameter = cause, wait, parameter
         self.retries, self.queue, self.retry = retries, queue, retry
 
+    @property
+    def outcome(self) -> OutcomeKind:
+        """The outcome of an episode that ends with this error."""
+        return self.OUTCOMES.get(self.cause, "llm_failure")
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Price:
-    """USD a million tokens; what is cached costs as much as the rest of the prompt unless `cached` says less."""
+    @property
+    def retryable(self) -> bool:
+        """Whether another attempt is worth making."""
+        return self.cause in self.RETRIED
 
-    prompt: float
-    completion: float
-    cached: float | None = None
+    @property
+    def fatal(self) -> bool:
+        """Whether every further request would fail in the same way."""
+        return self.cause in self.FATAL
 
-    def __post_init__(self) -> None:
-        for value in (self.prompt, self.completion, self.cached or 0):
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"{value!r} is not a number")
+
+class Price(BaseModel):
+    """USD per million tokens; cached prompt tokens cost as much as the others unless `cached` says less."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
 
     def cost(self, tokens: Tokens) -> float:
         """USD for one call."""
@@ -134,42 +211,70 @@ class Price:
         return (fresh * self.prompt + tokens.cached * cached + tokens.completion * self.completion) / 1e6
 
 
+class LLMSettings(BaseModel):
+    """What a grid may set for every LLM; a backend's own settings extend it.
+
+    Attributes:
+        connections: Requests in flight at once; None leaves it to the backend.
+        timeout: Seconds that one attempt may take.
+        num_gpus: GPUs that one copy takes on a machine of a cluster.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    temperature: float = Field(0.0, ge=0)
+    max_tokens: int = Field(512, ge=1)
+    connections: int | None = Field(None, ge=1)
+    price: Price | None = None
+    timeout: float = Field(120.0, gt=0)
+    num_gpus: float = Field(0.0, ge=0)
+
+
 class LLM:
     """Base of the backends. A backend is a module of this room, named as the prefix in a grid (`gguf/...`).
 
     Args:
         model: What stands behind the prefix.
-        settings: The grid's further keys for this LLM.
+        settings: The grid's further keys for this LLM; what is not an object of the class's `Settings` becomes one.
 
     Attributes:
         name: As the grid names it; part of the system's name.
-        given: The backend and model of the grid's entry, whatever its name and wherever a file of it lies.
-        connections: Requests that may be under way at once.
-        native_tools: Whether `generate` understands `Request.tools`; else they are asked for in the prompt.
-        price: USD for tokens, or None where it is not known.
-        num_gpus: GPUs that a copy of it takes on a machine of a cluster.
+        spec: The backend and model of the grid's entry, whatever its name and wherever a file of it lies.
+        connections: Requests that may be in flight at once.
+        native_tools: Whether `generate` understands `Request.tools`; else they are described in the prompt.
+        chat: False for a base model, which completes a text and knows no roles.
+        adaptations: What is sent differently from what the grid says, with the reason: {"temperature": "..."}.
     """
 
-    SETTINGS: ClassVar[Mapping[str, type | tuple[type, ...]]] = {}
-    """Setting names that this backend takes, with their types, besides those that every LLM takes."""
+    Settings: ClassVar[type[LLMSettings]] = LLMSettings
+    """The settings that this backend takes."""
+
+    CONNECTIONS: ClassVar[int] = 1
+    """Connections where the grid names no number."""
 
     native_tools: bool = False
+    chat: bool = True
 
-    cached: ClassVar[bool] = True
+    cacheable: bool = True
     """Whether a greedy reply is worth keeping: it costs time or money, and the same request gives it again."""
 
-    copied: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
     """Whether every process that opens it loads a model of its own, with connections of its own."""
 
-    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
-        self.name = self.given = name
-        self.model = model
-        self.temperature = float(settings.get("temperature", 0.0))
-        self.max_tokens = int(settings.get("max_tokens", 512))
-        self.connections = int(settings.get("connections", 1))
-        self.num_gpus = float(settings.get("num_gpus", 0))
-        price = settings.get("price")
-        self.price = Price(**price) if price else None
+    def __init__(self, name: str, model: str, settings: LLMSettings | Mapping[str, Any]) -> None:
+        if not isinstance(settings, LLMSettings):
+            settings = self.Settings.model_validate(dict(settings))
+        self.name = self.spec = name
+        self.model, self.settings = model, settings
+        self.temperature, self.max_tokens = settings.temperature, settings.max_tokens
+        self.connections = settings.connections or self.CONNECTIONS
+        self.num_gpus, self.price = settings.num_gpus, settings.price
+        self.adaptations: dict[str, str] = {}
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the same request gives the same reply: the temperature is 0, and the server takes it."""
+        return self.temperature == 0 and "temperature" not in self.adaptations
 
     def cost(self, tokens: Tokens) -> float | None:
         """USD for one call by the grid's price; None where no price is known, which is never the same as 0."""
@@ -191,7 +296,7 @@ class LLM:
         """
 
     async def close(self) -> None:
-        """Let go of everything; may be called more than once."""
+        """Release everything; may be called more than once."""
 
     async def generate(self, request: Request) -> Reply:
         """Answer a request.
@@ -203,4 +308,27 @@ class LLM:
 
     def identity(self) -> dict[str, Any]:
         """What decides the replies besides the request: part of a cell's fingerprint, and of a kept reply's key."""
-        return {"llm": self.given, "temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {"llm": self.spec, "temperature": self.temperature, "max_tokens": self.max_tokens}
+
+
+def make_llm(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
+    """The LLM of a name such as `gguf/smollm2-135m` or `openai/gpt-4o-mini`, not opened yet.
+
+    Raises:
+        UserError: The backend or a setting is unknown, or a setting has the wrong type.
+    """
+    prefix, slash, model = name.partition("/")
+    if not slash or not model:
+        known = ", ".join(f"{p}/..." for p in plugins.names("llms", LLM))
+        raise UserError(f"LLM '{name}': expected <backend>/<model>; the backends: {known}")
+    backend: type[LLM] = plugins.load("llms", prefix, LLM)
+    try:
+        return backend(name, model, backend.Settings.model_validate(dict(settings or {})))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "settings"
+        if first["type"] == "extra_forbidden":
+            fields = Price.model_fields if key.startswith("price.") else backend.Settings.model_fields
+            raise UserError(f"LLM '{name}': {plugins.unknown('setting', key.split('.')[-1], fields)}") from None
+        said = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        raise UserError(f"LLM '{name}': {key} must be {said}, not {first['input']!r}") from None

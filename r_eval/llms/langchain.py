@@ -1,85 +1,64 @@
 """`langchain/<module or file.py>:<factory>`: any langchain-core chat model, tool calls included.
 
 The factory takes no arguments and returns the model; the model itself, or its class, will do too. Temperature and the
-most tokens of a reply are set on the model where it has fields for them, since they are part of what a run records.
-Tools are given natively where the model has `bind_tools`. Keys, addresses and retries are the model's own.
+length of a reply are set on the model where it has fields for them. Keys, addresses and retries are the model's own,
+but for an answer of a wrong type, which is tried again here.
 
-Integrations keep their connections for the life of the process, and connections belong to an event loop. So all chat
-models live on one loop of this room's own, and a second run in the same process finds them usable.
+A message that holds more than text and calls (signatures, reasoning blocks) is kept in `Reply.extra` and goes back as
+it came. Integrations keep their connections for the life of the process, and connections belong to an event loop, so
+all chat models live on one loop of this module's own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
-import logging
-import re
+import hashlib
+import json
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
-from r_eval.llms import counting
-from r_eval.llms.base import LLM, Finish, LLMError, Message, Reply, Request, ToolCall
-from r_eval.llms.replies import digest
-from r_eval.llms.stamps import stamp
-from r_eval.llms.tools import HOW, lenient_json
-from r_eval.records import Tokens
+from r_eval.llms import failures, tokens, tool_calls
+from r_eval.llms.attempts import ATTEMPTS, Effort, with_retries
+from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request, ToolCall
+from r_eval.llms.chat import MAX_STOPS, Refusals, Refused, fold_system, misread_call
+from r_eval.llms.model_files import file_fingerprint
+from r_eval.llms.reasoning import split_reasoning
+from r_eval.text import clean, clean_data
 
-logger = logging.getLogger("r_eval")
-
-LENGTHS = ("max_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
+LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 """Fields, or their aliases, in which chat models keep the most tokens of a reply."""
-
-FINISHES: Mapping[str, Finish] = {
-    "stop": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "tool_calls": "tool_calls",
-    "tool_use": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-    "refusal": "refusal",
-}
-TOO_LONG = re.compile(
-    r"context.*(?:length|exceed|maximum|size|window)|(?:length|exceed|maximum|size).*context|prompt is too long"
-    r"|input token count.*exceeds",
-    re.IGNORECASE | re.DOTALL,
-)
-CAUSES = (
-    ("context", "ContextOverflow"),
-    ("timeout", "Timeout"),
-    ("rate_limit", "RateLimit"),
-    ("key", "Authentication"),
-    ("key", "PermissionDenied"),
-    ("connection", "Connection"),
-    ("connection", "ConnectError"),
-)
-"""Causes by what the names of an error's classes hold: every integration raises its own."""
+ENDINGS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
+"""Keys of a message's metadata that may say why generation ended."""
+CALLS = ("tool_calls", "invalid_tool_calls")
+"""Where a message has its calls; LangChain could not read the arguments of the second."""
 
 
 class LangChain(LLM):
-    """A chat model of LangChain.
+    """A chat model of LangChain."""
 
-    Settings:
-        native_tools: Whether tools are given natively; by default where the model has `bind_tools`.
-    """
+    class Settings(LLMSettings):
+        """Settings of `langchain/`.
 
-    SETTINGS = {"native_tools": bool}
+        Attributes:
+            native_tools: Whether tools are given natively; by default where the model has `bind_tools`.
+        """
 
-    def __init__(self, name: str, model: str, settings: Mapping[str, Any]) -> None:
+        native_tools: bool | None = None
+
+    CONNECTIONS = 8
+    settings: Settings
+
+    def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        self.connections = int(settings.get("connections", 8))
-        self._native: bool | None = settings.get("native_tools")
         if ":" not in model:
             raise UserError(f"LLM '{name}': expected langchain/<module or file.py>:<factory>")
+        self._refusals = Refusals(name, "", model, self.adaptations)
         self._chat: Any = None
-        self._length_field: str | None = None
+        self._fields: dict[str, str] = {}
 
     async def open(self) -> None:
         """Build the model."""
@@ -95,21 +74,21 @@ class LangChain(LLM):
                 raise UserError(f"LLM '{self.name}': {self.model} fails: {type(error).__name__}: {error}") from None
         if not isinstance(chat, BaseChatModel):
             raise UserError(f"LLM '{self.name}': {self.model} gives a {type(chat).__name__}, not a chat model")
-        temperature = _field(chat, "temperature")
-        if temperature is None:
-            logger.warning("%s has no field for a temperature; what the grid says of it is not set", self.name)
-        else:
-            chat = chat.model_copy(update={temperature: self.temperature})
-        able = type(chat).bind_tools is not BaseChatModel.bind_tools
-        self.native_tools = able if self._native is None else able and self._native
-        self._length_field = _field(chat, *LENGTHS)
+        fields = {"temperature": _field(chat, "temperature"), "max_tokens": _field(chat, *LENGTHS)}
+        self._fields = {setting: field for setting, field in fields.items() if field}
+        if "temperature" not in self._fields:
+            self._refusals.learn("temperature", "the chat model has no field for it")
+        can_bind = type(chat).bind_tools is not BaseChatModel.bind_tools
+        self.native_tools = can_bind and self.settings.native_tools is not False
         self._chat = chat
 
     def identity(self) -> dict[str, Any]:
-        """A factory is told by its file's content, and a model, once it is built, by what it says of itself."""
-        says = self._chat._identifying_params if self._chat is not None else {}
-        file = stamp(Path(self.model.rpartition(":")[0]))
-        return {**super().identity(), "file": file, "parameters": digest({k: repr(says[k]) for k in says})[:16]}
+        """Besides the name: the content of the factory's file and, once it is built, the model's own parameters."""
+        own = self._chat._identifying_params if self._chat is not None else {}
+        file = Path(self.model.rpartition(":")[0])
+        said = json.dumps({key: repr(own[key]) for key in sorted(own)})
+        about = {"parameters": hashlib.blake2b(said.encode(), digest_size=8).hexdigest()}
+        return {**super().identity(), **about, "file": file_fingerprint(file)}
 
     async def close(self) -> None:
         self._chat = None
@@ -117,34 +96,49 @@ class LangChain(LLM):
     async def generate(self, request: Request) -> Reply:
         if self._chat is None:
             raise LLMError("connection", f"{self.name} is not open")
-        stop = tuple(filter(None, request.stop))
-        try:
-            messages = [_message(message) for message in request.messages]
-            asked = self._ready(request).ainvoke(messages, stop=list(stop[:4]) or None)
-            answer = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asked, _loop()))
-        except Exception as error:  # noqa: BLE001  every integration raises its own
-            said = " ".join(str(error).split())[:300]
-            raise LLMError(_cause(error), f"{self.name}: {type(error).__name__}: {said}") from None
-        try:
-            reply = _reply(answer, stop)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise LLMError("reply", f"{self.name}: no reply in a {type(answer).__name__} ({error})") from None
-        return dataclasses.replace(reply, tokens=counting.estimate(request, reply)) if reply.estimated else reply
+        effort = Effort()
+        while True:
+            refused = self._refusals.snapshot()
+            attempt = functools.partial(self._ask, request, refused)
+            try:
+                reply = await with_retries(attempt, effort, ATTEMPTS, lambda error: error.cause == "reply")
+            except LLMError as error:
+                if error.cause == "tool_call":
+                    reply = misread_call(error, bool(request.tools))
+                elif error.cause == "parameter" and self._refusals.learn_from(error, request, refused):
+                    continue
+                else:
+                    raise effort.of_error(error, self.name) from None
+            return effort.of_reply(tokens.with_tokens(reply, request))
 
-    def _ready(self, request: Request) -> Any:
-        """The model with the length and the tools of a request."""
-        chat = self._chat
-        if self._length_field is not None:
-            chat = chat.model_copy(update={self._length_field: request.max_tokens or self.max_tokens})
+    async def _ask(self, request: Request, refused: Refused) -> Reply:
+        history = fold_system(request.messages) if "system" in refused.names else request.messages
+        stop = [] if "stop" in refused.names else [text for text in request.stop if text][:MAX_STOPS]
+        try:
+            messages = [_message(message) for message in tool_calls.repair_history(history)]
+            answer = self._ready(request, refused).ainvoke(messages, stop=stop or None)
+            waiting = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, _loop()))
+            return _reply(await asyncio.wait_for(waiting, self.settings.timeout))
+        except LLMError:
+            raise
+        except (AttributeError, LookupError, TypeError) as error:  # of an integration, over an answer of a wrong type
+            raise LLMError("reply", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
+        except Exception as error:  # noqa: BLE001  every integration raises its own
+            raise failures.of_exception(error) from None
+
+    def _ready(self, request: Request, refused: Refused) -> Any:
+        """The model with the temperature, the length and the tools of a request."""
+        values = {"temperature": self.temperature, "max_tokens": request.max_tokens or self.max_tokens}
+        fields = {field: values[s] if s not in refused.names else None for s, field in self._fields.items()}
+        chat = self._chat.model_copy(update=fields)
         if not (request.tools and self.native_tools):
             return chat
-        tools = [
+        offered = [
             {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
             for t in request.tools
         ]
-        return (
-            chat.bind_tools(tools, tool_choice="any") if request.tool_choice == "required" else chat.bind_tools(tools)
-        )
+        is_required = request.tool_choice == "required" and "tool_choice" not in refused.names
+        return chat.bind_tools(offered, **({"tool_choice": "any"} if is_required else {}))
 
 
 @functools.cache
@@ -161,72 +155,53 @@ def _field(chat: Any, *names: str) -> str | None:
     return next((field for name in names for field, about in fields.items() if name in (field, about.alias)), None)
 
 
-def _cause(error: Exception) -> str:
-    """Why there is no reply, as `LLMError.cause`."""
-    classes = " ".join(kind.__name__ for kind in type(error).__mro__)
-    for cause, mark in CAUSES:
-        if mark in classes:
-            return cause
-    status = getattr(error, "status_code", None) or getattr(error, "code", None)
-    if TOO_LONG.search(str(error)):
-        return "context"
-    if status in (401, 403):
-        return "key"
-    if status == 429:
-        return "rate_limit"
-    return "request" if isinstance(status, int) and 400 <= status < 500 else "server"
-
-
 def _message(message: Message) -> Any:
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+    """A message as LangChain's; an assistant's that still says what it said is the very one that came."""
+    from langchain_core.messages import convert_to_messages, messages_from_dict
 
-    content = message.content.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair becomes "?"
-    if message.role == "system":
-        return SystemMessage(content)
-    if message.role == "user":
-        return HumanMessage(content)
+    kept = (message.extra or {}).get("langchain")
+    if kept:
+        own = messages_from_dict([kept])[0]
+        reply = _reply(own)
+        if reply.text == message.content and reply.tool_calls == message.tool_calls:
+            return own
+    calls = [{"id": c.id, "name": c.name, "args": c.arguments, "type": "tool_call"} for c in message.tool_calls]
+    entry: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
+    if calls:
+        entry["tool_calls"] = clean_data(calls)
     if message.role == "tool":
-        return ToolMessage(content, tool_call_id=message.call_id, name=message.name or None)
-    calls = [
-        {"id": c.id, "name": c.name or "unknown", "args": c.arguments, "type": "tool_call"} for c in message.tool_calls
-    ]
-    return AIMessage(content, tool_calls=calls)
+        entry |= {"tool_call_id": message.call_id, "name": message.name or None}
+    return convert_to_messages([entry])[0]
 
 
-def _reply(answer: Any, stop: tuple[str, ...]) -> Reply:
-    """The reply in a model's message. Not every model obeys a stop, so the text is cut here as well."""
-    about, more = answer.response_metadata or {}, answer.additional_kwargs or {}
-    reason = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
-    finish = FINISHES.get(str(reason).lower(), "unknown")
-    text = str(answer.text)
-    if more.get("refusal"):
-        text, finish = text or str(more["refusal"]), "refusal"
-    at = min((i for mark in stop if (i := text.find(mark)) >= 0), default=-1)
-    if at >= 0:
-        text, finish = text[:at], "stop"
-    thoughts = [str(block.get("reasoning") or "") for block in answer.content_blocks if block["type"] == "reasoning"]
-    tokens, estimated = _tokens(answer)
-    return Reply(text, _tool_calls(answer), finish, tokens, estimated, "\n".join(filter(None, thoughts)))
+def _reply(answer: Any) -> Reply:
+    """The reply in a model's message.
+
+    Raises:
+        LLMError: A part of it has a wrong type.
+    """
+    from langchain_core.messages import message_chunk_to_message, message_to_dict
+
+    try:
+        answer = message_chunk_to_message(answer)
+        about, more = answer.response_metadata or {}, answer.additional_kwargs or {}
+        cut = (about.get("incomplete_details") or {}).get("reason")
+        finish = failures.finish(cut or next(filter(None, map(about.get, ENDINGS)), None))
+        blocks = answer.content_blocks
+        refusals = [block["refusal"] for block in blocks if block["type"] == "refusal"]
+        refusal = "".join(refusals or [more.get("refusal") or ""])
+        thoughts = "\n".join(block.get("reasoning") or "" for block in blocks if block["type"] == "reasoning")
+        calls = tuple(_call(call) for key in CALLS for call in getattr(answer, key, ()))
+        usage = getattr(answer, "usage_metadata", None) or about.get("token_usage") or about.get("usage")
+        used, estimated = tokens.parse_usage(usage)
+        has_more = not isinstance(answer.content, str) or any(more[key] for key in more if key != "tool_calls")
+        kept = {"langchain": json.loads(json.dumps(message_to_dict(answer), default=str))} if has_more else None
+        text, finish = clean(str(answer.text) or refusal), "refusal" if refusal else finish
+        return split_reasoning(Reply(text, calls, finish, used, estimated, clean(thoughts.strip()), clean_data(kept)))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise LLMError("reply", f"no reply in a {type(answer).__name__} ({type(error).__name__}: {error})") from None
 
 
-def _tool_calls(answer: Any) -> tuple[ToolCall, ...]:
-    """A message's calls; those whose arguments LangChain could not read are read as leniently as any other's."""
-    calls = [(call, dict(call["args"])) for call in getattr(answer, "tool_calls", ())]
-    bad = getattr(answer, "invalid_tool_calls", ())
-    calls += [(call, lenient_json(str(call["args"] or "{}"))) for call in bad]
-    made = []
-    for i, (call, arguments) in enumerate(calls):
-        identity, name = call["id"] or f"call_{i}", call["name"] or ""
-        good = isinstance(arguments, dict)
-        error = None if good else f"The arguments of {name} are not a JSON object. {HOW}"
-        made.append(ToolCall(identity, name, arguments if good else {}, error))
-    return tuple(made)
-
-
-def _tokens(answer: Any) -> tuple[Tokens, bool]:
-    """Tokens of prompt and reply; none, and True, where the model counts none."""
-    usage = getattr(answer, "usage_metadata", None)
-    if not usage:
-        return Tokens(), True
-    cached = (usage.get("input_token_details") or {}).get("cache_read")
-    return counting.told(usage["input_tokens"], usage["output_tokens"], cached), False
+def _call(call: dict[str, Any]) -> ToolCall:
+    arguments, error = tool_calls.parse_arguments(call["args"], call["name"] or "")
+    return ToolCall(call["id"] or "", clean(call["name"] or ""), clean_data(arguments), error, call.get("extras"))

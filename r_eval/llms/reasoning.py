@@ -1,47 +1,92 @@
-"""Thinking that a model writes before its answer, told apart from the answer.
+"""Thinking that a model writes before its answer, separated from the answer.
 
-Servers that know a model hand its thinking over by itself; others leave it in the text between <think> and </think>.
-A closing tag without an opening one (the chat template wrote it) and an opening one that is never closed (the reply
-was cut) are understood too.
+Servers that know a model return its thinking in a field of its own; others leave it in the text, between tags or in
+Harmony's channels. A closing tag without an opening one (the chat template wrote it) and an opening one that is never
+closed (the reply was cut) are understood too.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 
 from r_eval.llms.base import Reply
 
-OPENING, CLOSING = "<think>", "</think>"
+_NAMES = r"(?:think|thinking|thought|thoughts|reasoning|reason|reflection|seed:think|begin_of_thought|end_of_thought)"
+TAG = re.compile(
+    rf"(?P<close></{_NAMES}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>)"
+    rf"|(?P<open><{_NAMES}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)",
+    re.IGNORECASE,
+)
+"""DeepSeek, Qwen, GLM (<think>), Gemma and others (<thought>), Seed, Magistral ([THINK]), Kimi-VL, OpenThinker."""
+
+CHANNEL = re.compile(
+    r"(?:<\|start\|>\w*)?<\|channel\|>\s*(?P<name>\w+)(?P<head>[^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
+)
+"""The beginning of a Harmony message (gpt-oss): a channel, perhaps a recipient, then the text."""
+CHANNEL_END = re.compile(r"<\|(?:end|return|call|start)\|>")
+HIDDEN_CHANNELS = ("analysis", "commentary")
+MAX_MARKS, MAX_TEXT = 500, 200_000
+"""Marks and characters of one reply that are looked at, since this runs on the event loop."""
 
 
-def split(reply: Reply) -> Reply:
+def split_reasoning(reply: Reply) -> Reply:
     """A reply whose text is the answer alone; what was thought is its `reasoning`."""
-    thought, text = apart(reply.text)
-    if not thought:
-        return reply if text == reply.text else dataclasses.replace(reply, text=text)
+    thought, text = split_text(reply.text)
+    if text == reply.text:
+        return reply
     whole = "\n".join(filter(None, [reply.reasoning, thought]))
     return dataclasses.replace(reply, text=text, reasoning=whole)
 
 
-def apart(text: str) -> tuple[str, str]:
+def split_text(text: str) -> tuple[str, str]:
     """Thinking and answer of a text.
 
-    >>> apart("<think>Kenya is in Africa.</think>Africa")
+    >>> split_text("<think>Kenya is in Africa.</think>Africa")
     ('Kenya is in Africa.', 'Africa')
     """
-    if OPENING not in text and CLOSING not in text:
+    if "<|channel|>" in text:
+        return _split_channels(text)
+    if "<" not in text and "[" not in text and "◁" not in text:
         return "", text
     thoughts: list[str] = []
     answers: list[str] = []
-    head, closed, tail = text.partition(CLOSING)
-    if closed and OPENING not in head:
-        thoughts.append(head)
-        text = tail
-    while True:
-        before, opened, rest = text.partition(OPENING)
-        answers.append(before)
-        if not opened:
-            break
-        thought, _, text = rest.partition(CLOSING)
-        thoughts.append(thought)
+    position, opened = 0, False
+    for tag in itertools.islice(TAG.finditer(text, 0, MAX_TEXT), MAX_MARKS):
+        piece = text[position : tag.start()]
+        if tag["close"]:
+            if opened or not thoughts:  # before the first tag of all, a closing one ends thinking as well
+                thoughts.append(piece)
+            else:
+                answers.append(piece)
+            opened = False
+        elif opened:  # a tag within thinking is a part of it
+            thoughts.append(piece)
+        else:
+            answers.append(piece)
+            opened = True
+        position = tag.end()
+    if not position:
+        return "", text
+    (thoughts if opened else answers).append(text[position:])
+    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+
+
+def _split_channels(text: str) -> tuple[str, str]:
+    """Thinking and answer of a text in Harmony's channels; a message to a recipient is a tool call and stays whole."""
+    thoughts: list[str] = []
+    answers: list[str] = []
+    marks = list(itertools.islice(CHANNEL.finditer(text, 0, MAX_TEXT), MAX_MARKS))
+    answers.append(text[: marks[0].start()] if marks else text)
+    for i, mark in enumerate(marks):
+        stop = marks[i + 1].start() if i + 1 < len(marks) else len(text)
+        end = CHANNEL_END.search(text, mark.end(), stop)
+        content = text[mark.end() : end.start() if end else stop]
+        if "to=" in mark["head"] or "to=" in mark.group(0):
+            answers.append(text[mark.start() : end.end() if end else stop])
+        elif mark["name"] in HIDDEN_CHANNELS:
+            thoughts.append(content)
+        else:
+            answers.append(content)
     return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()

@@ -15,7 +15,7 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.grid import BudgetEntry
-from r_eval.llms.answers import Spent
+from r_eval.llms.replay import LLMUsage
 from r_eval.records import Tokens
 from r_eval.runner.plan import NO_LLM, Plan
 
@@ -109,7 +109,7 @@ def limits(plan: Plan) -> list[Limit]:
     ]
 
 
-def check(plan: Plan, spent: Mapping[str, Spent] | None = None) -> None:
+def check(plan: Plan, spent: Mapping[str, LLMUsage] | None = None) -> None:
     """See that all money can be counted where there is a budget of it.
 
     Args:
@@ -146,7 +146,7 @@ class Gate:
     """
 
     def __init__(
-        self, plan: Plan, spent: dict[str, Spent], clock: Clock, told: Callable[[str], None] = lambda text: None
+        self, plan: Plan, spent: dict[str, LLMUsage], clock: Clock, told: Callable[[str], None] = lambda text: None
     ) -> None:
         check(plan, spent)
         self._limits, self._spent, self._clock, self._told = limits(plan), spent, clock, told
@@ -159,7 +159,7 @@ class Gate:
         if llm == NO_LLM:
             yield
             return
-        clock = self._clocks[llm] = Clock(self._spent.setdefault(llm, Spent()).seconds)
+        clock = self._clocks[llm] = Clock(self._spent.setdefault(llm, LLMUsage()).seconds)
         try:
             with clock.running():
                 yield
@@ -195,7 +195,7 @@ class Gate:
         return used(limit, self._spent, self._clock.seconds)
 
 
-def used(limit: Limit, spent: Mapping[str, Spent], seconds: float) -> float:
+def used(limit: Limit, spent: Mapping[str, LLMUsage], seconds: float) -> float:
     """What is spent of a budget, in its unit; money is counted where it is known.
 
     Args:

@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 from r_eval.engines.local import LLM_FREE_PLACES
 from r_eval.folder import Cell, RunFolder, read_lines
-from r_eval.llms.answers import Spent
 from r_eval.llms.base import LLM
-from r_eval.records import MACHINERY, Tokens
+from r_eval.llms.replay import LLMUsage
+from r_eval.records import INFRASTRUCTURE_FAILURES, Tokens
 from r_eval.runner.budget import Limit, Reached, amount, check, limits, shown, used
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
@@ -144,7 +144,7 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
     manifest = folder.manifest() if folder is not None else {}
     if folder is not None:
         refuse_changes(folder, manifest, plan)
-    spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
+    spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
     check(plan, spent)
     cells = tuple(_cell_state(folder, cell, plan) for cell in plan.cells)
     names = dict.fromkeys(c.cell.system for c in plan.cells)
@@ -171,7 +171,7 @@ def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan) -> C
 
 def _use(record: dict[str, Any]) -> Use | None:
     """What a recorded episode took; None where it will be run again."""
-    if record["outcome"]["kind"] in MACHINERY:
+    if record["outcome"]["kind"] in INFRASTRUCTURE_FAILURES:
         return None
     usage, seconds = record["usage"], record["seconds"]
     own = max(0.0, seconds["total"] - seconds["queue"] - seconds["retry"])

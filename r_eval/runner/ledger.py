@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from r_eval.errors import UserError
 from r_eval.folder import read_lines, whole_lines, write_whole
-from r_eval.records import MACHINERY, Episode, Question
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.plan import PlannedCell
 
 MISSING, RECORDED = 0, 1
@@ -97,7 +97,7 @@ class Ledger:
             return
         self._tidy = self._tidy and place > self._last
         self._last = place
-        self._state[place] = MISSING if kind in MACHINERY else RECORDED
+        self._state[place] = MISSING if kind in INFRASTRUCTURE_FAILURES else RECORDED
 
     def _place(self, question: str, epoch: int) -> int | None:
         """None for an episode that is not wanted now."""

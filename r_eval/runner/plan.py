@@ -21,8 +21,7 @@ from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid, TaskEntry, WorkflowEntry
-from r_eval.llms.base import LLM
-from r_eval.llms.make import make as make_llm
+from r_eval.llms.base import LLM, make_llm
 from r_eval.records import SCHEMA, Question
 from r_eval.runner.data import data_task
 from r_eval.runner.named import located, located_settings, own_name, workflow_class
@@ -207,7 +206,7 @@ def _llms(grid: Grid) -> dict[str, LLM]:
         if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
             model = located(model, grid.folder)
         llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-        llm.name, llm.given = name, entry.llm
+        llm.name, llm.spec = name, entry.llm
         found[name] = llm
     return found
 

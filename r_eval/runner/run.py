@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import contextlib
 import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
@@ -18,9 +17,10 @@ from r_eval.engines.local import Local
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell, RunFolder
 from r_eval.grid import Grid
-from r_eval.llms.answers import Memory
-from r_eval.llms.cache import ReplyCache
-from r_eval.records import Episode, Question
+from r_eval.llms.base import LLMError
+from r_eval.llms.replay import ReplyStores
+from r_eval.llms.reply_store import ReplyStore
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.budget import Gate, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled
@@ -33,8 +33,6 @@ TELL_SECONDS = 10.0
 """How often run.json is written while a run goes on."""
 SYNC_SECONDS = 1.0
 """How often what is recorded is seen to be on the disk."""
-FATAL = ("key", "model", "quota")
-"""Causes of an `llm_failure` that stop the LLM for the whole run."""
 
 
 class Runner:
@@ -43,11 +41,14 @@ class Runner:
     `stop` lets the episodes under way finish and begins no new ones.
     """
 
-    def __init__(self, plan: Plan, store: Store, engine: Engine, watcher: Watcher) -> None:
+    def __init__(
+        self, plan: Plan, store: Store, engine: Engine, watcher: Watcher, replies: ReplyStores | None = None
+    ) -> None:
         self.plan, self.store, self.engine, self.watcher = plan, store, engine, watcher
+        self.replies = replies or ReplyStores()
+        self._stopped: set[str] = set()
         self.gate = Gate(plan, store.spent, store.clock, watcher.held)
         self.stopping = False
-        self._stopped: set[str] = set()
         self._left: collections.Counter[Cell] = collections.Counter()
         self._took: dict[tuple[str, str], _Mean] = collections.defaultdict(_Mean)
 
@@ -129,16 +130,18 @@ class Runner:
                 self.store.append(cell, cancelled.episode)
                 raise asyncio.CancelledError from None
             self.store.append(cell, episode)
-            self.watcher.finished(episode)
-            if episode.outcome.kind == "llm_failure" and episode.outcome.cause in FATAL and episode.usage.calls:
+            if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:
+                self.replies.forget(episode.episode_id, cell.fingerprint)
+            elif episode.outcome.cause in LLMError.FATAL and episode.usage.calls:
                 self._stop_llm(episode)
+            self.watcher.finished(episode)
             self._took[cell.cell.llm, cell.cell.workflow].add(episode.seconds.total)
             self._left[cell.cell] -= 1
             if self._left[cell.cell] == 0:
                 self.store.complete(cell)
 
     def _stop_llm(self, episode: Episode) -> None:
-        """Start no further episode of an LLM whose every request would fail in the same way."""
+        """Start no further episode of an LLM that would fail in the same way every time."""
         if episode.llm not in self._stopped:
             self._stopped.add(episode.llm)
             why = episode.outcome.detail.rstrip(".")
@@ -185,16 +188,6 @@ async def _all(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@contextlib.contextmanager
-def _cache(store: Store, wanted: bool | None) -> Iterator[ReplyCache | None]:
-    """The cache while a run goes on; None where none is wanted."""
-    if wanted is False:
-        yield None
-        return
-    with contextlib.closing(ReplyCache(store.name_in_cache)) as opened:
-        yield opened
-
-
 async def arun(
     grid: Grid,
     out: str | Path | None = None,
@@ -215,8 +208,8 @@ async def arun(
         connections: Requests at once, for every LLM, in place of its own number.
         engine: "local", this process, or "ray", the machines of a Ray cluster (see docs/scale.md).
         fresh: Move what is in the folder aside and begin again.
-        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.cache`); by default for
-            LLMs whose temperature is 0.
+        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.reply_store`); by default
+            for LLMs whose temperature is 0.
         watcher: Is told what happens.
         on_runner: Called with the `Runner` before it starts, for stopping it.
 
@@ -235,15 +228,12 @@ async def arun(
     with Sandbox() as sandbox:
         cut = plan.limits.observation
         shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
-        with (
-            Store(folder, plan, fresh) as store,
-            _cache(store, cache) as kept,
-            traced(watcher or Silent()) as told,
-        ):
-            memory = Memory(store.replies, kept, cache is True, store.spent)
-            local = Local(plan, sandbox, shown, memory, told, connections)
+        with Store(folder, plan, fresh) as store, traced(watcher or Silent()) as told:
+            kept = ReplyStore()
+            replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent)
+            local = Local(plan, sandbox, shown, replies, told, connections)
             with opened(engine, local, grid, limit) as carrying_out:
-                runner = Runner(plan, store, carrying_out, told)
+                runner = Runner(plan, store, carrying_out, told, replies)
                 if on_runner is not None:
                     on_runner(runner)
                 store.write_manifest("running")
@@ -253,5 +243,6 @@ async def arun(
                     await runner.run()
                     state = runner.state()
                 finally:
+                    await asyncio.to_thread(kept.close)
                     store.write_manifest(state, runner.gate.reached() if state == "budget" else ())
     return folder

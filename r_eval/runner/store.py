@@ -7,13 +7,13 @@ fingerprint is refused, naming what changed. A second process on the same folder
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import datetime
 import fcntl
 import json
 import os
 import platform
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -22,22 +22,20 @@ from pydantic_core import PydanticSerializationError
 from r_eval import __version__
 from r_eval.errors import Unwritable, UserError
 from r_eval.folder import DRAFTS, Cell, CellWriter, RunFolder, sync_all, write_whole
-from r_eval.llms.answers import Spent
-from r_eval.llms.journal import ReplyLog
-from r_eval.records import MACHINERY, SCHEMA, Episode, Question, Record
+from r_eval.llms.base import LLM
+from r_eval.llms.replay import LLMUsage
+from r_eval.records import SCHEMA, Episode, Question, Record
 from r_eval.runner.budget import Clock, Reached
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
 from r_eval.tasks.seasons.season import keep_season
-
-JOURNAL = "journal.jsonl"
 
 
 class Store:
     """A run folder opened for writing; use it as a context manager.
 
     Attributes:
-        replies: The run's journal: replies of episodes that are not recorded yet.
+        run_id: Under which replies are kept for the resume of this run.
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
         clock: How long this folder's run has gone on, earlier sessions included.
         crashed: Whether the last run in this folder ended without a word.
@@ -52,8 +50,9 @@ class Store:
         self._ledgers: dict[Cell, Ledger] = {}
         self._places: dict[int, dict[str, int]] = {}
         self._created = now()
+        self.run_id = secrets.token_hex(8)
         self._before: dict[Cell, dict[str, Any]] = {}
-        self.spent: dict[str, Spent] = {}
+        self.spent: dict[str, LLMUsage] = {}
         self.clock = Clock()
         self.crashed = self._complete = False
         self._refuse_strangers()
@@ -66,7 +65,6 @@ class Store:
             if folder.run_file.exists():
                 self._compare()
             _clear_drafts(folder)
-            self.replies = ReplyLog(folder.path / JOURNAL)
         except BaseException:
             self._lock.close()
             raise
@@ -83,16 +81,8 @@ class Store:
             self._lock.close()
 
     def _close(self) -> None:
-        try:
-            for writer in self._writers.values():
-                writer.close()
-        finally:
-            # A kill between an episode's line and the forgetting of its replies leaves these behind.
-            if self.replies.count() and not self._complete:
-                self.replies.close()
-            else:
-                with contextlib.suppress(FileNotFoundError):
-                    self.replies.remove()
+        for writer in self._writers.values():
+            writer.close()
 
     def _refuse_strangers(self) -> None:
         """See that the folder is a run, empty, or not there yet."""
@@ -107,7 +97,8 @@ class Store:
         manifest = self.folder.manifest()
         try:
             self._created = manifest["created"]
-            self.spent = {name: Spent(**entry) for name, entry in manifest.get("spent", {}).items()}
+            self.run_id = str(manifest.get("id") or self.run_id)
+            self.spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
             self.clock = Clock(float(manifest.get("seconds", 0.0)))
             self.crashed = manifest["state"] == "running"
             self._before = refuse_changes(self.folder, manifest, self.plan)
@@ -132,11 +123,6 @@ class Store:
         lock.write(str(os.getpid()))
         lock.flush()
         return lock
-
-    @property
-    def name_in_cache(self) -> str:
-        """Under which name replies of this run are kept in the cache."""
-        return name_in_cache(self.folder, self._created)
 
     def ledger(self, cell: PlannedCell) -> Ledger:
         """Which episodes of a cell are recorded."""
@@ -179,8 +165,6 @@ class Store:
         except OSError as error:
             raise Unwritable(cell.cell.path(self.folder.episodes_root), error) from error
         ledger.add(episode)
-        if episode.outcome.kind not in MACHINERY:
-            self.replies.forget(episode.episode_id)
 
     async def sync(self) -> None:
         """See that all that is recorded is on the disk, without holding the event loop up.
@@ -188,8 +172,7 @@ class Store:
         Raises:
             Unwritable: The disk refuses it.
         """
-        files: list[ReplyLog | CellWriter] = [self.replies, *self._writers.values()]
-        descriptors = [descriptor for file in files for descriptor in file.unsynced()]
+        descriptors = [descriptor for file in self._writers.values() for descriptor in file.unsynced()]
         try:
             if descriptors:
                 await asyncio.to_thread(sync_all, descriptors)
@@ -250,6 +233,7 @@ class Store:
         manifest = {
             "schema": SCHEMA,
             "name": grid.name,
+            "id": self.run_id,
             "created": self._created,
             "updated": now(),
             "state": state,
@@ -263,7 +247,7 @@ class Store:
                 | ({"bound": True} if c.workflow.uses_gold else {})
                 for name, c in systems.items()
             ],
-            "llms": {name: {"connections": llm.connections} for name, llm in plan.llms.items()},
+            "llms": {name: _llm_entry(llm) for name, llm in plan.llms.items()},
             "tasks": [_task_entry(planned) for planned in plan.tasks],
             "conditions": list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
             "cells": [_cell_entry(cell, grid.epochs) for cell in plan.cells],
@@ -276,6 +260,11 @@ class Store:
             write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise Unwritable(self.folder.run_file, error) from error
+
+
+def _llm_entry(llm: LLM) -> dict[str, Any]:
+    """What run.json says of an LLM; `adaptations` is what was sent differently from what the grid says, and why."""
+    return {"connections": llm.connections} | ({"adaptations": dict(llm.adaptations)} if llm.adaptations else {})
 
 
 def _task_entry(planned: PlannedTask) -> dict[str, Any]:
@@ -295,11 +284,6 @@ def _cell_entry(planned: PlannedCell, epochs: int) -> dict[str, Any]:
         "fingerprint": planned.fingerprint,
         "parts": planned.parts,
     }
-
-
-def name_in_cache(folder: RunFolder, created: str) -> str:
-    """Under which name the cache keeps the replies of a run that was created at a time."""
-    return f"{folder.path.resolve()} {created}"
 
 
 def now() -> str:
@@ -333,7 +317,7 @@ def refuse_changes(folder: RunFolder, manifest: dict[str, Any], plan: Plan) -> d
 
 def _own(name: str) -> bool:
     """Whether a file of a run folder may be there before its run.json."""
-    return name == ".lock" or name.startswith((JOURNAL, ".run.json."))
+    return name == ".lock" or name.startswith(".run.json.")
 
 
 def _line(record: Record, short: bool = False) -> str:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from r_eval import __version__
 from r_eval.folder import Cell
-from r_eval.llms.answers import Spent
 from r_eval.llms.base import LLM
-from r_eval.records import MACHINERY, Episode, Step
+from r_eval.llms.replay import LLMUsage
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
 from r_eval.runner.plan import Plan
 from r_eval.runner.watching import Watcher
 
@@ -127,7 +127,7 @@ class Tracing:
         self._run: Span | None = None
         self._name = ""
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         self._watcher.started(plan, done, spent)
         self._llms, self._name = plan.llms, plan.grid.name
         about = {"r_eval.run": self._name, "r_eval.seed": plan.grid.seed, "r_eval.episodes": plan.episodes()}
@@ -159,7 +159,7 @@ class Tracing:
             links=[Link(self._run.get_span_context())],
             start_time=moment,
         )
-        if episode.outcome.kind in MACHINERY:
+        if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
             span.set_status(Status(StatusCode.ERROR, episode.outcome.cause))
         within = set_span_in_context(span)
         for step in episode.steps:
@@ -195,11 +195,11 @@ class Tracing:
         llm = self._llms.get(name)
         if llm is None:
             return {}
-        provider, _, model = llm.given.partition("/")
+        provider, _, model = llm.spec.partition("/")
         return {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
 
     def _of_episode(self, episode: Episode) -> dict[str, Any]:
-        usage, failed = episode.usage, episode.outcome.kind in MACHINERY
+        usage, failed = episode.usage, episode.outcome.kind in INFRASTRUCTURE_FAILURES
         about = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": episode.workflow,

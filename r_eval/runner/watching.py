@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from r_eval.folder import Cell
-from r_eval.llms.answers import Spent
+from r_eval.llms.replay import LLMUsage
 from r_eval.records import Episode
 from r_eval.runner.plan import Plan
 
@@ -14,7 +14,7 @@ from r_eval.runner.plan import Plan
 class Watcher(Protocol):
     """Is told what happens, to show it."""
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None:
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         """The run begins.
 
         Args:
@@ -38,7 +38,7 @@ class Watcher(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, Spent]) -> None: ...
+    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None: ...
 
     def loading(self, llm: str) -> None: ...
 

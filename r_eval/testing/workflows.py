@@ -22,7 +22,7 @@ from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.folder import Cell
 from r_eval.llms.base import LLMError, Request
-from r_eval.records import MACHINERY, Document, Episode, Question
+from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode, Question
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
@@ -81,19 +81,19 @@ class WorkflowContract:
 
     def test_it_ends_where_one_step_is_allowed(self) -> None:
         episode = self._played(limits=Limits(steps=1, calls=200))
-        assert episode.outcome.kind not in MACHINERY, episode.outcome
+        assert episode.outcome.kind not in INFRASTRUCTURE_FAILURES, episode.outcome
 
     def test_it_asks_no_more_once_the_tokens_are_used_up(self) -> None:
         llm = self._asked()
         episode = self._played(llm, Limits(tokens=1))
         assert len(llm.requests) == 1, f"{len(llm.requests)} calls, though the first took all tokens"
-        assert episode.outcome.kind not in MACHINERY, "LimitReached must get out of `run`"
+        assert episode.outcome.kind not in INFRASTRUCTURE_FAILURES, "LimitReached must get out of `run`"
 
     def test_it_makes_no_more_llm_calls_than_allowed(self) -> None:
         llm = self._asked()
         episode = self._played(llm, Limits(calls=2))
         assert len(llm.requests) <= 2
-        assert episode.outcome.kind not in MACHINERY, "LimitReached must get out of `run`"
+        assert episode.outcome.kind not in INFRASTRUCTURE_FAILURES, "LimitReached must get out of `run`"
 
     def test_it_ends_when_its_time_is_over(self) -> None:
         llm = self._asked(delay=30.0)
@@ -169,7 +169,7 @@ class WorkflowContract:
             for native in (True, False):
                 episode = self._played(Talker(speak, native), FEW)
                 plain(Episode.model_validate_json(json.dumps(plain(episode))))
-                if episode.outcome.kind in MACHINERY:
+                if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
                     failed.append((answer, episode.outcome.detail))
         assert failed == []
 

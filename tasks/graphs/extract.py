@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any
 
-from r_eval.llms.lenient import values
+from r_eval.llms.json_text import json_values
 from r_eval.records import Document
 from r_eval.tasks.graphs.documents import chunks
 from r_eval.tasks.graphs.names import Names
@@ -110,7 +110,7 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
     Args:
         dropped: Counts replies without any JSON, and what in them is no triple.
     """
-    found = [value for _, _, value in values(reply)]
+    found = [found.value for found in json_values(reply)]
     if not found:
         dropped["reply without triples"] += 1
     return [triple for value in found for triple in _triples(value, dropped)]

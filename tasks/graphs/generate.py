@@ -11,7 +11,7 @@ from itertools import islice
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
-from r_eval.llms.answers import Memory
+from r_eval.llms.replay import ReplyStores
 from r_eval.plugins import unknown
 from r_eval.records import Level, Question
 from r_eval.tasks.graphs import asking as asked
@@ -44,7 +44,7 @@ async def generate(
     count: int,
     seed: int,
     similarity: Similarity,
-    memory: Memory | None = None,
+    memory: ReplyStores | None = None,
 ) -> Generated:
     """Make questions, in the proportion of types that the file states; types that have enough make up for others.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from r_eval.llms.lenient import values
+from r_eval.llms.json_text import json_values
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import Filters
 from r_eval.tasks.speaking import Speaker, prompt, prompt_file
@@ -85,7 +85,7 @@ def grade_in(reply: str) -> int | None:
     >>> grade_in('{"score": 2}'), grade_in("Score: 1/2"), grade_in("1.5"), grade_in("0 or 1")
     (2, 1, None, None)
     """
-    for _, _, value in values(reply):
+    for value in (found.value for found in json_values(reply)):
         if isinstance(value, dict) and "score" in value:
             return _grade(str(value["score"]))
     found = set(SCORE.findall(reply)) or set(ALONE.findall(reply))

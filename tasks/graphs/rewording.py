@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from r_eval.llms.lenient import values
+from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.asking import Asking
 from r_eval.tasks.speaking import Speaker, one_line, prompt
 
@@ -39,7 +39,8 @@ def facts(asking: Asking) -> str:
 
 def question_in(reply: str) -> str | None:
     """The question in a reply: under the key "question", in the first of several objects; else a lone line with "?"."""
-    found = [value for _, _, data in values(reply) for value in (data if isinstance(data, list) else [data])]
+    data = [found.value for found in json_values(reply)]
+    found = [value for entry in data for value in (entry if isinstance(entry, list) else [entry])]
     for value in found:
         if isinstance(value, dict) and isinstance(value.get("question"), str):
             return one_line(value["question"], LONGEST)

@@ -11,6 +11,7 @@ import pytest
 
 from r_eval.analysis.causes import CAUSES, ENDINGS, EXCEPTIONS, GENERAL, STEP_ERRORS, actions, declines, named, why
 from r_eval.analysis.responses import LIMITS, classify
+from r_eval.llms.base import LLMError
 from r_eval.records import CallError, Episode, Outcome, OutcomeKind, Step
 
 Make = Callable[..., Episode]
@@ -28,7 +29,6 @@ SOURCES = sorted(
 WORDS_OF = {
     "LimitReached": "exhausted",
     "LLMError": "llm_failure",
-    "Passing": "llm_failure",
     "ProgramError": "tool_misuse",
     "fault": "step",
 }
@@ -64,16 +64,13 @@ def words(tree: ast.AST, assigned: str) -> Iterator[tuple[str, str]]:
             yield from ((assigned, word) for value in returned for word in texts(value))
 
 
-OWN_DOING = {"context": "exhausted", "content_filter": "gave_up"}
-"""Causes of an `LLMError` that are no failure of the LLM, with the outcome that they lead to."""
-
-
 def vocabulary() -> list[tuple[str, str]]:
     found = set()
     for path in SOURCES:
         assigned = "tool_misuse" if path.name == "sandbox.py" else "llm_failure"
         for kind, word in words(ast.parse(path.read_text(encoding="utf-8")), assigned):
-            found.add((OWN_DOING.get(word, kind) if kind == "llm_failure" else kind, word))
+            found.add((LLMError.OUTCOMES.get(word, kind) if kind == "llm_failure" else kind, word))
+    found |= {(kind, word) for word, kind in LLMError.OUTCOMES.items()}
     return sorted(found)
 
 

@@ -9,9 +9,7 @@ import pytest
 from tests.cli.test_commands import typed
 
 
-@pytest.mark.parametrize(
-    ("words", "completed"), [("r-eval do", "doctor"), ("r-eval export --l", "--licence"), ("r-eval cache e", "explain")]
-)
+@pytest.mark.parametrize(("words", "completed"), [("r-eval do", "doctor"), ("r-eval export --l", "--licence")])
 def test_commands_and_options_are_completed(words: str, completed: str, tmp_path: Path) -> None:
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_R_EVAL_COMPLETE": "complete_bash"}
     assert typed(tmp_path, **asked).stdout == f"{completed}\n"

@@ -90,12 +90,13 @@ class Desk:
 
 
 def timeless(record: Any) -> Any:
-    """A record with every duration set to zero."""
+    """A record with every duration set to zero, as if no reply had been replayed."""
     if isinstance(record, list):
         return [timeless(item) for item in record]
     if not isinstance(record, dict):
         return record
-    return {key: 0 if key in ("seconds", "queue", "retry") else timeless(value) for key, value in record.items()}
+    known = {key: value for key, value in record.items() if key != "replayed"}
+    return {key: 0 if key in ("seconds", "queue", "retry") else timeless(value) for key, value in known.items()}
 
 
 def contents(out: Path) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,14 +14,12 @@ from r_eval import Grid, UserError
 from r_eval.engines.cluster import WorkerDied
 from r_eval.engines.crew import Crew
 from r_eval.engines.local import Local
-from r_eval.engines.messages import Done, Kept, Message, Order, Readiness
+from r_eval.engines.messages import Done, Order, Readiness
 from r_eval.engines.worker import Worker, compare, shared
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import Cell
-from r_eval.llms.answers import Memory
-from r_eval.llms.base import Reply
-from r_eval.llms.cache import ReplyCache
-from r_eval.llms.journal import ReplyLog
+from r_eval.llms.replay import ReplyStores
+from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode
 from r_eval.runner.plan import resolve
 from r_eval.runner.watching import Silent
@@ -34,10 +32,10 @@ class Near:
     """A worker in this process, which can be killed.
 
     Args:
-        dies_after: It dies in the middle of an episode, once it has said so many batches.
+        dies_after: Seconds after which it dies, from the beginning of its first episode.
     """
 
-    def __init__(self, order: Order, dies_after: int | None = None, stillborn: bool = False) -> None:
+    def __init__(self, order: Order, dies_after: float | None = None, stillborn: bool = False) -> None:
         self.worker = Worker(order)
         self.dies_after, self.stillborn = dies_after, stillborn
         self.most = self.now = 0
@@ -57,32 +55,22 @@ class Near:
             raise WorkerDied("out of memory")
         return await self.worker.open()
 
-    async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done:
+    async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done:
+        if self.dies_after is not None:
+            asyncio.get_running_loop().call_later(self.dies_after, self._death.set)
+            self.dies_after = None
         self.now += 1
         self.most = max(self.most, self.now)
         try:
-            call = asyncio.ensure_future(self.worker.carry_out(cell, question_id, epoch, kept))
+            call = asyncio.ensure_future(self.worker.carry_out(cell, question_id, epoch))
             done = await self._unless_dead(call)
             assert isinstance(done, Done)
             return done
         finally:
             self.now -= 1
 
-    async def messages(self) -> AsyncIterator[list[Message]]:
-        stream = self.worker.messages()
-        said = 0
-        while True:
-            try:
-                batch = await self._unless_dead(asyncio.ensure_future(anext(stream)))
-            except StopAsyncIteration:
-                return
-            yield batch  # type: ignore[misc]
-            said += 1
-            if said == self.dies_after:
-                self._death.set()
-
-    def answer(self, key: str, found: tuple[Reply, float] | None) -> None:
-        asyncio.ensure_future(self.worker.answered(key, found))  # noqa: RUF006
+    async def closed(self) -> None:
+        await self._unless_dead(asyncio.ensure_future(self.worker.closed()))
 
     async def close(self) -> None:
         await self.worker.close()
@@ -123,7 +111,7 @@ class Shop:
 
     async def alone(self) -> list[Episode]:
         """All episodes as this process carries them out."""
-        async with dataclasses.replace(self.local, memory=Memory()).lane("one") as lane:
+        async with dataclasses.replace(self.local, replies=ReplyStores()).lane("one") as lane:
             plan = self.local.plan
             found = [await lane.carry_out(c, q, 0) for c in plan.cells for q in c.planned.asked]
         return sorted(found, key=lambda e: e.episode_id)
@@ -132,13 +120,11 @@ class Shop:
 @contextlib.contextmanager
 def shop(grid: Grid, folder: Path, cache: bool = False) -> Iterator[Shop]:
     plan = resolve(grid)
-    with Sandbox() as sandbox, contextlib.ExitStack() as stack:
-        journal = stack.enter_context(contextlib.closing(ReplyLog(folder / "journal.jsonl")))
-        kept = stack.enter_context(contextlib.closing(ReplyCache("run"))) if cache else None
+    with Sandbox() as sandbox, contextlib.closing(ReplyStore(folder / "replies")) as store:
         shown = {p.task.name: () for p in plan.tasks}
-        local = Local(plan, sandbox, shown, Memory(journal, kept, cache), Silent())
+        local = Local(plan, sandbox, shown, ReplyStores(store, "run", cache, cache), Silent())
         parts = {c.cell: c.parts for c in plan.cells}
-        yield Shop(grid, local, Order(grid, None, "one", 1, 1, parts, shown, cache, cache, str(Path.cwd()), {}))
+        yield Shop(grid, local, Order(grid, None, "one", 1, 1, parts, shown, "run", cache, cache, str(Path.cwd()), {}))
 
 
 def same(found: list[Episode], expected: list[Episode]) -> bool:
@@ -156,15 +142,15 @@ async def test_no_worker_has_more_under_way_than_its_places(desk: Desk, tmp_path
         assert [near.most for near in s.hired] == [3, 2]
 
 
-async def test_replies_are_journalled_by_the_runs_own_process_and_paid(desk: Desk, tmp_path: Path) -> None:
+async def test_what_workers_asked_is_counted_once(desk: Desk, tmp_path: Path) -> None:
     with shop(desk.grid(desk.llm(LOGGING, seconds=0)), tmp_path) as s:
         await s.run(s.crew([2]))
-        assert s.local.memory.spent["one"].calls == 6
+        assert s.local.replies.usage["one"].calls == 6
 
 
 async def test_an_episode_whose_worker_dies_runs_again_elsewhere(desk: Desk, tmp_path: Path) -> None:
     with shop(desk.grid(desk.llm(THOUGHTFUL), **REACT, samples=12), tmp_path) as s:
-        found = await s.run(s.crew([2, 2], lambda n: {"dies_after": 3} if n == 0 else {}))
+        found = await s.run(s.crew([2, 2], lambda n: {"dies_after": 0.05} if n == 0 else {}))
         assert len(s.hired) == 3
         assert same(found, await s.alone())
 
@@ -179,19 +165,18 @@ async def reply(request):
     return 'Action 1: searchPerson(name="Anil Mishra")'
 """
     with shop(desk.grid(desk.llm(told), **REACT, samples=1), tmp_path) as s:
-        [episode] = await s.run(s.crew([1], lambda n: {"dies_after": 2} if n == 0 else {}))
+        [episode] = await s.run(s.crew([1], lambda n: {"dies_after": 0.03} if n == 0 else {}))
         # The third call may have been under way when the worker died.
         assert episode.usage.calls <= len(desk.log()) <= episode.usage.calls + 1
-        assert s.local.memory.spent["one"].calls == episode.usage.calls
 
 
 async def test_an_episode_that_kills_every_worker_is_recorded_as_a_failure(desk: Desk, tmp_path: Path) -> None:
     with shop(desk.grid(desk.llm(LOGGING, seconds=0.05), samples=1), tmp_path) as s:
 
         class Deadly(Near):
-            async def carry_out(self, cell: Cell, question_id: str, epoch: int, kept: Kept) -> Done:
+            async def carry_out(self, cell: Cell, question_id: str, epoch: int) -> Done:
                 self.end()
-                return await super().carry_out(cell, question_id, epoch, kept)
+                return await super().carry_out(cell, question_id, epoch)
 
         llm = s.local.plan.llms["one"]
         [episode] = await s.run(Crew(s.local, llm, [1], lambda number, places: Deadly(s.order)))
@@ -228,8 +213,9 @@ async def test_where_no_worker_can_open_the_llm_the_episodes_say_why(desk: Desk,
 async def test_a_cached_reply_is_not_asked_for_again(desk: Desk, tmp_path: Path) -> None:
     with shop(desk.grid(desk.llm(LOGGING, seconds=0)), tmp_path, cache=True) as s:
         first = await s.run(s.crew([2]))
+        s.order = dataclasses.replace(s.order, run="a later run")
         assert same(await s.run(s.crew([2])), first)
-        assert (s.local.memory.spent["one"].calls, s.local.memory.spent["one"].cached) == (6, 6)
+        assert (s.local.replies.usage["one"].calls, s.local.replies.usage["one"].cached) == (6, 6)
 
 
 async def test_a_grid_that_means_something_else_on_a_machine_ends_the_run(desk: Desk, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,18 +12,23 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiohttp import ClientSession, web
+from aiohttp.test_utils import TestServer
 
 from r_eval.errors import UserError
-from r_eval.llms import pull as pulling
-from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec
-from r_eval.llms.make import make
-from r_eval.llms.pull import MODELS, pull
+from r_eval.llms import gguf, model_files
+from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec, make_llm
+from r_eval.llms.model_files import MODELS, fetch_model, file_fingerprint
+
+pytestmark = pytest.mark.slow
 
 CONTEXT = 512
 EMBEDDED = "gguf/smollm2-135m"
+SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,7 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def llm(loop: asyncio.Runner) -> Iterator[LLM]:
-    made = make(EMBEDDED, {"context": CONTEXT, "slots": 2, "max_tokens": 12})
+    made = make_llm(EMBEDDED, {"context": CONTEXT, "slots": 2, "max_tokens": 12})
     loop.run(made.open())
     yield made
     loop.run(made.close())
@@ -135,8 +141,7 @@ def test_the_chat_template_decides_about_native_tools(llm: LLM) -> None:
 
 
 def test_tools_without_a_template_for_them_are_no_error(loop: asyncio.Runner, llm: LLM) -> None:
-    tool = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
-    assert isinstance(loop.run(llm.generate(said("Where is Kenya?", tools=(tool,), max_tokens=2))).text, str)
+    assert isinstance(loop.run(llm.generate(said("Where is Kenya?", tools=(SEARCH,), max_tokens=2))).text, str)
 
 
 def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm: LLM) -> None:
@@ -171,7 +176,7 @@ def test_a_busy_machine_slows_it_down_by_no_more_than_its_share(loop: asyncio.Ru
 
 def test_more_connections_than_slots_wait_for_their_turn(loop: asyncio.Runner) -> None:
     async def main() -> int:
-        small = make(EMBEDDED, {"context": 256, "slots": 1, "connections": 12, "max_tokens": 1})
+        small = make_llm(EMBEDDED, {"context": 256, "slots": 1, "connections": 12, "max_tokens": 1})
         await small.open()
         try:
             return len(await asyncio.gather(*(small.generate(said("Hello")) for _ in range(12))))
@@ -183,18 +188,80 @@ def test_more_connections_than_slots_wait_for_their_turn(loop: asyncio.Runner) -
 
 def test_an_llm_that_is_not_open_says_so(loop: asyncio.Runner) -> None:
     with pytest.raises(LLMError, match="not open"):
-        loop.run(make(EMBEDDED).generate(said("Hello")))
+        loop.run(make_llm(EMBEDDED).generate(said("Hello")))
 
 
 def test_the_context_is_part_of_the_identity() -> None:
-    assert make(EMBEDDED, {"context": 256}).identity() != make(EMBEDDED, {"context": 512}).identity()
+    assert make_llm(EMBEDDED, {"context": 256}).identity() != make_llm(EMBEDDED, {"context": 512}).identity()
+
+
+def test_the_file_is_fingerprinted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Path] = []
+    monkeypatch.setattr(gguf, "file_fingerprint", lambda path: calls.append(path) or "hash")
+    own = make_llm(f"gguf/{tmp_path / 'own.gguf'}")
+    assert own.identity() == own.identity() | {"file": "hash", "context": 8192}
+    assert calls == [tmp_path / "own.gguf"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "cause"),
+    [
+        (
+            500,
+            {"error": {"code": 500, "message": "Failed to parse tool call arguments as JSON", "type": "server_error"}},
+            "",
+        ),
+        (500, {"error": {"code": 500, "message": "Internal error", "type": "server_error"}}, "server"),
+        (400, {"error": {"code": 400, "message": "too large", "type": "exceed_context_size_error"}}, "context"),
+        (200, {"choices": [{"message": {"content": 7}}]}, "reply"),
+        (200, [], "reply"),
+    ],
+)
+def test_what_the_server_says_in_place_of_a_reply_has_its_cause(
+    status: int, body: Any, cause: str, loop: asyncio.Runner
+) -> None:
+    llm: Any = make_llm(EMBEDDED)
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(body, status=status)
+
+    async def main() -> Any:
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", answer)
+        async with TestServer(app) as server, ClientSession() as llm._http:
+            llm._server = SimpleNamespace(listening_address=f"http://{server.host}:{server.port}")
+            return await llm.generate(said("Where is Kenya?", tools=(SEARCH,)))
+
+    if cause:
+        with pytest.raises(LLMError, match=f"^{EMBEDDED}: ") as caught:
+            loop.run(main())
+        assert caught.value.cause == cause
+    else:  # the model's own turn
+        reply = loop.run(main())
+        assert (reply.finish, reply.tool_calls[0].error is None) == ("tool_calls", False)
 
 
 # Files
 
 
+def test_a_fingerprint_follows_the_content_of_files(tmp_path: Path) -> None:
+    assert file_fingerprint(tmp_path / "none") is None
+    file = tmp_path / "模型.gguf"
+    file.write_bytes(b"GGUF" + bytes(3 << 20))
+    first, folder = file_fingerprint(file), file_fingerprint(tmp_path)
+    for position, byte in ((4, b"a"), (-1, b"b")):
+        content = bytearray(file.read_bytes())
+        content[position] = ord(byte)
+        file.write_bytes(content)
+        os.utime(file, ns=(position + 10**18, position + 10**18))
+        assert file_fingerprint(file) not in (first, None)
+        assert file_fingerprint(tmp_path) not in (folder, None)
+    file.rename(tmp_path / "b.gguf")
+    assert file_fingerprint(tmp_path) != folder
+
+
 def refused(path: Path) -> str:
-    llm = make(f"gguf/{path}")
+    llm = make_llm(f"gguf/{path}")
     with pytest.raises(UserError) as caught:
         asyncio.run(llm.open())
     return str(caught.value)
@@ -221,10 +288,10 @@ def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> No
 OPEN = """
 import asyncio, sys
 from r_eval.errors import UserError
-from r_eval.llms.make import make
+from r_eval.llms.base import make_llm
 for path in sys.argv[1:]:
     try:
-        asyncio.run(make(f"gguf/{path}").open())
+        asyncio.run(make_llm(f"gguf/{path}").open())
     except UserError as error:
         print(error)
 """
@@ -237,7 +304,7 @@ def script(text: str, *arguments: str, seconds: float = 100) -> subprocess.Compl
 
 
 def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: Path) -> None:
-    whole = pull("smollm2-135m").read_bytes()
+    whole = fetch_model("smollm2-135m").read_bytes()
     header = bytearray(whole[:100_000])
     header[8:24] = b"\xff" * 16
     pieces = {
@@ -265,10 +332,10 @@ def test_an_embedded_model_with_the_wrong_hash_is_refused_by_the_name_of_its_fil
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
-    path = pulling.model_path("smollm2-135m")
+    path = model_files.model_path("smollm2-135m")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"GGUF but another")
-    llm = make(EMBEDDED)
+    llm = make_llm(EMBEDDED)
     with pytest.raises(UserError, match="wrong SHA-256") as caught:
         asyncio.run(llm.open())
     assert str(path) in str(caught.value)
@@ -276,12 +343,12 @@ def test_an_embedded_model_with_the_wrong_hash_is_refused_by_the_name_of_its_fil
 
 
 def test_the_cached_file_is_the_embedded_model() -> None:
-    assert pull("smollm2-135m").stat().st_size == MODELS["smollm2-135m"].size
+    assert fetch_model("smollm2-135m").stat().st_size == MODELS["smollm2-135m"].size
 
 
 def test_an_unknown_embedded_model_is_named_with_those_there_are() -> None:
     with pytest.raises(UserError, match="smollm2-135m"):
-        pull("smollm2-136m")
+        fetch_model("smollm2-136m")
 
 
 # The process
@@ -289,8 +356,8 @@ def test_an_unknown_embedded_model_is_named_with_those_there_are() -> None:
 HEAD = """
 import asyncio
 from r_eval.llms.base import Message, Request
-from r_eval.llms.make import make
-llm = make("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
+from r_eval.llms.base import make_llm
+llm = make_llm("gguf/smollm2-135m", {"context": 4096, "slots": 2, "connections": 4})
 """
 ASKED_TO_THE_END = """
 async def main():

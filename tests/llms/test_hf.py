@@ -1,4 +1,4 @@
-"""The transformers backend with the real embedded model, and with files that are none."""
+"""The transformers backend with tiny random models, with the embedded model, and with files that are no model."""
 
 from __future__ import annotations
 
@@ -15,270 +15,210 @@ import pytest
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import hf
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.causal_model import Job
 from r_eval.llms.hf import HF
-from r_eval.llms.make import make
-from r_eval.llms.pull import pull
+from r_eval.llms.model_files import fetch_model
 from tests.embedded_model import EMBEDDED, embedded_hf
+from tests.tiny_models import causal_model
 
-pytestmark = pytest.mark.skipif(  # not imported here: how torch's threads wait is decided before that
-    not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")),
-    reason="needs the extra hf",
-)
-
-CONTEXT = 512
-PROMPTS = [
-    "What is the capital of France? Answer with one word.",
-    "Hi",
-    "Write a sentence about rivers. " * 8,
-    "Count from 1 to 100.",
-    "List three animals, and say what each of them eats.\n" * 3,
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(  # not imported here: how torch's threads wait is decided before that
+        not all(importlib.util.find_spec(name) for name in ("torch", "transformers", "gguf")),
+        reason="needs the extra hf",
+    ),
 ]
+
+CHATML = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+TOOLS = (
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}"
+    "{% for c in m.tool_calls or [] %}{{ c.function.name }}={{ c.function.arguments | tojson }}{% endfor %}{% endfor %}"
+)
+REFUSES_SYSTEM = (
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not "
+    "supported') }}{% endif %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+)
+DROPS_SYSTEM = "{% for m in messages if m.role != 'system' %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+ALTERNATES = (
+    "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must "
+    "alternate') }}{% endif %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+)
+PROMPTS = ["Question: who?\nAnswer:", "", "内罗毕在哪里？", "Где Найроби? " * 9, "🗼" * 12]
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
 
 
-@pytest.fixture(scope="module")
-def llm() -> Iterator[HF]:
-    made = embedded_hf(context=CONTEXT, max_tokens=12)
-    asyncio.run(made.open())
-    yield made
-    asyncio.run(made.close())
-
-
-def said(text: str, **more: Any) -> Request:
+def user(text: str, **more: Any) -> Request:
     return Request((Message("user", text),), **more)
+
+
+def opened(folder: Path, template: str | None = None, **settings: Any) -> HF:
+    llm = make_llm(f"hf/{causal_model(folder, template)}", {"max_tokens": 24, "dtype": "float32", **settings})
+    assert isinstance(llm, HF)
+    asyncio.run(llm.open())
+    return llm
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HF]:
+    llm = opened(tmp_path_factory.mktemp("base"))
+    yield llm
+    asyncio.run(llm.close())
 
 
 def ask(llm: HF, request: Request) -> Reply:
     return asyncio.run(llm.generate(request))
 
 
-def together(llm: HF, requests: list[Request]) -> list[Reply]:
-    async def main() -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(request) for request in requests)))
+def together(llm: HF, requests: list[Request]) -> list[Any]:
+    async def main() -> list[Any]:
+        return list(await asyncio.gather(*map(llm.generate, requests), return_exceptions=True))
 
     return asyncio.run(main())
 
 
 @pytest.fixture
-def batches(llm: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the batches that are generated."""
+def batches(base: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches that are generated; those in `base.rows` are more than the device holds."""
     sizes: list[int] = []
-    generate = llm._generate
+    model: Any = base._model
+    generate = model.generate
 
-    def counted(jobs: Any) -> list[Reply]:
-        sizes.append(len(jobs))
-        return generate(jobs)
+    def counted(prompts: Any, is_cancelled: Any) -> list[Reply]:
+        sizes.append(len(prompts))
+        return list(generate(prompts, is_cancelled))
 
-    monkeypatch.setattr(llm, "_generate", counted)
-    monkeypatch.setattr(hf, "GATHERING", 0.2)  # enough on a busy machine
+    monkeypatch.setattr(model, "generate", counted)
+    monkeypatch.setattr(hf, "BATCH_WAIT", 0.2)  # enough on a busy machine
     return sizes
 
 
-@pytest.fixture
-def steps(llm: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The numbers of rows in every step of generation."""
-    taken: list[int] = []
-    ended = llm._ended
-
-    def counted(jobs: Any, rows: Any, torch: Any) -> Any:
-        taken.append(len(jobs))
-        return ended(jobs, rows, torch)
-
-    monkeypatch.setattr(llm, "_ended", counted)
-    monkeypatch.setattr(hf, "GATHERING", 0.2)  # enough on a busy machine
-    return taken
+def shown(llm: HF, request: Request) -> str:
+    job = Job(request)
+    assert llm._model is not None
+    assert llm._model.prepare(job)
+    return str(llm._model._tokenizer.decode(job.ids))
 
 
-# Replies
+# Base models
 
 
-def test_the_model_answers(llm: HF) -> None:
-    reply = ask(llm, said(PROMPTS[0]))
-    assert "Paris" in reply.text
-    assert reply.finish == "stop"
-    assert "<|im_end|>" not in reply.text
+def test_a_base_model_completes_the_texts_of_the_messages(base: HF) -> None:
+    assert (base.chat, base.adaptations) == (False, {})
+    request = Request((Message("system", "Answer."), Message("user", "Q: 你好\nA:")))
+    assert shown(base, request) == "<s>Answer.\nQ: 你好\nA:"
+    assert ask(base, request).tokens.prompt == len("Answer.\nQ: 你好\nA:".encode()) + 1
 
 
-def test_a_prompt_has_the_same_reply_alone_and_in_a_batch(llm: HF, batches: list[int]) -> None:
-    requests = [said(prompt, max_tokens=8) for prompt in PROMPTS]
-    alone = [ask(llm, request) for request in requests]
-    assert together(llm, requests) == alone
+def test_a_base_model_that_is_offered_tools_says_that_it_is_one(base: HF, batches: list[int]) -> None:
+    with pytest.raises(LLMError, match="is a base model: tools need a chat template") as caught:
+        ask(base, user("Hi", tools=(SEARCH,)))
+    assert (caught.value.cause, batches) == ("request", [])
+
+
+# Batches
+
+
+def test_a_prompt_has_the_same_reply_alone_and_in_a_batch(base: HF, batches: list[int]) -> None:
+    requests = [user(prompt, max_tokens=9) for prompt in PROMPTS]
+    alone = [ask(base, request) for request in requests]
+    assert together(base, requests) == alone
     assert batches == [1] * len(PROMPTS) + [len(PROMPTS)]
 
 
-def test_every_row_of_a_batch_has_its_own_length_and_stop(llm: HF) -> None:
-    requests = [
-        said(PROMPTS[3], max_tokens=3),
-        said(PROMPTS[3], max_tokens=14, stop=("3", "\n4")),
-        said(PROMPTS[3], max_tokens=14),
-        said(PROMPTS[0], max_tokens=20, stop=("aris",)),
-    ]
-    short, stopped, long, capital = replies = together(llm, requests)
-    assert (short.tokens.completion, short.finish) == (3, "length")
-    assert (long.tokens.completion, long.finish) == (14, "length")
-    assert stopped.text == long.text.partition("3")[0]
-    assert stopped.finish == capital.finish == "stop"
-    assert "aris" not in capital.text
-    assert 0 < stopped.tokens.completion < 14
-    assert [r.tokens.completion for r in replies] == [ask(llm, r).tokens.completion for r in requests]
+def test_every_row_of_a_batch_has_its_own_length_and_stop_text(base: HF) -> None:
+    whole = ask(base, user(PROMPTS[3])).text
+    stops = [whole[5:7], whole[4:9], whole[3]]  # of one token and of many
+    requests = [user(PROMPTS[3], max_tokens=3), user(PROMPTS[3], stop=("",)), user(PROMPTS[0], max_tokens=5)]
+    requests += [user(PROMPTS[3], stop=(stop, "never")) for stop in stops]
+    replies = together(base, requests)
+    assert [(r.tokens.completion, r.finish) for r in replies[:3]] == [(3, "length"), (24, "length"), (5, "length")]
+    assert replies[1].text == whole
+    assert [(r.text, r.finish) for r in replies[3:]] == [(whole.partition(stop)[0], "stop") for stop in stops]
+    assert [r.tokens.completion for r in replies] == [ask(base, r).tokens.completion for r in requests]
+    assert all(r.tokens.completion < 24 for r in replies[3:])
 
 
-def test_generation_ends_at_a_stop_of_many_tokens(llm: HF) -> None:
-    whole = ask(llm, said(PROMPTS[3], max_tokens=24)).text
-    stop = whole[10:]
-    reply = ask(llm, said(PROMPTS[3], max_tokens=60, stop=(stop,)))
-    assert reply.text == whole[:10]
-    assert reply.tokens.completion < 30
-
-
-def test_an_empty_stop_stops_nothing(llm: HF) -> None:
-    assert ask(llm, said("Hi", max_tokens=4, stop=("",))) == ask(llm, said("Hi", max_tokens=4))
-
-
-def test_the_end_that_the_model_writes_is_counted_and_the_prompt_without_its_padding(llm: HF) -> None:
-    first, second = together(llm, [said(PROMPTS[0]), said(PROMPTS[2])])
-    assert first.tokens.prompt < second.tokens.prompt
-    assert first.tokens.completion == len(llm._tokenizer(first.text)["input_ids"]) + 1
-    assert first.estimated is False
-
-
-def test_more_requests_than_a_batch_holds_wait_for_the_next(llm: HF, batches: list[int]) -> None:
-    replies = together(llm, [said("Hi", max_tokens=1)] * 11)
+def test_more_requests_than_a_batch_holds_wait_for_the_next(base: HF, batches: list[int]) -> None:
+    replies = together(base, [user("Hi", max_tokens=1)] * 11)
     assert len({reply.text for reply in replies}) == 1
-    assert sum(batches) == 11
-    assert max(batches) == llm.batch == 8
+    assert (sum(batches), max(batches)) == (11, base.batch)
 
 
-def test_requests_that_come_one_after_another_are_gathered_while_more_come(llm: HF, batches: list[int]) -> None:
-    async def main() -> None:
-        tasks = []
-        for _ in range(6):
-            tasks.append(asyncio.create_task(llm.generate(said("Hi", max_tokens=1))))
-            await asyncio.sleep(0.04)
-        await asyncio.gather(*tasks)
-
-    asyncio.run(main())
-    assert batches == [6]
+def test_a_seed_gives_the_same_reply_whatever_waits_beside_it(base: HF, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "temperature", 1.0)
+    texts = [reply.text for reply in together(base, [user("Hi", seed=seed) for seed in (1, 2, 1, None, None)])]
+    assert texts[0] == texts[2] == ask(base, user("Hi", seed=1)).text
+    assert len(set(texts)) == 4
 
 
-def test_a_sampled_reply_is_a_reply(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "temperature", 1.5)
-    texts = {reply.text for reply in together(llm, [said(PROMPTS[2])] * 6)}
-    assert len(texts) > 1
+# Failures and cancellation
 
 
-def test_a_seed_gives_a_reply_again_alone_or_in_a_batch(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "temperature", 1.5)
-    requests = [said(PROMPTS[2], seed=seed) for seed in (1, 2, 1, 3)]
-    replies = [reply.text for reply in together(llm, requests)]
-    assert replies[0] == replies[2] == ask(llm, requests[0]).text
-    assert len(set(replies)) == 3
+def test_a_request_longer_than_the_context_fails_before_anything_is_generated(base: HF, batches: list[int]) -> None:
+    with pytest.raises(LLMError, match="context of 512") as caught:
+        ask(base, user("字" * 200))
+    assert caught.value.cause == "context"
+    assert batches == []
+    reply = ask(base, user("x" * 500, max_tokens=400))
+    assert reply.tokens.prompt + reply.tokens.completion == 512
 
 
-def test_drawing_follows_the_probabilities() -> None:
-    import torch
+def test_a_tokenizer_that_fails_fails_its_own_request(base: HF, monkeypatch: pytest.MonkeyPatch) -> None:
+    model: Any = base._model
+    encode = model._encode
 
-    from r_eval.llms.drawing import Drawing
+    def broken(request: Request) -> list[int]:
+        if "字" in request.messages[0].content:
+            raise OverflowError("no token for this")
+        return list(encode(request))
 
-    scores = torch.tensor([0.0, 1.0, 2.0, -1.0]).repeat(20_000, 1)
-    drawn = Drawing(list(range(20_000)), 0.7)(torch.zeros(20_000, 1), scores).argmax(dim=1)
-    shares = torch.bincount(drawn, minlength=4) / 20_000
-    assert torch.allclose(shares, torch.softmax(scores[0] / 0.7, dim=0), atol=0.015)
+    monkeypatch.setattr(model, "_encode", broken)
+    failed, reply = together(base, [user("字"), user("Hi", max_tokens=2)])
+    assert (failed.cause, "no token for this" in str(failed)) == ("request", True)
+    assert reply.tokens.completion == 2
+
+
+def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(base: HF, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> list[Reply]:
+        raise ValueError("probability tensor contains\nnan")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(base._model, "generate", broken)
+        errors = together(base, [user("Hi")] * 3)
+    assert [(type(e), e.cause) for e in errors] == [(LLMError, "server")] * 3
+    assert all("ValueError: probability tensor contains nan" in str(error) for error in errors)
+    assert ask(base, user("Hi")).text
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "\0", "a\ud800b", "🗼" * 50, "<|im_start|>system\n<|im_end|>", "{{ x }} {% raw %}"],
-    ids=["nothing", "nul", "half a pair", "emoji", "marks", "template"],
+    ("rows", "sizes", "causes"), [(2, [5, 2, 3, 1, 2], set()), (0, [5, 2, 1, 1, 3, 1, 2, 1, 1], {"server"})]
 )
-def test_any_text_is_answered(llm: HF, text: str) -> None:
-    assert isinstance(ask(llm, said(text, max_tokens=2)).text, str)
-
-
-# Context, failures, cancellation
-
-
-def test_a_request_longer_than_the_context_is_told_before_anything_is_generated(llm: HF, batches: list[int]) -> None:
-    with pytest.raises(LLMError, match="context of 512") as caught:
-        ask(llm, said("word " * CONTEXT))
-    assert caught.value.cause == "context"
-    assert batches == []
-    assert ask(llm, said("Hi")).text
-
-
-def test_a_reply_ends_where_the_context_ends(llm: HF) -> None:
-    reply = ask(llm, said("word " * 470, max_tokens=400))
-    assert reply.tokens.prompt + reply.tokens.completion <= CONTEXT
-
-
-def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(jobs: Any) -> list[Reply]:
-        raise RuntimeError("out of memory")
-
-    async def main() -> list[Any]:
-        return await asyncio.gather(*(llm.generate(said("Hi")) for _ in range(3)), return_exceptions=True)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(llm, "_generate", broken)
-        errors = asyncio.run(main())
-    assert [(type(e), e.cause) for e in errors] == [(LLMError, "server")] * 3
-    assert all("out of memory" in str(error) for error in errors)
-    assert ask(llm, said("Hi")).text
-
-
-def limited(llm: HF, rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the device hold so many rows; the sizes of the batches that are tried."""
+def test_a_batch_that_memory_cannot_hold_is_tried_in_halves(
+    base: HF, rows: int, sizes: list[int], causes: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     import torch
 
-    tried: list[int] = []
-    generate = llm._generate
+    model: Any = base._model
+    generate, tried = model.generate, []
 
-    def held(jobs: Any) -> list[Reply]:
-        tried.append(len(jobs))
-        if len(jobs) > rows:
+    def limited(prompts: Any, is_cancelled: Any) -> list[Reply]:
+        tried.append(len(prompts))
+        if len(prompts) > rows:
             raise torch.OutOfMemoryError("CUDA out of memory.")
-        return generate(jobs)
+        return list(generate(prompts, is_cancelled))
 
-    monkeypatch.setattr(llm, "_generate", held)
-    monkeypatch.setattr(hf, "GATHERING", 0.1)
-    return tried
-
-
-def test_a_batch_that_the_device_cannot_hold_is_generated_in_halves(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = [said(prompt, max_tokens=4) for prompt in PROMPTS]
-    alone = [ask(llm, request) for request in requests]
-    tried = limited(llm, 2, monkeypatch)
-    assert together(llm, requests) == alone
-    assert tried == [5, 2, 3, 1, 2]
+    monkeypatch.setattr(model, "generate", limited)
+    monkeypatch.setattr(hf, "BATCH_WAIT", 0.2)
+    replies = together(base, [user(prompt, max_tokens=4) for prompt in PROMPTS])
+    assert tried == sizes
+    assert {reply.cause for reply in replies if isinstance(reply, LLMError)} == causes
+    assert all("no memory for" in str(reply) for reply in replies if isinstance(reply, LLMError))
 
 
-def test_a_request_that_the_device_cannot_hold_says_so(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        limited(llm, 0, patched)
-        with pytest.raises(LLMError, match="memory is too small for a prompt of") as caught:
-            ask(llm, said("Hi"))
-    assert caught.value.cause == "server"
-    assert ask(llm, said("Hi")).text
-
-
-def test_a_request_that_is_given_up_does_not_break_its_batch(llm: HF, steps: list[int]) -> None:
-    async def main() -> list[Any]:
-        tasks = [asyncio.create_task(llm.generate(said(PROMPTS[3], max_tokens=n))) for n in (10, 400, 10)]
-        while not steps:
-            await asyncio.sleep(0.01)
-        tasks[1].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    first, given_up, last = asyncio.run(main())
-    assert steps == [3] * 10
-    assert isinstance(given_up, asyncio.CancelledError)
-    assert first == last == ask(llm, said(PROMPTS[3], max_tokens=10))
-
-
-def test_a_request_that_is_given_up_before_its_turn_is_never_generated(llm: HF, batches: list[int]) -> None:
+def test_a_request_that_is_cancelled_before_its_turn_is_not_generated(base: HF, batches: list[int]) -> None:
     async def main() -> Reply:
-        tasks = [asyncio.create_task(llm.generate(said("Hi", max_tokens=2))) for _ in range(3)]
+        tasks = [asyncio.create_task(base.generate(user("Hi", max_tokens=2))) for _ in range(3)]
         await asyncio.sleep(0)
         tasks[0].cancel()
         tasks[2].cancel()
@@ -288,116 +228,119 @@ def test_a_request_that_is_given_up_before_its_turn_is_never_generated(llm: HF, 
     assert batches == [1]
 
 
-def test_a_loop_that_ends_in_the_middle_leaves_the_next_one_a_backend_that_answers(llm: HF, steps: list[int]) -> None:
-    async def given_up() -> None:
-        task = asyncio.create_task(llm.generate(said(PROMPTS[3], max_tokens=400)))
-        while not steps:
+def test_a_request_that_is_cancelled_in_the_middle_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
+    async def main() -> list[Any]:
+        tasks = [asyncio.create_task(base.generate(user("Hi", max_tokens=n))) for n in (40, 400)]
+        while not batches:
             await asyncio.sleep(0.01)
-        task.cancel()
+        tasks[1].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
-    asyncio.run(given_up())
-    assert ask(llm, said("Hi", max_tokens=1)).tokens.completion == 1
-    assert len(steps) < 100
+    reply, cancelled = asyncio.run(main())
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert reply == ask(base, user("Hi", max_tokens=40))
+
+
+def test_closing_fails_what_runs_and_what_waits(tmp_path: Path) -> None:
+    llm = opened(tmp_path, batch=1, connections=2)
+
+    async def main() -> list[Any]:
+        tasks = [asyncio.create_task(llm.generate(user("Hi", max_tokens=450))) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        await llm.close()
+        await llm.close()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [error.cause for error in asyncio.run(main())] == ["connection"] * 2
+    with pytest.raises(LLMError, match="not open"):
+        ask(llm, user("Hi"))
 
 
 # Chat templates
 
-CHATML = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
-WITH_TOOLS = (
-    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}"
-    "{% for c in m.tool_calls or [] %}{{ c.function.name }}={{ c.function.arguments | tojson }}{% endfor %}"
-    "{% endfor %}"
+SYSTEM = (Message("system", "Be brief."), Message("user", "Где?"), Message("user", "Hier?"))
+
+
+@pytest.mark.parametrize(
+    ("template", "tools", "adapted", "prompt"),
+    [
+        (CHATML, False, False, "system: Be brief.\nuser: Где?\nuser: Hier?\n"),
+        (TOOLS, True, False, "system: Be brief.user: Где?user: Hier?"),
+        (REFUSES_SYSTEM, False, True, "<s>user: Be brief.\n\nГде?\nuser: Hier?\n"),
+        (DROPS_SYSTEM, False, True, "user: Be brief.\n\nГде?\nuser: Hier?\n"),
+        (ALTERNATES, False, True, "user: Be brief.\n\nГде?\n\nHier?\n"),
+    ],
+    ids=["plain", "tools", "refuses system", "drops system", "alternates"],
 )
-
-
-def test_the_embedded_template_takes_no_tools_and_is_not_troubled_by_them(llm: HF) -> None:
-    assert llm.native_tools is False
-    assert isinstance(ask(llm, said("Hi", tools=(SEARCH,), max_tokens=2)).text, str)
-
-
-def test_a_template_that_shows_tools_makes_them_native_and_gets_arguments_as_data(
-    llm: HF, monkeypatch: pytest.MonkeyPatch
+def test_a_template_gets_a_conversation_in_the_form_that_it_takes(
+    template: str, tools: bool, adapted: bool, prompt: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from r_eval.llms.hf import _takes_tools
+    llm = opened(tmp_path, template)
+    assert llm.chat
+    assert llm.native_tools is tools
+    assert shown(llm, Request(SYSTEM)) == prompt
+    assert list(llm.adaptations) == ["system"] * adapted
+    assert sum("system message" in record.message for record in caplog.records) == adapted
+    assert ask(llm, Request(SYSTEM, tools=(SEARCH,), max_tokens=2)).tokens.completion == 2
+    asyncio.run(llm.close())
 
-    monkeypatch.setattr(llm._tokenizer, "chat_template", CHATML)
-    assert not _takes_tools(llm._tokenizer)
-    monkeypatch.setattr(llm._tokenizer, "chat_template", WITH_TOOLS)
-    assert _takes_tools(llm._tokenizer)
+
+def test_a_template_with_tools_gets_arguments_as_data(tmp_path: Path) -> None:
+    llm = opened(tmp_path, TOOLS)
     call = ToolCall("a", "Search", {"entity": "Kenya"})
     messages = (Message("user", "Where?"), Message("assistant", "", (call,)), Message("tool", "Africa", call_id="a"))
-    shown = llm._tokenizer.decode(llm._prompt(Request(messages, tools=(SEARCH,))))
-    assert json.dumps(SEARCH.description) in shown
-    assert 'Search={"entity": "Kenya"}' in shown
+    text = shown(llm, Request(messages, tools=(SEARCH,)))
+    assert json.dumps(SEARCH.description) in text
+    assert 'Search={"entity": "Kenya"}' in text
+    asyncio.run(llm.close())
 
 
-def test_a_template_that_refuses_is_an_error_of_the_request(llm: HF, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm._tokenizer, "chat_template", "{{ raise_exception('no system role') }}")
-    with pytest.raises(LLMError, match="no system role") as caught:
-        ask(llm, said("Hi"))
+@pytest.mark.parametrize("template", ["{{ raise_exception('not today') }}", "{{ messages[0].none.such }}", "{% if %}"])
+def test_a_template_that_refuses_everything_is_an_error_of_the_request(template: str, tmp_path: Path) -> None:
+    llm = opened(tmp_path, template)
+    with pytest.raises(LLMError, match="its chat template refuses the request") as caught:
+        ask(llm, user("Hi"))
     assert caught.value.cause == "request"
+    asyncio.run(llm.close())
 
 
-# Opening and closing
+# The embedded model
 
 
-def test_an_llm_that_is_not_open_says_so() -> None:
-    unopened = make(EMBEDDED)
-    with pytest.raises(LLMError, match="not open"):
-        asyncio.run(unopened.generate(said("Hi")))
-    asyncio.run(unopened.close())
+def test_the_embedded_model_answers(tmp_path: Path) -> None:
+    llm = embedded_hf(context=512, max_tokens=12)
+    asyncio.run(llm.open())
+    texts = ["a\ud800b", "\0", "<|im_start|>system\n<|im_end|>", "{{ x }} {% raw %}"]
+    question = user("What is the capital of France? Answer with one word.", tools=(SEARCH,))
+    reply, *others = together(llm, [question, *(user(text, max_tokens=2) for text in texts)])
+    assert "Paris" in reply.text
+    assert "<|im_end|>" not in reply.text
+    assert (reply.finish, reply.estimated, llm.native_tools) == ("stop", False, False)
+    assert all(isinstance(other.text, str) for other in others)
+    asyncio.run(llm.close())
 
 
-def test_closing_lets_go_of_the_model_and_tells_those_who_wait(llm: HF, steps: list[int]) -> None:
-    lent = make(EMBEDDED, {"batch": 1, "connections": 2})
-    assert isinstance(lent, HF)
-    lent._load = lambda: None  # type: ignore[method-assign]
-    lent._tokenizer, lent._readable = llm._tokenizer, llm._readable
-    lent._ended = llm._ended  # type: ignore[method-assign]
-
-    async def main() -> list[Any]:
-        await lent.open()
-        lent._model = llm._model
-        tasks = [asyncio.create_task(lent.generate(said(PROMPTS[3], max_tokens=400))) for _ in range(2)]
-        while not steps:
-            await asyncio.sleep(0.01)
-        await lent.close()
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    errors = asyncio.run(main())
-    assert [(type(e), e.cause) for e in errors] == [(LLMError, "connection")] * 2
-    assert lent._model is lent._tokenizer is None
-    assert len(steps) < 100
+# Settings and files
 
 
-def test_loading_draws_no_bars(capfd: pytest.CaptureFixture[str]) -> None:
-    from transformers import modeling_gguf_pytorch_utils as reader
-
-    from r_eval.llms.hf_loading import quiet
-
-    before = reader.tqdm
-    with quiet():
-        assert list(reader.tqdm(range(3))) == [0, 1, 2]
-    assert reader.tqdm is before
-    assert capfd.readouterr() == ("", "")
-
-
-def test_the_identity_is_the_same_before_and_after_opening(llm: HF) -> None:
-    again = make(EMBEDDED, {"context": CONTEXT, "max_tokens": 12, "dtype": "float32"})
-    assert again.identity() == llm.identity()
-    assert make(EMBEDDED, {"context": 256}).identity() != make(EMBEDDED, {"context": 512}).identity()
+def test_a_folder_is_fingerprinted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Path] = []
+    monkeypatch.setattr(hf, "file_fingerprint", lambda path: calls.append(path) or "hash")
+    llm = make_llm(f"hf/{tmp_path}", {"context": 256})
+    assert llm.identity() == llm.identity() | {"files": "hash", "context": 256, "dtype": "auto"}
+    assert calls == [tmp_path]
 
 
 @pytest.mark.parametrize("settings", [{"batch": 0}, {"dtype": "int8"}, {"context": "long"}])
 def test_a_wrong_setting_is_refused_by_name(settings: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=next(iter(settings))):
-        make(EMBEDDED, settings)
+        make_llm(EMBEDDED, settings)
 
 
 def test_without_transformers_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[hf\]"):
-        asyncio.run(make(EMBEDDED).open())
+        asyncio.run(make_llm(EMBEDDED).open())
 
 
 def test_the_module_imports_nothing_heavy() -> None:
@@ -406,31 +349,25 @@ def test_the_module_imports_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-def refused(path: Path | str) -> str:
+def refusal(path: Path | str) -> str:
     with pytest.raises(UserError) as caught:
-        asyncio.run(make(f"hf/{path}").open())
+        asyncio.run(make_llm(f"hf/{path}").open())
     return str(caught.value)
 
 
-def test_a_path_that_leads_nowhere_is_named(tmp_path: Path) -> None:
-    assert str(tmp_path / "no.gguf") in refused(tmp_path / "no.gguf")
-    assert str(tmp_path / "none") in refused(tmp_path / "none")
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    assert str(tmp_path) in refused(tmp_path)
-
-
-def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path) -> None:
+def test_a_file_or_folder_without_a_model_is_refused_by_name(tmp_path: Path) -> None:
+    assert f"{tmp_path / 'no.gguf'}: no such file" in refusal(tmp_path / "no.gguf")
+    assert f"{tmp_path / 'none'}: no such folder" in refusal(tmp_path / "none")
+    assert f"{tmp_path} cannot be loaded" in refusal(tmp_path)
     for name in ("wrong.gguf", "model.safetensors"):
         (tmp_path / name).write_bytes(b"<html>Not found</html>")
-        assert "is not a GGUF file" in refused(tmp_path / name)
+        assert f"{tmp_path / name} is not a GGUF file" in refusal(tmp_path / name)
 
 
-@pytest.mark.parametrize("size", [4, 8, 1000, 500_000, -1000])
+@pytest.mark.parametrize("size", [4, 1000, 500_000, -1000])
 def test_a_cut_gguf_file_is_refused_by_name(tmp_path: Path, size: int) -> None:
     path = tmp_path / "cut.gguf"
-    path.write_bytes(pull("smollm2-135m").read_bytes()[:size])
-    message = refused(path)
+    path.write_bytes(fetch_model("smollm2-135m").read_bytes()[:size])
+    message = refusal(path)
     assert str(path) in message
     assert "damaged" in message

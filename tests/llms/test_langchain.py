@@ -1,37 +1,40 @@
-"""The LangChain backend with LangChain's own fake chat models, and with a real one over llama.cpp's server."""
+"""The LangChain backend with LangChain's own fake chat models, and with ChatOpenAI."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from r_eval.errors import MissingExtra, UserError
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.gguf import GGUF
+from r_eval.llms import attempts
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
 from r_eval.llms.langchain import LangChain
-from r_eval.llms.make import make
 from r_eval.records import Tokens
+from tests.responses_server import KEY, Server, call, reasoning, response, text
 
 pytest.importorskip("langchain_core")
 
+from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import (
-    FakeListChatModel,
     FakeListChatModelError,
     GenericFakeChatModel,
     ParrotFakeChatModel,
 )
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
+REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 ASK = Request((Message("user", "Where is Kenya?"),))
 
 
@@ -64,11 +67,12 @@ class Offered:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Opens a LangChain LLM over a chat model, or over what a factory gives."""
+    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.01)
 
     def open_it(chat: Any, **settings: Any) -> LangChain:
         monkeypatch.setitem(sys.modules, "r_eval_chat", Offered)
         monkeypatch.setattr(Offered, "chat", chat, raising=False)
-        llm = make("langchain/r_eval_chat:chat", settings)
+        llm = make_llm("langchain/r_eval_chat:chat", settings)
         assert isinstance(llm, LangChain)
         asyncio.run(llm.open())
         return llm
@@ -84,39 +88,25 @@ def fake(*answers: AIMessage | str) -> GenericFakeChatModel:
     return GenericFakeChatModel(messages=iter(answers))
 
 
-# Replies
-
-
-def test_a_chat_model_answers_and_its_tokens_are_estimated_where_it_counts_none(opened: Any) -> None:
-    reply = ask(opened(fake("In Africa.")))
-    assert reply.text == "In Africa."
-    assert reply.estimated is True
-    assert reply.tokens.prompt > 0 < reply.tokens.completion
-
-
-def test_usage_is_the_models_own(opened: Any) -> None:
-    details = {"cache_read": 4}
-    usage = {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12, "input_token_details": details}
-    reply = ask(opened(fake(AIMessage("In Africa.", usage_metadata=usage))))
-    assert reply.tokens == Tokens(prompt=9, completion=3, cached=4)
-    assert reply.estimated is False
+# Requests
 
 
 def test_every_kind_of_message_arrives(opened: Any) -> None:
     chat = Caller(answer=AIMessage("Africa"), seen=[])
-    call = ToolCall("a", "Search", {"entity": "Kenya"})
+    call = ToolCall("abcdefghi", "Search", {"entity": "Kenya \ud800"})
     messages = (
         Message("system", "Be brief."),
         Message("user", "Where\ud800?"),
         Message("assistant", "", (call,)),
-        Message("tool", "Kenya: Africa", call_id="a", name="Search"),
+        Message("tool", "肯尼亚: Africa", call_id="abcdefghi", name="Search"),
     )
     ask(opened(chat), Request(messages))
     system, user, assistant, tool = chat.seen[0][0]
     assert [m.type for m in chat.seen[0][0]] == ["system", "human", "ai", "tool"]
-    assert (system.content, user.content, tool.content) == ("Be brief.", "Where??", "Kenya: Africa")
-    assert [(c["id"], c["name"], c["args"]) for c in assistant.tool_calls] == [("a", "Search", {"entity": "Kenya"})]
-    assert (tool.tool_call_id, tool.name) == ("a", "Search")
+    assert (system.content, user.content, tool.content) == ("Be brief.", "Where\ufffd?", "肯尼亚: Africa")
+    made = [(c["id"], c["name"], c["args"]) for c in assistant.tool_calls]
+    assert made == [("abcdefghi", "Search", {"entity": "Kenya \ufffd"})]
+    assert (tool.tool_call_id, tool.name) == ("abcdefghi", "Search")
 
 
 def test_temperature_and_length_are_set_on_a_model_that_has_them(opened: Any) -> None:
@@ -126,44 +116,189 @@ def test_temperature_and_length_are_set_on_a_model_that_has_them(opened: Any) ->
     ask(llm, Request(ASK.messages, max_tokens=5))
     assert [call[3:] for call in chat.seen] == [(0.3, 20), (0.3, 5)]
     assert (chat.temperature, chat.max_output_tokens) == (0.7, 7)
+    assert llm.adaptations == {}
+    assert "temperature" in opened(fake("x")).adaptations
+
+
+def test_stop_texts_are_passed_on_and_the_reply_is_left_whole(opened: Any) -> None:
+    chat = Caller(answer=AIMessage("In Africa. b"), seen=[])
+    llm = opened(chat)
+    assert ask(llm, Request(ASK.messages, stop=("a", "", "b"))).text == "In Africa. b"
+    ask(llm)
+    assert [call[1] for call in chat.seen] == [["a", "b"], None]
+
+
+@pytest.mark.parametrize("name", ["stop", "temperature", "tool_choice", "max_tokens", "system"])
+def test_what_the_model_does_not_take_is_left_out_from_then_on(opened: Any, name: str) -> None:
+    class Picky(Caller):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> Any:
+            sent = {"stop": stop, "temperature": self.temperature, "tool_choice": more.get("tool_choice")}
+            sent |= {"max_tokens": self.max_output_tokens, "system": messages[0].type == "system" or None}
+            if name == "system" and sent[name]:
+                raise StatusError(400, "System role not supported")
+            if sent[name] is not None:
+                raise StatusError(400, f"Unsupported parameter: '{name}' is not supported with this model.")
+            return super()._generate(messages, stop, run_manager, **more)
+
+    llm = opened(Picky(answer=AIMessage("Africa"), seen=[]))
+    messages = (Message("system", "Be brief."), *ASK.messages)
+    request = Request(messages, ("x",), tools=(SEARCH,), tool_choice="required")
+    assert [ask(llm, request).text for _ in range(2)] == ["Africa", "Africa"]
+    assert list(llm.adaptations) == [name]
+    assert llm.is_greedy is (name != "temperature")
+
+
+def test_tools_are_native_where_the_model_binds_them_and_the_grid_does_not_mind(opened: Any) -> None:
+    chat = Caller(answer=AIMessage("x"), seen=[])
+    llm, other = opened(chat), opened(chat, native_tools=False)
+    request = Request(ASK.messages, tools=(SEARCH,))
+    for one in (llm, other):
+        ask(one, request)
+    ask(llm, dataclasses.replace(request, tool_choice="required"))
+    auto, none, required = (seen[2] for seen in chat.seen)
+    assert auto["tools"][0]["function"]["parameters"] == SEARCH.parameters
+    assert "tool_choice" not in auto
+    assert "tools" not in none
+    assert required["tool_choice"] == "any"
+    assert [one.native_tools for one in (llm, other, opened(fake("x")))] == [True, False, False]
+
+
+# Replies
+
+USAGE = {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12, "input_token_details": {"cache_read": 4}}
+
+
+def about(**metadata: Any) -> AIMessage:
+    return AIMessage("x", response_metadata=metadata)
+
+
+COUNTED = Tokens(prompt=9, completion=3, cached=4)
 
 
 @pytest.mark.parametrize(
-    ("metadata", "finish"),
+    ("message", "text", "more"),
     [
-        ({"finish_reason": "length"}, "length"),
-        ({"finish_reason": "STOP"}, "stop"),
-        ({"stop_reason": "end_turn"}, "stop"),
-        ({"stop_reason": "max_tokens"}, "length"),
-        ({"stop_reason": "refusal"}, "refusal"),
-        ({"finish_reason": "SAFETY"}, "content_filter"),
-        ({"done_reason": "stop"}, "stop"),
-        ({"finish_reason": "malformed"}, "unknown"),
-        ({}, "unknown"),
+        (AIMessage("In Africa. 🦒"), "In Africa. 🦒", {"finish": "unknown", "estimated": True}),
+        (AIMessage("Africa", usage_metadata=USAGE), "Africa", {"tokens": COUNTED, "estimated": False}),
+        (about(token_usage={"prompt_tokens": 9, "completion_tokens": 3}), "x", {"estimated": False}),
+        (AIMessage("<think>Hm.</think>Africa"), "Africa", {"reasoning": "Hm."}),
+        (AIMessage([{"type": "reasoning", "reasoning": "Hm."}, "Africa"]), "Africa", {"reasoning": "Hm."}),
+        (AIMessage("Africa", additional_kwargs={"reasoning_content": "Hm."}), "Africa", {"reasoning": "Hm."}),
+        (AIMessage("", additional_kwargs={"refusal": "I cannot."}), "I cannot.", {"finish": "refusal"}),
+        (AIMessageChunk("Africa", chunk_position="last"), "Africa", {"extra": None}),
+        (AIMessage("half \ud83c"), "half \ufffd", {}),
+        (about(finish_reason="length"), "x", {"finish": "length"}),
+        (about(finish_reason="STOP"), "x", {"finish": "stop"}),
+        (about(stop_reason="max_tokens"), "x", {"finish": "length"}),
+        (about(finish_reason="SAFETY"), "x", {"finish": "content_filter"}),
+        (about(done_reason="stop"), "x", {"finish": "stop"}),
+        (about(status="incomplete", incomplete_details={"reason": "max_tokens"}), "x", {"finish": "length"}),
     ],
 )
-def test_the_end_is_told_in_one_set_of_words(opened: Any, metadata: dict[str, str], finish: str) -> None:
-    assert ask(opened(fake(AIMessage("x", response_metadata=metadata)))).finish == finish
+def test_a_message_becomes_a_reply(opened: Any, message: AIMessage, text: str, more: dict[str, Any]) -> None:
+    reply = ask(opened(Caller(answer=message, seen=[])))
+    assert reply.text == text
+    assert {name: getattr(reply, name) for name in more} == more
+    assert reply.tokens.prompt > 0
 
 
-def test_a_refusal_is_told_apart(opened: Any) -> None:
-    reply = ask(opened(fake(AIMessage("", additional_kwargs={"refusal": "I cannot."}))))
-    assert (reply.text, reply.finish) == ("I cannot.", "refusal")
+def test_tool_calls_are_read_where_langchain_could_not(opened: Any) -> None:
+    good: Any = {"id": "a", "name": "Search", "args": {"entity": "Kenya"}}, {"id": None, "name": "S", "args": {}}
+    bad: list[Any] = [
+        {"type": "invalid_tool_call", "id": "b", "name": "Search", "args": "{'entity': 'Kenya',}", "error": None},
+        {"type": "invalid_tool_call", "id": "c", "name": "Search", "args": "Kenya", "error": None},
+    ]
+    calls = ask(opened(fake(AIMessage("", tool_calls=list(good), invalid_tool_calls=bad)))).tool_calls
+    assert [(c.id, c.name, c.arguments) for c in calls] == [
+        ("a", "Search", {"entity": "Kenya"}),
+        ("", "S", {}),
+        ("b", "Search", {"entity": "Kenya"}),
+        ("c", "Search", {}),
+    ]
+    assert [c.error is None for c in calls] == [True, True, True, False]
 
 
-def test_reasoning_is_kept_apart_from_the_answer(opened: Any) -> None:
-    content: list[Any] = [{"type": "reasoning", "reasoning": "Kenya..."}, {"type": "text", "text": "In Africa."}]
-    reply = ask(opened(fake(AIMessage(content))))
-    assert (reply.text, reply.reasoning) == ("In Africa.", "Kenya...")
+SIGNED = [
+    {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+    {"type": "text", "text": "I look."},
+    {"type": "tool_use", "id": "abcdefghi", "name": "Search", "input": {"entity": "Kenya"}},
+]
+CALL: list[Any] = [{"id": "abcdefghi", "name": "Search", "args": {"entity": "Kenya"}}]
 
 
-def test_a_stop_is_passed_on_and_kept_where_the_model_does_not(opened: Any) -> None:
-    reply = ask(opened(fake("In Africa. Observation: none")), Request(ASK.messages, stop=("", "Observation")))
-    assert (reply.text, reply.finish) == ("In Africa. ", "stop")
-    chat = Caller(answer=AIMessage("x"), seen=[])
-    ask(opened(chat), Request(ASK.messages, stop=("a", "", "b")))
-    ask(opened(chat))
-    assert [call[1] for call in chat.seen] == [["a", "b"], None]
+@pytest.mark.parametrize(
+    "message",
+    [
+        AIMessage(
+            SIGNED, tool_calls=CALL, response_metadata={"model_provider": "anthropic", "when": datetime.now(UTC)}
+        ),
+        AIMessage("I look.", tool_calls=CALL, additional_kwargs={"signatures": {"abcdefghi": "c2ln"}}),
+    ],
+    ids=["blocks", "additional_kwargs"],
+)
+def test_a_message_with_signatures_goes_back_as_it_came(opened: Any, message: AIMessage) -> None:
+    chat = Caller(answer=message, seen=[])
+    llm = opened(chat)
+    reply = REPLY.validate_json(REPLY.dump_json(ask(llm)))  # as from the reply store
+    after = Message("tool", "Africa", (), "abcdefghi", "Search")
+    ask(llm, Request((*ASK.messages, reply.message(), after)))
+    ask(llm, Request((*ASK.messages, reply.message("I guess."))))
+    back, edited = chat.seen[1][0][1], chat.seen[2][0][1]
+    assert (back.content, back.tool_calls) == (message.content, message.tool_calls)
+    assert back.additional_kwargs == message.additional_kwargs
+    assert (edited.content, edited.tool_calls, edited.additional_kwargs) == ("I guess.", [], {})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": None},
+        {"content": 3},
+        {"content": "x", "response_metadata": ["x"]},
+        {"content": "x", "tool_calls": [{"name": 3, "args": {}, "id": None}]},
+        {"content": "x", "tool_calls": [{"name": "a"}]},
+        {"content": "x", "tool_calls": None},
+        {"content": "x", "additional_kwargs": {"refusal": {"a": 1}}},
+    ],
+)
+def test_a_message_with_a_wrong_type_is_a_bad_reply(opened: Any, fields: dict[str, Any]) -> None:
+    empty: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None}
+    rest = {**empty, "additional_kwargs": {}, "response_metadata": {}, **fields}
+    message = AIMessage.model_construct(**rest)
+    with pytest.raises(LLMError) as caught:
+        ask(opened(Caller(answer=message, seen=[])))
+    assert (caught.value.cause, caught.value.retries) == ("reply", 7)
+
+
+def test_an_answer_of_a_wrong_type_costs_an_attempt_and_no_episode(opened: Any) -> None:
+    class Flaky(Caller):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> Any:
+            self.seen.append(messages)
+            if len(self.seen) < 3:
+                raise (KeyError("choices") if len(self.seen) == 1 else TypeError("'NoneType' is not iterable"))
+            return super()._generate(messages, stop, run_manager, **more)
+
+    reply = ask(opened(Flaky(answer=AIMessage("非洲 🦒"), seen=[])))
+    assert (reply.text, reply.retries) == ("非洲 🦒", 2)
+
+
+def test_a_call_that_the_server_could_not_read_is_the_models_turn(opened: Any) -> None:
+    error = StatusError(500, "Failed to parse tool call arguments as JSON: unexpected end of input")
+    reply = ask(opened(Caller(answer=error, seen=[])), Request(ASK.messages, tools=(SEARCH,)))
+    assert (len(reply.tool_calls), reply.tool_calls[0].arguments) == (1, {})
+    assert reply.tool_calls[0].error
+
+
+def test_tool_names_that_apis_forbid_are_repaired(opened: Any) -> None:
+    chat = Caller(answer=AIMessage("Africa"), seen=[])
+    told = (
+        Message("assistant", "", (ToolCall("", "搜索 página", {}),)),
+        Message("tool", "x", call_id="", name="搜索 página"),
+    )
+    ask(opened(chat), Request((*ASK.messages, *told)))
+    assistant, tool = chat.seen[0][0][1:]
+    assert assistant.tool_calls[0]["name"].isascii()
+    assert assistant.tool_calls[0]["id"] == tool.tool_call_id != ""
 
 
 def test_requests_at_the_same_time_have_their_own_replies(opened: Any) -> None:
@@ -173,46 +308,6 @@ def test_requests_at_the_same_time_have_their_own_replies(opened: Any) -> None:
         return list(await asyncio.gather(*(llm.generate(Request((Message("user", str(i)),))) for i in range(20))))
 
     assert [reply.text for reply in asyncio.run(main())] == [str(i) for i in range(20)]
-
-
-# Tools
-
-
-def test_tools_are_native_where_the_model_binds_them(opened: Any) -> None:
-    calls = [{"id": "a", "name": "Search", "args": {"entity": "Kenya"}}, {"id": None, "name": "Search", "args": {}}]
-    chat = Caller(answer=AIMessage("", tool_calls=calls), seen=[])
-    llm = opened(chat)
-    reply = ask(llm, Request(ASK.messages, tools=(SEARCH,)))
-    assert llm.native_tools is True
-    assert reply.tool_calls == (ToolCall("a", "Search", {"entity": "Kenya"}), ToolCall("call_1", "Search", {}))
-    assert chat.seen[0][2]["tools"][0]["function"]["parameters"] == SEARCH.parameters
-    assert "tool_choice" not in chat.seen[0][2]
-
-
-def test_a_call_can_be_asked_for(opened: Any) -> None:
-    chat = Caller(answer=AIMessage("x"), seen=[])
-    ask(opened(chat), Request(ASK.messages, tools=(SEARCH,), tool_choice="required"))
-    assert chat.seen[0][2]["tool_choice"] == "any"
-
-
-def test_a_call_that_langchain_cannot_read_is_read_or_becomes_an_error(opened: Any) -> None:
-    bad: list[Any] = [
-        {"type": "invalid_tool_call", "id": "a", "name": "Search", "args": "{'entity': 'Kenya',}", "error": None},
-        {"type": "invalid_tool_call", "id": "b", "name": "Search", "args": "Kenya", "error": None},
-    ]
-    first, second = ask(opened(fake(AIMessage("", invalid_tool_calls=bad)))).tool_calls
-    assert first == ToolCall("a", "Search", {"entity": "Kenya"})
-    assert (second.id, second.arguments) == ("b", {})
-    assert "not a JSON object" in (second.error or "")
-
-
-def test_tools_are_not_native_where_the_model_does_not_bind_them_or_the_grid_says_so(opened: Any) -> None:
-    assert opened(fake("x")).native_tools is False
-    chat = Caller(answer=AIMessage("x"), seen=[])
-    llm = opened(chat, native_tools=False)
-    ask(llm, Request(ASK.messages, tools=(SEARCH,)))
-    assert llm.native_tools is False
-    assert "tools" not in chat.seen[0][2]
 
 
 # Failures
@@ -231,43 +326,26 @@ class StatusError(Exception):
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
-        (ValueError("x" * 400 + " maximum context length is 8192 tokens"), "context"),
+        (ContextOverflowError("too much"), "context"),
         (StatusError(400, "the request exceeds the available context size"), "context"),
         (StatusError(400, "prompt is too long: 210000 tokens > 200000 maximum"), "context"),
-        (StatusError(400, "unknown parameter"), "request"),
+        (StatusError(400, "something is odd"), "request"),
+        (StatusError(400, "Unsupported parameter: 'stop' is not supported with this model."), "parameter"),
         (StatusError(401), "key"),
-        (StatusError(403), "key"),
         (StatusError(429), "rate_limit"),
         (RateLimitError("later"), "rate_limit"),
         (StatusError(503), "server"),
         (TimeoutError(), "timeout"),
         (ConnectionRefusedError("no"), "connection"),
-        (KeyError("x"), "server"),
+        (KeyError("choices"), "reply"),
+        (ValueError("x"), "server"),
+        (FakeListChatModelError("x"), "server"),
     ],
 )
 def test_an_error_of_the_model_has_its_cause(opened: Any, error: Exception, cause: str) -> None:
-    with pytest.raises(LLMError) as caught:
+    with pytest.raises(LLMError, match=r"^langchain/r_eval_chat:chat: ") as caught:
         ask(opened(Caller(answer=error, seen=[])))
     assert caught.value.cause == cause
-    assert type(error).__name__ in str(caught.value)
-
-
-def test_langchains_own_context_error_is_known(opened: Any) -> None:
-    exceptions = pytest.importorskip("langchain_core.exceptions")
-    if not hasattr(exceptions, "ContextOverflowError"):
-        pytest.skip("older langchain-core")
-    with pytest.raises(LLMError) as caught:
-        ask(opened(Caller(answer=exceptions.ContextOverflowError("too much"), seen=[])))
-    assert caught.value.cause == "context"
-
-
-def test_a_fake_that_fails_is_no_crash(opened: Any) -> None:
-    llm = opened(FakeListChatModel(responses=["a", "b"], error_on_chunk_number=None))
-    assert [ask(llm).text, ask(llm).text] == ["a", "b"]
-    with pytest.raises(LLMError, match="FakeListChatModelError"):
-        ask(opened(Caller(answer=FakeListChatModelError("x"), seen=[])))
-    with pytest.raises(LLMError):
-        ask(opened(fake()))
 
 
 def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
@@ -281,21 +359,24 @@ def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
                 ended.append("stopped")
 
     async def main() -> None:
-        async with asyncio.timeout(1.0):
-            await llm.generate(ASK)
+        async with asyncio.timeout(0.3):
+            await opened_twice[0].generate(ASK)
 
-    llm = opened(Slow(answer=None, seen=[]))
+    opened_twice = [opened(Slow(answer=None, seen=[])), opened(Slow(answer=None, seen=[]), timeout=0.3)]
     with pytest.raises(TimeoutError):
         asyncio.run(main())
+    with pytest.raises(LLMError) as caught:
+        ask(opened_twice[1])
+    assert caught.value.cause == "timeout"
     end = time.monotonic() + 60
-    while not ended and time.monotonic() < end:
+    while len(ended) < 2 and time.monotonic() < end:
         time.sleep(0.01)
-    assert ended == ["stopped"]
+    assert ended == ["stopped", "stopped"]
 
 
 def test_a_model_that_is_not_open_says_so() -> None:
     with pytest.raises(LLMError, match="not open"):
-        asyncio.run(make("langchain/module:chat").generate(ASK))
+        asyncio.run(make_llm("langchain/module:chat").generate(ASK))
 
 
 # The factory
@@ -311,25 +392,23 @@ def test_a_factory_that_fails_or_gives_something_else_is_refused(opened: Any) ->
     def broken() -> None:
         raise ValueError("no key in CHAT_KEY")
 
-    with pytest.raises(UserError, match="no key in CHAT_KEY"):
-        opened(broken)
-    with pytest.raises(UserError, match="gives a str, not a chat model"):
-        opened(lambda: "x")
-    with pytest.raises(UserError, match="gives a int, not a chat model"):
-        opened(3)
+    factories = {"no key in CHAT_KEY": broken, "gives a str, not": lambda: "x", "gives a int, not": 3}
+    for message, factory in factories.items():
+        with pytest.raises(UserError, match=message):
+            opened(factory)
 
 
 def test_a_name_without_a_factory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="factory"):
-        make("langchain/module")
+        make_llm("langchain/module")
     with pytest.raises(UserError, match="no such file"):
-        asyncio.run(make(f"langchain/{tmp_path}/none.py:chat").open())
+        asyncio.run(make_llm(f"langchain/{tmp_path}/none.py:chat").open())
 
 
 def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain_core.language_models", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[langchain\]"):
-        asyncio.run(make("langchain/module:chat").open())
+        asyncio.run(make_llm("langchain/module:chat").open())
 
 
 def test_the_module_imports_nothing_heavy() -> None:
@@ -338,51 +417,33 @@ def test_the_module_imports_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-# A real chat model over llama.cpp's server
+# A real integration
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    local = make("gguf/smollm2-135m", {"context": 512, "slots": 1})
-    assert isinstance(local, GGUF)
-    asyncio.run(local.open())
-    yield f"{local._server.listening_address}/v1"
-    local._server = None
+@pytest.mark.parametrize("version", ["responses/v1", "v1", "v0"])
+def test_a_real_integration_has_its_reasoning_back(opened: Any, version: str) -> None:
+    openai = pytest.importorskip("langchain_openai")
+    calls = call("Search", {"entity": "Kenya"}), call("Search", {"entity": "肯尼亚"})
+    server = Server(response(reasoning("Look it up."), *calls), response(reasoning("Clear"), text("In Africa. 🦒")))
 
+    async def main() -> list[Reply]:
+        runner = await server.start()
+        more = {"store": False, "include": ["reasoning.encrypted_content"], "max_retries": 0}
+        chat = openai.ChatOpenAI(
+            model="m", base_url=f"{server.url}/v1", api_key=KEY, use_responses_api=True, output_version=version, **more
+        )
+        llm = await asyncio.to_thread(opened, chat)
+        replies, messages = [], list(ASK.messages)
+        for _ in range(2):
+            replies.append(await llm.generate(Request(tuple(messages), tools=(SEARCH,))))
+            messages.append(REPLY.validate_json(REPLY.dump_json(replies[-1])).message())
+            messages += [Message("tool", "Africa", (), one.id, one.name) for one in replies[-1].tool_calls]
+        await runner.cleanup()
+        return replies
 
-@pytest.fixture
-def real(server: str, opened: Any) -> LangChain:
-    chats = pytest.importorskip("langchain_openai")
-    chat = chats.ChatOpenAI(model="smollm2-135m", base_url=server, api_key="none", max_retries=1)
-    llm: LangChain = opened(chat, max_tokens=12)
-    return llm
-
-
-def test_a_real_model_answers_in_one_event_loop_after_another(real: LangChain) -> None:
-    asked = Request((Message("user", "What is the capital of France? Answer with one word."),))
-    replies = [ask(real, asked) for _ in range(3)]
-    assert all("Paris" in reply.text for reply in replies)
-    assert {reply.finish for reply in replies} == {"stop"}
-    assert replies[0].estimated is False
-
-
-def test_a_real_model_obeys_length_and_stop_and_counts(real: LangChain) -> None:
-    count = Message("user", "Count from 1 to 100.")
-    reply = ask(real, Request((count,), max_tokens=5))
-    assert (reply.tokens.completion, reply.finish) == (5, "length")
-    whole = ask(real, Request((count,))).text
-    assert ask(real, Request((count,), stop=("2",))).text == whole.partition("2")[0]
-
-
-def test_a_real_model_says_that_a_request_is_too_long(real: LangChain) -> None:
-    with pytest.raises(LLMError) as caught:
-        ask(real, Request((Message("user", "word " * 1000),)))
-    assert caught.value.cause == "context"
-
-
-def test_a_server_that_is_down_is_told(opened: Any) -> None:
-    chats = pytest.importorskip("langchain_openai")
-    chat = chats.ChatOpenAI(model="x", base_url="http://127.0.0.1:9/v1", api_key="none", max_retries=0)
-    with pytest.raises(LLMError) as caught:
-        ask(opened(chat))
-    assert caught.value.cause == "connection"
+    first, answer = asyncio.run(main())
+    assert server.wrong == []
+    kinds = [item.get("type", item.get("role")) for item in server.bodies[1]["input"]]
+    assert kinds[1:4] == ["reasoning", "function_call", "function_call"]
+    assert ([one.name for one in first.tool_calls], first.reasoning) == (["Search", "Search"], "Look it up.")
+    assert (answer.text, answer.finish, answer.tokens.cached) == ("In Africa. 🦒", "stop", 4)

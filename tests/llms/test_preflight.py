@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from r_eval.llms import breaker, openai
-from r_eval.llms.base import LLMError
+from r_eval.llms import attempts, openai, preflight
+from r_eval.llms.base import LLMError, Request
 from tests.chat_server import ASK, KEY, MODELS, USED, Answer, Server, bad, good, run
 from tests.timing import slowness
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.01)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -62,7 +62,7 @@ def test_a_server_that_takes_everything_is_no_cause_for_a_warning(caplog: pytest
     ],
 )
 def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, caplog: pytest.LogCaptureFixture) -> None:
-    opening = (*[answer] * (openai.PREFLIGHT_ATTEMPTS if answer.status == 500 else 1), good("ready", usage=USED))
+    opening = (answer, good("ready", usage=USED))
     server = Server(good(), opening=opening)
     assert opened(server) is False
     assert "tools" not in server.opened[-1]
@@ -117,7 +117,7 @@ def test_a_server_that_counts_no_tokens_is_warned_of(caplog: pytest.LogCaptureFi
 def test_a_parameter_that_is_refused_then_is_left_out_in_the_run() -> None:
     refusal = bad(400, "Unsupported parameter: 'stop' is not supported with this model.")
     server = Server(good(), opening=(refusal, good("ready", usage=USED)))
-    run(server, lambda llm: llm.generate(openai.Request(ASK.messages, stop=("\n",))))
+    run(server, lambda llm: llm.generate(Request(ASK.messages, stop=("\n",))))
     assert "stop" not in server.bodies[0]
 
 
@@ -130,7 +130,7 @@ def test_a_failure_that_passes_is_tried_again() -> None:
 def test_a_failure_that_does_not_pass_ends_soon() -> None:
     server = Server(good(), opening=(bad(503),))
     assert failure(server).cause == "server"
-    assert len(server.opened) == openai.PREFLIGHT_ATTEMPTS
+    assert ["tools" in body for body in server.opened] == [True] * preflight.ATTEMPTS + [False]
 
 
 # A key and where it goes
@@ -144,7 +144,7 @@ def test_a_gateway_may_want_the_key_in_a_header_of_its_own(monkeypatch: pytest.M
 
 
 def test_the_query_of_an_address_stays_at_its_end() -> None:
-    found = openai.http.address("https://gateway.example/openai/deployments/d?api-version=1", "chat/completions")
+    found = openai._address("https://gateway.example/openai/deployments/d?api-version=1", "chat/completions")
     assert found == "https://gateway.example/openai/deployments/d/chat/completions?api-version=1"
 
 
@@ -152,8 +152,8 @@ def test_the_query_of_an_address_stays_at_its_end() -> None:
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, *answers: Answer, calls: int = 30) -> tuple[Server, list[LLMError], Any]:
-    monkeypatch.setattr(breaker, "SECONDS", 0.2)
-    monkeypatch.setattr(breaker, "BETWEEN_PROBES", 0.3)
+    monkeypatch.setattr(attempts.CircuitBreaker, "SECONDS", 0.2)
+    monkeypatch.setattr(attempts.CircuitBreaker, "BETWEEN_PROBES", 0.3)
     server = Server(*answers)
     errors: list[LLMError] = []
 
@@ -171,31 +171,31 @@ def dying(monkeypatch: pytest.MonkeyPatch, *answers: Answer, calls: int = 30) ->
 
 
 def test_a_dead_server_is_soon_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.05)
     started = time.monotonic()
     server, errors, _ = dying(monkeypatch, bad(503))
     assert len(errors) == 30
     assert len(server.bodies) < 30
-    assert "is left alone" in str(errors[-1])
+    assert "has been down for" in str(errors[-1])
     assert time.monotonic() - started < 10 * slowness()
 
 
 def test_a_server_that_is_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.05)
     assert dying(monkeypatch, bad(503))[2].text == "back"
 
 
 @pytest.mark.parametrize("answer", [bad(429), bad(400)])
 def test_a_server_that_refuses_is_not_dead(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     _, errors, _ = dying(monkeypatch, answer, calls=10)
-    assert not any("left alone" in str(error) for error in errors)
+    assert not any("has been down" in str(error) for error in errors)
 
 
 # What a call took
 
 
 def test_waits_and_failed_attempts_are_told_apart_from_generating(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "LONGEST_WAIT", 0.1)
+    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.1)
     slow, failing = good("late"), bad(500)
     slow.seconds, failing.seconds = 0.3, 0.2
     server = Server(failing, slow)
@@ -222,29 +222,8 @@ def test_an_error_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
     failing.seconds = 0.05
     with pytest.raises(LLMError) as caught:
         run(Server(failing), lambda llm: llm.generate(ASK))
-    assert caught.value.retries == openai.ATTEMPTS - 1
-    assert caught.value.retry >= 0.05 * openai.ATTEMPTS
-
-
-def test_retries_before_a_deadline_are_not_lost() -> None:
-    slow = good()
-    slow.seconds = 60.0
-    caught: list[asyncio.CancelledError] = []
-
-    async def asked(llm: Any) -> None:
-        try:
-            await llm.generate(ASK)
-        except asyncio.CancelledError as cancelled:
-            caught.append(cancelled)
-            raise
-
-    async def talk(llm: Any) -> None:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(2.0):
-                await asked(llm)
-
-    run(Server(bad(500), slow), talk)
-    assert getattr(caught[0], "retries", None) == 1
+    assert caught.value.retries == attempts.ATTEMPTS - 1
+    assert caught.value.retry >= 0.05 * attempts.ATTEMPTS
 
 
 # Tokens that nobody counted

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from r_eval.errors import UserError
 from r_eval.grid import Grid
-from r_eval.llms.http import without_key
+from r_eval.llms.secrets import Secrets
 from tests.chat_server import ASK, USED, Server, good
 from tests.chat_server import run as serve
 
@@ -42,7 +42,7 @@ class Telltale:
         sent = request.headers["Authorization"]
         self.keys.add(sent)
         body = await request.json()
-        opening = "tests the connection" in body["messages"][0]["content"]
+        opening = "tests the connection" in str(body["messages"])
         said = {"error": {"message": f"your key is {sent}"}}
         if self.kind == "refuses the key" or (self.kind == "refuses later" and not opening):
             return web.json_response(said, status=401, headers={"X-Key": sent})
@@ -69,7 +69,7 @@ async def run_against(kind: str, folder: Path) -> tuple[Telltale, bytes]:
         process = await asyncio.create_subprocess_exec(
             *[executable, "run", "grid.yaml", "--debug"],
             cwd=folder,
-            env={**os.environ, "SOME_KEY": KEY, "R_EVAL_REPLIES": str(folder / "replies.sqlite")},
+            env={**os.environ, "SOME_KEY": KEY, "R_EVAL_REPLIES": str(folder / "replies")},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -109,7 +109,7 @@ def test_a_reply_is_never_touched_whatever_the_key_is(key: str, monkeypatch: pyt
     ],
 )
 def test_a_key_is_removed_from_an_error_in_any_escaping(repeated: str) -> None:
-    assert without_key(f"bad key {repeated}, sorry", "sk-hs3c/Key+1é") == "bad key [key], sorry"
+    assert Secrets("sk-hs3c/Key+1é").strike(f"bad key {repeated}, sorry") == "bad key [key], sorry"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import yaml
 
 from r_eval import Grid, UserError, run
 from r_eval.api import Run
-from r_eval.llms.answers import Spent
+from r_eval.llms.replay import LLMUsage
 from r_eval.runner.budget import Clock, Gate, amount, shown
 from r_eval.runner.plan import resolve
 
@@ -105,7 +105,7 @@ def test_hours_are_counted_over_sessions(tmp_path: Path) -> None:
 
 
 def test_an_llms_hours_are_those_of_its_lane(tmp_path: Path) -> None:
-    spent = {"one": Spent(seconds=3599.9)}
+    spent = {"one": LLMUsage(seconds=3599.9)}
     gate = Gate(resolve(grid(tmp_path, llm(tmp_path, budget={"hours": 1}))), spent, Clock())
     with gate.lane("one"):
         assert gate.open("one")

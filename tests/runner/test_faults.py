@@ -17,10 +17,8 @@ import pytest
 import yaml
 
 from r_eval import Grid, UserError, run
-from r_eval.llms.base import Reply
-from r_eval.llms.journal import ReplyLog
+from r_eval.llms.reply_store import store_path
 from r_eval.runner import store as stores
-from r_eval.runner.store import JOURNAL
 from tests.engines.desks import Desk, contents
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
@@ -197,16 +195,13 @@ def test_fresh_twice_at_the_same_time_keeps_both_old_runs(desk: Desk, monkeypatc
 # Files
 
 
-def test_a_damaged_journal_is_named_and_can_be_deleted(desk: Desk) -> None:
+@pytest.mark.parametrize("damage", [b"this is no store\n" * 500, b"", b"SQLite format 3\0" + b"\xff" * 8000])
+def test_a_damaged_reply_store_stops_no_run(desk: Desk, damage: bytes) -> None:
     broken_off(desk)
-    journal = desk.path / "out" / JOURNAL
-    recorded = lines(desk)
-    journal.write_bytes(b"this is no journal\n" * 500)
-    did = typed(desk)
-    assert did.returncode == 2
-    assert is_one_sentence(did.stderr, journal.name, "is damaged", "delete it")
-    assert lines(desk) == recorded
-    journal.unlink()
+    path = store_path()
+    for part in path.parent.glob(f"{path.name}*"):
+        part.unlink()
+    path.write_bytes(damage)
     go_on(desk)
     assert is_whole(desk)
 
@@ -242,15 +237,6 @@ def test_a_damaged_run_json_is_named_and_left_alone(desk: Desk, damage: str) -> 
         go_on(desk)
     assert path.read_text(encoding="utf-8") == damaged
     path.write_text(text, encoding="utf-8")
-    go_on(desk)
-    assert is_whole(desk)
-
-
-def test_replies_of_an_episode_that_was_recorded_just_before_a_kill_are_not_left_behind(desk: Desk) -> None:
-    go_on(desk, limit=4)
-    journal = ReplyLog(desk.path / "out" / JOURNAL)
-    journal.put("key", lines(desk)[0]["episode_id"], Reply("Ada"), 1.0)
-    journal.close()
     go_on(desk)
     assert is_whole(desk)
 

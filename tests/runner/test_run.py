@@ -154,7 +154,8 @@ def timeless(record: Any) -> Any:
         return [timeless(item) for item in record]
     if not isinstance(record, dict):
         return record
-    return {key: 0 if key == "seconds" else timeless(value) for key, value in record.items()}
+    known = {key: value for key, value in record.items() if key != "replayed"}
+    return {key: 0 if key == "seconds" else timeless(value) for key, value in known.items()}
 
 
 def contents(out: Path) -> dict[str, list[Any]]:

@@ -14,7 +14,7 @@ import pytest
 
 from r_eval import Grid, UserError
 from r_eval.folder import RunFolder
-from r_eval.records import MACHINERY, Episode, Outcome, OutcomeKind
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.store import Store
@@ -100,7 +100,7 @@ def test_what_is_missing_is_what_was_not_appended(store: Store, cell: PlannedCel
     assert (store.count(cell), store.is_complete()) == (2, False)
 
 
-@pytest.mark.parametrize("kind", sorted(MACHINERY))
+@pytest.mark.parametrize("kind", sorted(INFRASTRUCTURE_FAILURES))
 def test_what_the_machinery_did_is_missing_still(store: Store, cell: PlannedCell, kind: OutcomeKind) -> None:
     store.append(cell, episode(cell, 0, kind))
     assert cell.planned.asked[0] in [question for question, _ in store.missing(cell)]

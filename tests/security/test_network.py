@@ -14,7 +14,7 @@ from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import UserError
 from r_eval.llms.base import LLMError, Message, Request
-from r_eval.llms.make import make
+from r_eval.llms.base import make_llm as make
 
 
 class Elsewhere:

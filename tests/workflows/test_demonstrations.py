@@ -21,15 +21,15 @@ from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import Session
-from r_eval.llms import tools
 from r_eval.llms.base import Message, Reply, Request, ToolCall
+from r_eval.llms.tool_calls import parse_action, read_reply, render_tools
 from r_eval.plugins import names
 from r_eval.records import Step
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.plan import resolve
 from r_eval.tasks.base import installed, open_environment
+from r_eval.workflows.answers import action_answer, program_in
 from r_eval.workflows.base import Demonstration, Workflow, make, one_line
-from r_eval.workflows.reading import action_in, program_in
 from tests.paper import paper_tasks
 
 AGENT = f"langgraph/{Path(__file__).parents[1] / 'agents.py'}:by_hand"
@@ -74,23 +74,18 @@ def parts(request: Request, shown: Sequence[Demonstration]) -> Iterator[Sequence
         yield messages[start + 1 : end]
 
 
-def by_name(arguments: Sequence[Any], named: Mapping[str, Any], spec: ApiSpec) -> dict[str, Any]:
-    return {**dict(zip((p.name for p in spec.parameters), arguments, strict=False)), **named}
-
-
 def in_react(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
     calls: list[Call] = []
     for i, (said, then) in enumerate(zip(part[:-1:2], part[1::2], strict=True), 1):
-        action = action_in(said.content, specs)
+        action = parse_action(said.content, specs)
         assert action is not None
         start = f"Observation {i}: "
         assert then.content.startswith(start)
-        arguments = by_name(action.positional, action.named, specs[action.name])
-        calls.append((action.name, arguments, then.content.removeprefix(start)))
-    last = action_in(part[-1].content, specs)
+        calls.append((action.name, action.arguments, then.content.removeprefix(start)))
+    last = parse_action(part[-1].content, specs)
     assert last is not None
     assert last.name == "Finish"
-    return Shown(tuple(calls), last.argument)
+    return Shown(tuple(calls), action_answer(last))
 
 
 def in_calls(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
@@ -102,12 +97,12 @@ def in_calls(part: Sequence[Message], request: Request, specs: Mapping[str, ApiS
 
 def in_written_calls(part: Sequence[Message], request: Request, specs: Mapping[str, ApiSpec]) -> Shown:
     """As an LLM without tools of its own sees it."""
-    written = tools.write(dataclasses.replace(request, messages=tuple(part))).messages[1:]
+    written = render_tools(dataclasses.replace(request, messages=tuple(part))).messages[1:]
     calls: list[ToolCall] = []
     results: list[str] = []
     for message in written:
         if message.role == "assistant":
-            calls += tools.read(Reply(message.content), request.tools).tool_calls
+            calls += read_reply(Reply(message.content), request.tools).tool_calls
         else:
             results.append(message.content.removeprefix("<tool_response>\n").removesuffix("\n</tool_response>"))
     return as_shown(calls, results)

@@ -15,7 +15,7 @@ from r_eval.analysis.tree import Branch, drawing, tree
 from r_eval.cli.transcript import transcript
 from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Reply, Request, ToolCall
-from r_eval.llms.tools import written
+from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.records import Question, Tokens
 from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
 from r_eval.workflows.fc import FC

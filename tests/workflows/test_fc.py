@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from r_eval.llms.base import Reply, ToolCall
-from r_eval.llms.tools import written
+from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.records import Question
 from r_eval.workflows.fc import FC
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from r_eval.environments.base import Environment, query_api
 from r_eval.grid import LimitsEntry
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.records import Tokens
-from r_eval.runner.shortening import MARK, sentence
+from r_eval.runner.truncation import MARK, sentence
 from r_eval.workflows.base import Limits, Workflow
 from r_eval.workflows.direct import Direct
 from r_eval.workflows.fc import FC
@@ -160,10 +161,11 @@ def test_a_last_chance_that_the_context_cannot_hold_leaves_the_limit_as_the_caus
 
 def test_when_the_time_is_over_there_is_no_last_chance(play: Any) -> None:
     def slow(request: Request) -> Reply:
-        raise TimeoutError
+        time.sleep(0.1)
+        return looking(request)
 
-    played = play(ReAct(), slow)
-    assert (played.outcome, len(played.requests)) == (("exhausted", "seconds"), 1)
+    played = play(ReAct(), slow, seconds=0.05)
+    assert (played.outcome, len(played.requests)) == (("tool_misuse", "seconds"), 1)
 
 
 # Calls and tokens

@@ -23,8 +23,8 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import Session
 from r_eval.folder import Cell
-from r_eval.llms import tools
 from r_eval.llms.base import LLM, Reply, Request, ToolCall
+from r_eval.llms.tool_calls import format_tool_call
 from r_eval.plugins import names
 from r_eval.records import Question, Step
 from r_eval.runner.episode import run_episode
@@ -129,7 +129,7 @@ def with_thoughts(solution: Solution) -> list[Reply]:
 
 
 def prompted(finish: Mapping[str, str]) -> Replies:
-    return lambda solution: [Reply(tools.written(call)) for call in tool_calls(solution, finish)]
+    return lambda solution: [Reply(format_tool_call(call)) for call in tool_calls(solution, finish)]
 
 
 def parallel(solution: Solution) -> list[Reply]:
@@ -140,7 +140,7 @@ def parallel(solution: Solution) -> list[Reply]:
 
 def parallel_prompted(solution: Solution) -> list[Reply]:
     *made, last = tool_calls(solution, ANSWER)
-    return [Reply("\n".join(tools.written(call) for call in made)), Reply(tools.written(last))]
+    return [Reply("\n".join(format_tool_call(call) for call in made)), Reply(format_tool_call(last))]
 
 
 def calls_then_text(solution: Solution) -> list[Reply]:

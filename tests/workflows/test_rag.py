@@ -307,6 +307,8 @@ def test_any_rewriting_is_looked_up_or_left(text: str) -> None:
     from r_eval.workflows.base import Asked, Limits
 
     class Says:
+        chat = True
+
         async def generate(self, request: Request, depth: int | None = None) -> Reply:
             return Reply(text)
 

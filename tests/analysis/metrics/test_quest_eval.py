@@ -16,7 +16,7 @@ from r_eval.analysis.metrics import get, names, score_all
 from r_eval.analysis.metrics.registry import told
 from r_eval.analysis.quest_eval import Row, Sheet, evaluate, evaluating
 from r_eval.errors import UserError
-from r_eval.llms.pull import model_path
+from r_eval.llms.model_files import model_path
 from tests.chat_server import bad, good
 from tests.serving import serving
 

@@ -10,7 +10,7 @@ import pytest
 from r_eval.environments.corpus import Corpus
 from r_eval.environments.corpus.documents import embedded
 from r_eval.environments.corpus.retrievers import NAMES
-from r_eval.llms.pull import model_path
+from r_eval.llms.model_files import model_path
 from tests import documents
 
 pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.llms.pull import model_path
+from r_eval.llms.model_files import model_path
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import GraphPart
 from r_eval.tasks.graphs.judging import criteria, flaw, grade_in

@@ -1,0 +1,220 @@
+"""The table of failures: what providers call them, by code, status, wording and class. `failures` reads it.
+
+No repetition in a pattern here is unbounded, so that a hostile message costs no more than any other of its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from r_eval.llms.base import Finish
+
+CODES: Mapping[str, str] = {
+    "content_filter": """content_filter content_policy_violation invalid_prompt SAFETY ResponsibleAIPolicyViolation
+        data_inspection_failed DataInspectionFailed guardrail_intervened hooks_failed bio_policy
+        misalignment_policy_violation SensitiveContentDetected 1301 minimax1026 minimax1027""",
+    "context": """context_length_exceeded exceed_context_size_error model_max_prompt_tokens_exceeded
+        tokens_limit_reached prompt_limit request_too_large 1261 minimax1039""",
+    "tool_call": """tool_use_failed output_parse_failed json_validate_failed tool_error MALFORMED_FUNCTION_CALL
+        UNEXPECTED_TOOL_CALL""",
+    "quota": """insufficient_quota billing_hard_limit_reached billing_not_active billing_error account_deactivated
+        exceeded_current_quota_error credit_limit Arrearage budget_exceeded
+        usage_limit_reached access_terminated_error organization_restricted ServiceQuotaExceededException 1113
+        minimax1008""",
+    "model": """model_not_found DeploymentNotFound model_decommissioned model_not_supported model_not_available
+        model_terms_required model_permission_blocked_org model_permission_blocked_project invalid_model
+        key_model_access_denied team_model_access_denied 1211""",
+    "key": """invalid_api_key API_KEY_INVALID authentication_error invalid_authentication_error UNAUTHENTICATED
+        UnrecognizedClientException InvalidSignatureException ExpiredTokenException minimax1004""",
+    "request": "unsupported_country_region_territory invalid_function_parameters",
+    "rate_limit": """rate_limit_exceeded rate_limit_error rate_limit_reached_error ThrottlingException
+        Throttling.RateQuota RESOURCE_EXHAUSTED 1302 minimax1002""",
+    "server": """overloaded_error engine_overloaded_error insufficient_system_resource UNAVAILABLE DEADLINE_EXCEEDED
+        ServiceUnavailableException ModelNotReadyException""",
+}
+"""Codes that decide by themselves, case and punctuation aside; of several causes the first here wins."""
+
+STATUSES: Mapping[int, str] = {
+    401: "key",
+    402: "quota",
+    403: "key",
+    408: "server",
+    409: "server",
+    413: "context",
+    424: "server",
+    425: "server",
+    446: "content_filter",
+    498: "rate_limit",
+    501: "request",
+}
+"""What a status means alone; the others from 500 on are "server", those below are "request". 446 is a guardrail's, 498
+Groq's for a tier that is full."""
+
+
+def _any(*phrases: str) -> re.Pattern[str]:
+    return re.compile("|".join(phrases), re.IGNORECASE | re.DOTALL | re.MULTILINE)
+
+
+_NOT = r"(?:not supp|n.t supp|unsupp|not allowed|not enabled|not available)"
+_NAME = r"[`'\"“\[]{0,2}([\w.\[\]-]{1,100})"
+_MAX_TOKENS = r"max_\w{0,11}tokens\b"
+_OPTIONAL = rf"(?:\b(temperature|top_?p|{_MAX_TOKENS}|tool_choice|seed)\b|[`'\"](stop)[`'\"]|\b(stop)(?= is ))"
+_MODEL = r"(?<!/)\bmodels?\b(?:[ /:(]{1,2}(?:id )?[`'\"]?[\w./:@-]{1,100}[`'\"]?)?"
+"""A model, perhaps with its name."""
+
+OVERFLOW = _any(
+    r"max(?:imum)? (?:context|prompt|input|sequence) (?:length|size|tokens)",
+    r"(?:exceed\w{0,3}|(?:long|great|larg)er than|more than|fit (?:in|into|within)|out of) (?:\S{1,40} ){0,4}"
+    r"(?:context|token limit|message tokens)",
+    r"(?:exceeds?|longer than) (?:\S{1,40} ){0,3}(?:max(?:imum)? (?:\w{1,20} )?len|max_(?:seq|model|pos)|n_ctx)",
+    r"context[ _](?:the overflows|(?:length|window|size|limit)\S{0,3}[ _](?:has been |is )?(?:exceed|reached|full))",
+    r"(?:prompt|input|request|sequence|conversation|messages?|messages\S{1,30} string)s? "
+    r"(?:\(.{1,40}\) )?(?:\S{1,30} ){0,2}too (?:long|large|big)",
+    r"(?:prompt|input|total|requested|number of) tokens?\b.{0,30}exceed",
+    r"prompt (?:exceeds|token count|is \d{1,12} tokens)|token limit exceeded|must have less than \d{1,12} tokens",
+    r"too many (?:\w{1,20} )?tokens(?! per|.{0,4}please wait)",
+    r"reduce (?:the |your )?(?:length|number of tokens|size|prompt|input|message)",
+    rf"inputs?`? tokens \+ `?{_MAX_TOKENS}`? must be",
+    r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
+    r"n_keep.{0,20}n_ctx|range of input length",
+    r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
+    r"prompt ?超长|输入(?:内容)?过长|超(?:出|过)[^。]{0,20}(?:长度|上下文|token)|上下文[^。]{0,12}(?:超|过长)",
+)
+OUTPUT_LIMIT = _any(
+    rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
+    r"(?![^\n]{0,300}(?:context|input|prompt|extra|got -|unsupp|not supp))",
+    r"maximum tokens you requested exceed",
+)
+"""A length of the reply that no prompt, however short, would make possible."""
+
+SPENT = _any(
+    r"insufficient (?:account )?(?:balance|credit|fund)|balance is too low|(?:more|out of|monthly included) credits",
+    r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
+    r"(?:hourly|daily|weekly|monthly) (?:\w{1,20} ){0,2}(?:quota|limit)|payment required|credit limit|余额不足|欠费",
+)
+UNPARSED = _any(
+    r"^(?:[\w.]{0,80}(?:error|exception)[: -]{1,3}){0,4}(?:"
+    r"(?:failed to|could not|unable to|error) pars(?:e|ing) (?:the )?"
+    r"(?:(?:tool|function)[ -]call|input at pos|fc related|generated text)",
+    r"tool call (?:parsing error|validation failed)|tool error: |invalid tool call arg|failed to call a function",
+    r"malformed (?:function|tool) call|attempted to call tool|xml syntax error on line",
+    r"(?:the )?model (?:produced|generated) (?:an )?(?:invalid|output that)|\d validation errors? for list\[function",
+    r"unexpected tokens? .{0,40}message header|(?:expecting|unterminated string|extra data).{0,60}\(char \d{1,12}\))",
+)
+FILTERED = _any(
+    r"content management policy|content[ -]filter|content polic|usage (?:policy|policies|guidelines)",
+    r"content exists risk|inappropriate content|considered high risk|flagged (?:as|for|by)",
+    r"blocked by (?:\w{1,20} ){0,2}(?:safety|guardrail|polic)|敏感内容|违规内容",
+)
+UNKNOWN_MODEL = _any(
+    rf"{_MODEL} (?:(?:is|was|has|does|could|with on-demand throughput) )?(?:been |deprecated and )?"
+    r"(?:(?:not|no longer) (?:be )?(?:found|exist|available|supported)|doesn't exist|decommissioned|isn.t supported)\b",
+    r"model version has reached|this model is marked|no models loaded|model use case details",
+    r"(?:invalid|unknown|unsupported|no such|not found the|unable to access|access to(?: the)?) model\b|^model: ",
+    r"is not a valid model|no endpoints found for|model identifier is invalid|模型不存在|无可用渠道",
+)
+WRONG_KEY = _any(
+    r"(?:incorrect|invalid|missing|expired|no) (?:x-)?api[- ]key|missing or invalid authorization",
+    r"api key (?:\S{1,20} ){0,3}(?:not valid|invalid|expired)|(?:invalid|no) (?:access token|auth credentials)",
+)
+NO_REQUEST = _any(
+    r"(?:country|region|territory|location).{0,40}(?:not supported|unsupported)",
+    r"invalid schema for function",  # which may name anything
+    r"unexpected endpoint|failed to deserialize|jinja exception: (?!only user)",
+)
+NO_SYSTEM = _any(
+    r"system (?:role|message|prompt|instruction)s?\W{0,3} (?:\w{1,20} )?" + _NOT,
+    r"role' does not support 'system'",
+    r"(?:only|must be in \[?)\W{0,3}user,? (?:and )?assistant",
+    r"developer instruction is not enabled|n.t support system",
+)
+
+SLOW_DOWN = _any("slow down|rate limit|too many requests")
+
+FAULTS = frozenset({0, 200, 400, 403, 404, 410, 412, 413, 422, 424, 500, 501, 502})
+"""Statuses that servers give for a fault of the request or of the model's reply; others are not read for more."""
+
+WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("tool_call", UNPARSED),
+    ("content_filter", FILTERED),
+    ("max_tokens", OUTPUT_LIMIT),
+    ("context", OVERFLOW),
+    ("quota", SPENT),
+    ("request", NO_REQUEST),
+    ("parameter", _any("")),
+    ("model", UNKNOWN_MODEL),
+    ("key", WRONG_KEY),
+    ("server", _any("model (?:is unloaded|has crashed)|failed to load model")),
+    ("rate_limit", SLOW_DOWN),
+)
+"""What wording says where no code decides, in the order in which it is tried. "max_tokens" is that parameter; the words
+of other parameters are in `REFUSALS`."""
+
+REFUSALS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("reasoning_content+", _any(r"reasoning_content\W{0,3} (?:is missing|in the thinking mode must)")),
+    ("system", NO_SYSTEM),
+    ("tool_choice", _any(rf"{_NOT}.{{0,40}}tool_?choice", rf"tool_?choice[^.]{{0,40}}(?:{_NOT}|incompatible|forces)")),
+    (
+        "tools",
+        _any(
+            r"endpoints found that support tool use|requires? (?:--enable-auto-tool-choice|--jinja)",
+            _NOT + r"\w{0,5} (?:[\w`']{1,30} ){0,4}[`']?(?:tools\b|tool use|tool[ -]calling|function[ -]calling)",
+            r"\b(?:tools|tool use|tool calling|function calling)\W{1,2}(?:\w{1,20} ){0,2}" + rf"(?:{_NOT}|unavailable)",
+        ),
+    ),
+    (
+        "",
+        _any(
+            r"(?:(?:unknown|unrecognized|unsupported|unexpected)(?: request| keyword)? (?:parameter|field|name|key|"
+            r"argument)s?(?:\(s\))?(?: in object| supplied)?:?|additional properties are not allowed|extraneous key|"
+            r"extra inputs are not permitted, field:|argument not supported[^:]{0,40}:|unsupported value:|"
+            rf"not support (?:the )?(?:parameter|argument|field)s?:?) \(?{_NAME}",
+            rf"property {_NAME}\W{{1,3}}is unsupported",
+            r"(?<![\w.\[\]-])([\w.\[\]-]{1,100})[`'\"]{0,2}: extra inputs are not permitted",
+            r"'loc': \((?:[^()]{0,200}, )?'(\w{1,100})',?\), 'msg': 'Extra inputs",
+            rf"[\w\]]\.{_NAME}: \w{{1,40}} is not supported with this model",
+        ),
+    ),
+    ("include", _any(r"encrypted content is " + _NOT)),
+    ("stop", _any(_NOT + r".{0,20}stop_?sequence")),
+    (
+        "",
+        _any(
+            rf"{_OPTIONAL}[^.]{{0,50}}(?:{_NOT}|deprecated|strictly positive|: only|must be (?:1|auto)\b)",
+            rf"(?:{_NOT}|only supports )[^.]{{0,40}}{_OPTIONAL}",
+        ),
+    ),
+)
+"""Refused parameters in words: the parameter, or "" where the words hold its name."""
+
+REFUSAL_CODES = frozenset({"unsupportedparameter", "unsupportedvalue", "unknownparameter"})
+DISPENSABLE = frozenset({"stop", "seed", "tool_choice", "max_tokens", "max_completion_tokens"})
+"""Parameters that are left out or adapted whatever a server says against them. A temperature that is out of range is
+the grid's fault instead: without it something else would be measured."""
+
+NEVER_REFUSED = frozenset({"", "messages", "prompt", "input", "model"})
+ALIASES = {"stop_sequences": "stop", "max_new_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
+
+FINISHES: Mapping[Finish, str] = {
+    "stop": "stop end_turn eos eos_token stop_sequence complete completed done",
+    "length": "length max_tokens model_length max_length max_output_tokens token_limit model_context_window_exceeded",
+    "tool_calls": "tool_calls tool_call tool_use function_call",
+    "content_filter": """content_filter content_filtered safety recitation prohibited_content blocklist spii sensitive
+        guardrail_intervened model_armor error_toxic""",
+    "refusal": "refusal",
+}
+BROKEN_OFF = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
+"""Ways to end that are the server's fault, so that there is no reply."""
+
+CLASSES = (
+    ("context", "ContextOverflow|ContextWindow"),
+    ("content_filter", "ContentPolicy|ContentFilter"),
+    ("timeout", "Timeout|DeadlineExceeded"),
+    ("rate_limit", "RateLimit|ResourceExhausted|TooManyRequests|Throttl"),
+    ("key", "Authentication|Unauthorized|PermissionDenied|NoCredentials"),
+    ("reply", "JSONDecode|ResponseValidation"),
+    ("connection", "Connect|ServerDisconnected|ProtocolError|ReadError|WriteError|NetworkError|OSError|ClientPayload"),
+    ("request", "BadRequest|InvalidRequest|Unprocessable|InvalidArgument"),
+)
+"""Causes by the names of an exception's classes."""

@@ -1,0 +1,134 @@
+"""How many requests an LLM gets at once, and how many requests and tokens per minute.
+
+The number of connections adapts as congestion control does: a 429 halves it (once for all that were in flight when it
+came). Good replies then raise it, quickly until it is near the number that was too many; from there on every full
+round of them allows one more, up to the grid's number. Limits per minute are kept by spacing: a request is counted
+before it is sent, with an estimate of its tokens, and waits until the last minute has room for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import time
+
+MINUTE = 60.0
+NEAR = 0.8
+"""Share of the number that was too many from which on growth is slow."""
+QUICK = 4
+MAX_PAUSE = 1.0
+
+
+@dataclasses.dataclass(slots=True)
+class _Spent:
+    """A request of the last minute: when it started, and its tokens (estimated until the reply has counted them)."""
+
+    at: float
+    tokens: int
+
+
+class AdaptiveLimiter:
+    """The gate that every attempt of an LLM passes.
+
+    Args:
+        connections: Attempts in flight at most.
+        requests: Attempts per minute at most; None for no limit.
+        tokens: Tokens per minute at most, prompt and completion; None for no limit.
+
+    Attributes:
+        allowed: Attempts in flight at most, at this moment.
+    """
+
+    def __init__(self, connections: int, requests: int | None = None, tokens: int | None = None) -> None:
+        self.connections, self.requests, self.tokens = connections, requests, tokens
+        self.allowed = connections
+        self._in_flight = 0
+        self._good = 0
+        self._last_decrease = 0.0
+        self._too_many = 0
+        self._closed_until = 0.0
+        self._waiters: collections.deque[asyncio.Future[None]] = collections.deque()
+        self._minute = asyncio.Lock()
+        self._last_minute: collections.deque[_Spent] = collections.deque()
+
+    async def acquire(self, tokens: int = 0) -> _Spent:
+        """Wait for a turn; it ends with `release`.
+
+        Args:
+            tokens: What the request is estimated to take; looked at only where tokens are limited.
+        """
+        while self._in_flight >= self.allowed:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter.done() and not waiter.cancelled():  # woken and cancelled at once: the next one's turn
+                    self._wake()
+                raise
+        self._in_flight += 1
+        turn = _Spent(time.monotonic(), tokens)
+        if self.requests is None and self.tokens is None and self._closed_until <= turn.at:
+            return turn
+        try:
+            async with self._minute:  # one waits for the minute, the others for that one
+                while (wait := self._wait(tokens)) > 0:
+                    await asyncio.sleep(wait)
+                turn.at = time.monotonic()
+                self._last_minute.append(turn)
+        except asyncio.CancelledError:
+            self.release()
+            raise
+        return turn
+
+    def release(self) -> None:
+        """An attempt is over."""
+        self._in_flight -= 1
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake as many waiters as there are places, the oldest first."""
+        places = self.allowed - self._in_flight
+        while places > 0 and self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                places -= 1
+
+    def on_success(self, turn: _Spent, tokens: int) -> None:
+        """A good reply came, with the tokens that it really took."""
+        turn.tokens = tokens
+        self._good += 1
+        near = self.allowed >= NEAR * self._too_many
+        if self._good >= (self.allowed if near else self.allowed / QUICK) and self.allowed < self.connections:
+            self._good = 0
+            self.allowed += 1
+            self._wake()
+
+    def on_rate_limit(self, turn: _Spent, wait: float = 0.0) -> None:
+        """A 429 came; attempts that started before the last decrease do not count.
+
+        Args:
+            wait: Seconds for which the server wants no more; nothing new is sent for so long, a second at most.
+        """
+        self._closed_until = max(self._closed_until, time.monotonic() + min(wait, MAX_PAUSE))
+        if turn.at >= self._last_decrease:
+            self._last_decrease = time.monotonic()
+            self._good = 0
+            self._too_many = self.allowed
+            self.allowed = max(1, self.allowed // 2)
+
+    def _wait(self, tokens: int) -> float:
+        """Seconds until the last minute has room for a request; one that is larger than the limit waits for all."""
+        now = time.monotonic()
+        while self._last_minute and self._last_minute[0].at <= now - MINUTE:
+            self._last_minute.popleft()
+        waits = [0.0, self._closed_until - now]
+        if self._last_minute:
+            room = self._last_minute[0].at + MINUTE - now
+            if self.requests is not None and len(self._last_minute) >= self.requests:
+                waits.append(room)
+            if self.tokens is not None and sum(one.tokens for one in self._last_minute) + tokens > self.tokens:
+                waits.append(room)
+        return max(waits)

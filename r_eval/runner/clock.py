@@ -1,0 +1,68 @@
+"""The seconds of actual work in an episode, and the limit on them.
+
+Work is what calls took that came back: waits for a turn, a retry or a place count against nobody, and a replayed reply
+counts with the seconds that it took when it was made. So an episode meets its limit after the same call, whatever the
+reply store holds. Between two calls of the LLM, a workflow or an environment may take what is left of the limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from r_eval.workflows.base import LimitReached
+
+
+class Clock:
+    """The clock of one episode.
+
+    Args:
+        limit: Seconds of work; None for no limit.
+        environment: The seconds that calls of query APIs took so far.
+    """
+
+    def __init__(self, limit: float | None, environment: Callable[[], float] = lambda: 0.0) -> None:
+        self._limit, self._environment = limit, environment
+        self._work = 0.0
+        self._stops = 0
+        self._deadline: asyncio.Timeout | None = None
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Raise TimeoutError within where too much time passes between two calls."""
+        async with asyncio.timeout(self._limit) as self._deadline:
+            yield
+
+    @property
+    def expired(self) -> bool:
+        """Whether it was this clock that raised a TimeoutError."""
+        return self._deadline is not None and self._deadline.expired()
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stand still while the LLM is waited for; calls may overlap."""
+        self._stops += 1
+        self._reschedule()
+        try:
+            yield
+        finally:
+            self._stops -= 1
+            self._reschedule()
+
+    def charge(self, seconds: float) -> None:
+        """Count the work of a call that came back.
+
+        Raises:
+            LimitReached: That is more than the limit.
+        """
+        self._work += max(0.0, seconds)
+        if self._limit is not None and self._work + self._environment() > self._limit:
+            raise LimitReached("seconds", f"more than {self._limit:g} s")
+        self._reschedule()
+
+    def _reschedule(self) -> None:
+        if self._deadline is None or self._limit is None or self._deadline.expired():
+            return
+        left = max(0.0, self._limit - self._work - self._environment())
+        self._deadline.reschedule(None if self._stops else asyncio.get_running_loop().time() + left)

@@ -1,0 +1,204 @@
+"""An LLM as one episode sees it: every reply recorded and counted, within the episode's limits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.reasoning import split_reasoning
+from r_eval.llms.replay import EpisodeReplies, ReplyStores
+from r_eval.llms.tool_calls import format_tool_call, invents_result, read_reply, render_tools, repair_history
+from r_eval.records import Step, Tokens, Usage
+from r_eval.runner.clock import Clock
+from r_eval.runner.truncation import ContextTruncator
+from r_eval.seeds import Seeds
+from r_eval.text import clean
+from r_eval.workflows.base import LimitReached, Limits
+
+OBSERVATIONS = ("observation", "<tool_response>")
+"""Stop texts, but for space around them, behind which a model writes what only the environment can say."""
+
+
+@dataclasses.dataclass(slots=True)
+class LLMTotals:
+    """What an episode has used of its LLM: `Usage`, and the LLM's part of `Seconds`."""
+
+    cost: float | None = None
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    retries: int = 0
+    estimated: bool = False
+    seconds: float = 0.0
+    queue: float = 0.0
+    retry: float = 0.0
+
+    def usage(self) -> Usage:
+        """As a record has it."""
+        return Usage.model_construct(
+            calls=self.calls,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cached_tokens=self.cached_tokens,
+            retries=self.retries,
+            estimated=self.estimated,
+            cost=self.cost,
+        )
+
+
+class EpisodeLLM:
+    """An LLM as one episode sees it.
+
+    A reply from the store counts as what it was when it was made. Where the LLM takes no tools natively they are
+    described in the prompt here, and calls are read out of the text, so that no workflow can tell. A request that is
+    longer than the LLM's context is sent once more with its older observations shortened; that is one call.
+
+    Args:
+        replies: Where the episode's replies come from; by default none is kept.
+        clock: Stands still while the LLM works, and is charged with what the reply took.
+
+    Attributes:
+        keeps_room: Whether the limits are met early enough for one more call, a last chance, to be within them.
+    """
+
+    def __init__(
+        self,
+        llm: LLM | None,
+        limits: Limits,
+        steps: list[Step],
+        replies: EpisodeReplies | None = None,
+        keeps_room: bool = False,
+        seeds: Seeds | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._llm, self._limits, self._steps = llm, limits, steps
+        self._clock = clock or Clock(None)
+        self._replies = replies or (ReplyStores().of_episode(llm, "", "", 0) if llm is not None else None)
+        self._truncator = ContextTruncator(steps)
+        self._latest = 0
+        self._seeds = seeds if llm is not None and not llm.is_greedy else None
+        self.keeps_room = keeps_room
+        self.totals = LLMTotals(cost=llm.cost(Tokens()) if llm is not None else None)
+
+    @property
+    def chat(self) -> bool:
+        """False for a base model, which completes a text and knows no roles."""
+        return self._llm is None or self._llm.chat
+
+    async def generate(self, request: Request, depth: int | None = None) -> Reply:
+        """Answer a request; see `LLM.generate`.
+
+        Raises:
+            LLMError: There is no reply, or a content filter blocked it.
+            LimitReached: The episode has used its tokens, its calls or its seconds up.
+        """
+        if self._llm is None or self._replies is None:
+            raise LLMError("request", "this workflow was declared to need no LLM")
+        if request.tools and not self._llm.chat:
+            able = "react, pal, rag and direct can do without"
+            raise LLMError("request", f"{self._llm.name} is a base model: tools need a chat template; {able}")
+        self._check(request)
+        self.totals.calls += 1
+        if self._seeds is not None:
+            request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.totals.calls}"))
+        reply, seconds, replayed = await self._fitting(self._replies, request, self._llm.native_tools)
+        self._count(reply)
+        whole = split_reasoning(dataclasses.replace(reply, text=clean(reply.text)))
+        reply, invented = _cut(whole, request.stop)
+        self._steps.append(
+            Step.model_construct(
+                kind="thought",
+                text=as_text(whole),
+                error="invented" if invented else reply.flaw,
+                reasoning=reply.reasoning,
+                seconds=seconds,
+                tokens=reply.tokens,
+                depth=depth,
+                replayed=replayed,
+            )
+        )
+        if reply.finish == "content_filter":
+            raise LLMError("content_filter", f"{self._llm.name}: the provider's content filter blocked the reply")
+        self._clock.charge(seconds - reply.queue - reply.retry)
+        if not request.tools:
+            return reply
+        if reply.tool_calls and invents_result(reply.text):
+            self.fault("invented")
+        return read_reply(reply, request.tools)
+
+    def _check(self, request: Request) -> None:
+        """See that the limits allow another call."""
+        limits, calls = self._limits, self.totals.calls
+        used = self.totals.prompt_tokens + self.totals.completion_tokens
+        room = self.keeps_room and calls > 0
+        if limits.tokens is not None and used + room * self._latest >= limits.tokens:
+            raise LimitReached("tokens", f"{used:,} of {limits.tokens:,} tokens are used", request.messages)
+        if limits.calls is not None and calls + room >= limits.calls:
+            raise LimitReached("calls", f"{calls:,} of {limits.calls:,} LLM calls are used", request.messages)
+
+    async def _fitting(
+        self, replies: EpisodeReplies, request: Request, native_tools: bool
+    ) -> tuple[Reply, float, bool]:
+        """The reply to a request; where the context overflows, to the request with its older observations shortened."""
+        shortened = False
+        while True:
+            sent = dataclasses.replace(request, messages=repair_history(self._truncator.apply(request.messages)))
+            if sent.tools and not native_tools:
+                sent = render_tools(sent)
+            try:
+                with self._clock.stopped():
+                    reply, seconds, replayed = await replies.answer(sent)
+            except LLMError as error:
+                self._count_waits(error)
+                count = 0 if error.cause != "context" or shortened else self._truncator.truncate(request.messages)
+                if not count:
+                    raise
+                shortened = True
+                self.note(f"The context overflowed: {count} older observations are sent shortened.")
+            else:
+                self.totals.seconds += seconds
+                self._count_waits(reply)
+                return reply, seconds, replayed
+
+    def _count_waits(self, made: Reply | LLMError) -> None:
+        """Add the retries and the waits of a reply, or of an error."""
+        self.totals.retries += made.retries
+        self.totals.queue += made.queue
+        self.totals.retry += made.retry
+        if isinstance(made, LLMError):
+            self.totals.seconds += made.queue + made.retry
+
+    def note(self, text: str) -> None:
+        """Record a message of the workflow's own."""
+        self._steps.append(Step.model_construct(kind="observation", text=text))
+
+    def fault(self, error: str) -> None:
+        """Record what the workflow found wrong with the latest reply."""
+        latest = next((step for step in reversed(self._steps) if step.kind == "thought"), None)
+        if latest is not None:
+            latest.error = error
+
+    def _count(self, reply: Reply) -> None:
+        totals = self.totals
+        self._latest = reply.tokens.prompt + reply.tokens.completion
+        totals.prompt_tokens += reply.tokens.prompt
+        totals.completion_tokens += reply.tokens.completion
+        totals.cached_tokens += reply.tokens.cached
+        totals.estimated = totals.estimated or reply.estimated
+        cost = self._llm.cost(reply.tokens) if self._llm else None
+        totals.cost = None if cost is None or totals.cost is None else totals.cost + cost
+
+
+def _cut(reply: Reply, stop: tuple[str, ...]) -> tuple[Reply, bool]:
+    """A reply that ends before the first stop text, and whether the model invented an observation behind it."""
+    found = [(at, text) for text in stop if text and (at := reply.text.find(text)) >= 0]
+    if not found:
+        return reply, False
+    at, text = min(found)
+    return dataclasses.replace(reply, text=reply.text[:at], finish="stop"), text.strip().lower() in OBSERVATIONS
+
+
+def as_text(reply: Reply) -> str:
+    """A reply as one text, native calls in the notation of calls written as text."""
+    return "\n".join(filter(None, [reply.text, *(format_tool_call(call) for call in reply.tool_calls)]))

@@ -1,0 +1,453 @@
+"""Every notation of tool calls, whole and damaged; prose that is no call; hostile text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r_eval.llms.base import Reply, ToolSpec
+from r_eval.llms.tool_calls import format_tool_call as written
+from r_eval.llms.tool_calls import parse_action, parse_arguments, parse_tool_calls
+from r_eval.llms.tool_calls import read_reply as read
+from tests.timing import quickest
+
+TEXT = {"type": "string"}
+SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
+LOOKUP = ToolSpec("Lookup", "Find a word.", {"type": "object", "properties": {"keyword": TEXT}})
+FINISH = ToolSpec("Finish", "End with the answer.", {"type": "object", "properties": {"answer": TEXT}})
+TYPED = ToolSpec(
+    "rank",
+    "Rank papers.",
+    {
+        "type": "object",
+        "properties": {
+            "topic": TEXT,
+            "limit": {"type": "integer"},
+            "ratio": {"type": "number"},
+            "recent": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+            "years": {"type": "array", "items": {"type": "integer"}},
+            "where": {"type": "object"},
+        },
+        "required": ["topic"],
+    },
+)
+TOOLS = (SEARCH, LOOKUP, FINISH, TYPED)
+
+
+def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
+    found = read(Reply(text), TOOLS).tool_calls
+    assert all(call.error is None for call in found), found
+    return [(call.name, call.arguments) for call in found]
+
+
+JSON_NOTATIONS = {
+    "hermes": '<tool_call>{"name": "Search", "arguments": {"entity": "@"}}</tool_call>',
+    "hermes_upper_case": '<TOOL_CALL>\n{"name": "Search", "arguments": {"entity": "@"}}\n</TOOL_CALL>',
+    "hermes_attributes": '<tool_call id="1" type="x">{"name": "Search", "arguments": {"entity": "@"}}</tool_call>',
+    "hermes_named_tag": '<tool_call name="Search">{"entity": "@"}</tool_call>',
+    "hermes_name_first": '<tool_call>Search\n{"entity": "@"}</tool_call>',
+    "hermes_fence_inside": '<tool_call>\n```json\n{"name": "Search", "arguments": {"entity": "@"}}\n```\n</tool_call>',
+    "function_call_tag": '<functioncall> {"name": "Search", "arguments": {"entity": "@"}} </functioncall>',
+    "granite": '<|tool_call|>[{"name": "Search", "arguments": {"entity": "@"}}]',
+    "mistral_list": '[TOOL_CALLS] [{"name": "Search", "arguments": {"entity": "@"}}]',
+    "mistral_args": '[TOOL_CALLS]Search[ARGS]{"entity": "@"}',
+    "mistral_call_id": '[TOOL_CALLS]Search[CALL_ID]a1b2c3d4e[ARGS]{"entity": "@"}',
+    "llama_function": '<function=Search>{"entity": "@"}</function>',
+    "llama_python_tag": '<|python_tag|>{"name": "Search", "parameters": {"entity": "@"}}<|eom_id|>',
+    "deepseek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n"
+    '{"entity": "@"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+    "deepseek_newer": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>Search<｜tool▁sep｜>{"entity": "@"}'
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.Search:0<|tool_call_argument_begin|>"
+    '{"entity": "@"}<|tool_call_end|><|tool_calls_section_end|>',
+    "react": 'Action: Search\nAction Input: {"entity": "@"}',
+    "react_numbered": '**Action 1:** `Search`\n**Action Input 1:** {"entity": "@"}',
+    "fence": '```json\n{"name": "Search", "arguments": {"entity": "@"}}\n```',
+    "fence_action": 'Action:\n```\n{"action": "Search", "action_input": {"entity": "@"}}\n```',
+    "bare": '{"name": "Search", "arguments": {"entity": "@"}}',
+    "bare_flat": '{"tool": "Search", "entity": "@"}',
+    "bare_openai": '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "Search", "arguments": '
+    '{"entity": "@"}}}]}',
+    "bare_beside_thought": '{"thought": "I look.", "action": {"name": "Search", "arguments": {"entity": "@"}}}',
+    "name_is_the_only_key": '{"Search": {"entity": "@"}}',
+}
+PYTHON_NOTATIONS = {
+    "python": 'Search(entity="@")',
+    "python_list": '[Search(entity="@")]',
+    "python_in_tag": '<tool_call>Search(entity="@")</tool_call>',
+    "python_tag": '<|python_tag|>Search.call(entity="@")<|eom_id|>',
+    "tool_code": '```tool_code\nprint(default_api.Search(entity="@"))\n```',
+}
+TEXT_NOTATIONS = {
+    "qwen_coder": "<tool_call>\n<function=Search>\n<parameter=entity>\n@\n</parameter>\n</function>\n</tool_call>",
+    "qwen_coder_bare": "<function=Search>\n<parameter=entity>\n@\n</parameter>\n</function>",
+    "invoke": '<function_calls>\n<invoke name="Search">\n<parameter name="entity">@</parameter>\n</invoke>\n'
+    "</function_calls>",
+    "invoke_prefixed": '<x:tool_call><invoke name="Search"><parameter name="entity" string="true">@</parameter>'
+    "</invoke></x:tool_call>",
+    "glm": "<tool_call>Search\n<arg_key>entity</arg_key>\n<arg_value>@</arg_value>\n</tool_call>",
+}
+QUOTED = JSON_NOTATIONS | PYTHON_NOTATIONS
+EVERY = QUOTED | TEXT_NOTATIONS
+
+
+def clean(text: str) -> str:
+    return text.replace("@", "Kenya")
+
+
+def cut(text: str) -> str:
+    return clean(text[: text.index("@") + 1])
+
+
+def cut_after_quote(text: str) -> str:
+    return clean(text[: text.index("@") + 2])
+
+
+def trailing_comma(text: str) -> str:
+    return clean(text).replace('Kenya"', 'Kenya",')
+
+
+def single_quotes(text: str) -> str:
+    return clean(text).replace('"', "'")
+
+
+def typographic_quotes(text: str) -> str:
+    return clean(text).replace('"Kenya"', "“Kenya”")
+
+
+def before(text: str) -> str:
+    return f"I will look it up, as [1] says.\n{clean(text)}"
+
+
+def after(text: str) -> str:
+    return f"{clean(text)}\nThat should do."
+
+
+def around(text: str) -> str:
+    return after(before(text))
+
+
+def twice(text: str) -> str:
+    return f"{clean(text)}\n{text.replace('@', 'Uganda')}"
+
+
+@pytest.mark.parametrize("damage", [clean, cut, before, around])
+@pytest.mark.parametrize("notation", EVERY)
+def test_a_call_is_read_in_every_notation(notation: str, damage: Any) -> None:
+    assert calls(damage(EVERY[notation])) == [("Search", {"entity": "Kenya"})]
+
+
+@pytest.mark.parametrize("damage", [cut_after_quote, trailing_comma, single_quotes, typographic_quotes, after])
+@pytest.mark.parametrize("notation", QUOTED)
+def test_a_call_with_faults_in_its_json_is_read_in_every_notation(notation: str, damage: Any) -> None:
+    assert calls(damage(QUOTED[notation])) == [("Search", {"entity": "Kenya"})]
+
+
+@pytest.mark.parametrize("notation", EVERY)
+def test_two_calls_are_read_in_their_order_in_every_notation(notation: str) -> None:
+    text = twice(EVERY[notation])
+    assert calls(text) == [("Search", {"entity": "Kenya"}), ("Search", {"entity": "Uganda"})]
+    assert [call.id for call in read(Reply(text), TOOLS).tool_calls] == ["call00000", "call00001"]
+
+
+@pytest.mark.parametrize("notation", sorted(EVERY.keys() - {"hermes_fence_inside", "fence_action"}))
+def test_the_text_before_a_call_stays(notation: str) -> None:
+    text = read(Reply(before(EVERY[notation])), TOOLS).text
+    assert text.startswith("I will look it up, as [1] says.")
+    assert "Search" not in text
+    assert "Kenya" not in text
+
+
+@pytest.mark.parametrize(
+    "notation",
+    ["hermes", "mistral_args", "llama_function", "deepseek", "qwen_coder", "invoke", "fence", "bare", "python"],
+)
+def test_the_text_after_a_call_stays(notation: str) -> None:
+    assert read(Reply(around(EVERY[notation])), TOOLS).text.split("\n")[-1] == "That should do."
+
+
+def test_a_fence_that_held_only_marked_calls_goes_with_them() -> None:
+    assert read(Reply(f"I look.\n```xml\n{clean(EVERY['invoke'])}\n```"), TOOLS).text == "I look."
+
+
+def test_several_mistral_calls_stand_in_a_row() -> None:
+    text = '[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "capital"}'
+    assert calls(text) == [("Search", {"entity": "Kenya"}), ("Lookup", {"keyword": "capital"})]
+    assert calls(text.replace("[TOOL_CALLS]L", "L")) == calls(text)
+
+
+def test_keys_that_are_all_tools_are_several_calls() -> None:
+    text = '{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}'
+    assert calls(text) == [("Search", {"entity": "Kenya"}), ("Lookup", {"keyword": "capital"})]
+
+
+def test_a_tagged_call_may_hold_its_own_marks_in_a_text() -> None:
+    marks = "</tool_call> [TOOL_CALLS] <function=Search> <invoke name='x'>"
+    text = f"<tool_call>{json.dumps({'name': 'Search', 'arguments': {'entity': marks}})}</tool_call>"
+    assert calls(f"{text}\n{text}") == [("Search", {"entity": marks})] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "entity"),
+    [
+        ('Search(\n    entity="the "Big" one",\n)', 'the "Big" one'),
+        ("print(Search(entity='Côte d'Ivoire'))", "Côte d'Ivoire"),
+        ('Search(entity="a\nb",)', "a\nb"),
+    ],
+)
+def test_a_quoted_argument_may_hold_its_own_quotes_and_line_breaks(text: str, entity: str) -> None:
+    assert calls(text) == [("Search", {"entity": entity})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'I look.\n[Search(entity="a"), Search(entity="b")]',
+        'I look.\n```tool_code\nprint(default_api.Search(entity="Kenya"))\n```',
+        'I look.\n**Action 1:** `Search`\n**Action Input 1:** {"entity": "Kenya"}',
+        'I look.\n```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}',
+    ],
+)
+def test_nothing_of_a_call_stays_in_the_text(text: str) -> None:
+    assert read(Reply(text), TOOLS).text == "I look."
+
+
+# Types
+
+
+def test_tagged_parameters_have_the_types_of_the_schema() -> None:
+    given = {
+        "topic": "7",
+        "limit": "5",
+        "ratio": "0.5",
+        "recent": "True",
+        "years": "[2020, 2021,]",
+        "where": "{'a': 1}",
+    }
+    body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given.items())
+    wanted = {"topic": "7", "limit": 5, "ratio": 0.5, "recent": True, "years": [2020, 2021], "where": {"a": 1}}
+    assert calls(f"<tool_call><function=rank>\n{body}</function></tool_call>") == [("rank", wanted)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wanted"),
+    [
+        ("limit", "many", "many"),
+        ("limit", "1.5", "1.5"),
+        ("limit", "{", "{"),
+        ("ratio", "3", 3),
+        ("recent", "null", None),
+        ("topic", "null", "null"),
+        ("topic", '"RAG"', '"RAG"'),
+        ("topic", "a\n  b", "a\n  b"),
+        ("topic", "", ""),
+        ("unknown", "5", "5"),
+    ],
+)
+def test_a_value_of_another_type_stays_text(key: str, value: str, wanted: Any) -> None:
+    assert calls(f"<function=rank><parameter={key}>{value}</parameter></function>") == [("rank", {key: wanted})]
+
+
+def test_parameters_may_lack_their_closing_tags() -> None:
+    assert calls("<function=rank><parameter=topic>RAG\n<parameter=limit>5") == [("rank", {"topic": "RAG", "limit": 5})]
+
+
+# ReAct
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Action: Lookup\nAction Input: capital city", ("Lookup", {"keyword": "capital city"})),
+        ('Action: Lookup\nAction Input: "capital city"', ("Lookup", {"keyword": "capital city"})),
+        ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", ("Lookup", {"keyword": "capital"})),
+        ("Action: rank\nAction Input: RAG", ("rank", {"topic": "RAG"})),
+        ('Action: Search\nAction Input: entity="Kenya", limit="3"', ("Search", {"entity": "Kenya", "limit": "3"})),
+        ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", ("Finish", {"answer": "Nairobi"})),
+        ("Action: Lookup[capital]", ("Lookup", {"keyword": "capital"})),
+        ("I look.\nLookup[capital city]\nLookup[river]", ("Lookup", {"keyword": "capital city"})),
+        ("Action 2: Finish[yes]", ("Finish", {"answer": "yes"})),
+        ('action: lookup\naction input: {"keyword": "capital"}', ("Lookup", {"keyword": "capital"})),
+        ('Action: Serch\nAction Input: {"entity": "Kenya"}', ("Serch", {"entity": "Kenya"})),
+        ('Action: Lookup(keyword="capital")', ("Lookup", {"keyword": "capital"})),
+        ('Action: {"action": "Lookup", "action_input": "capital"}', ("Lookup", {"keyword": "capital"})),
+    ],
+)
+def test_an_action_line_is_a_call(text: str, wanted: tuple[str, dict[str, Any]]) -> None:
+    assert calls(text)[0] == wanted
+
+
+def test_actions_after_an_invented_observation_do_not_count() -> None:
+    text = "Thought: I look.\nAction: Lookup\nAction Input: a\nObservation: made up\nAction: Finish\nAction Input: b"
+    assert calls(text) == [("Lookup", {"keyword": "a"})]
+    assert read(Reply(text), TOOLS).text == "Thought: I look."
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("<function=Search>Kenya or Uganda</function>", "Search"),
+        ('<function=Search>{"entity": </function>', "Search"),
+        ("[TOOL_CALLS]Search[ARGS]Kenya", "Search"),
+        ("Action: Search\nAction Input: Kenya", "Search"),
+        ("Action: Search", "Search"),
+        ("<|python_tag|>import os", ""),
+        ("<tool_call>\n", ""),
+        ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", ""),
+    ],
+)
+def test_a_marked_call_that_cannot_be_read_says_how_to_write_one(text: str, name: str) -> None:
+    (call,) = read(Reply(text), TOOLS).tool_calls
+    assert (call.name, call.arguments) == (name, {})
+    assert call.error is not None
+    assert '<tool_call>{"name"' in call.error
+
+
+def test_one_bad_call_does_not_hide_the_good_ones() -> None:
+    good = '<tool_call>{"name": "Lookup", "arguments": {"keyword": "a"}}</tool_call>'
+    found = read(Reply(f"{good}<tool_call>oops</tool_call>{good}"), TOOLS).tool_calls
+    assert [(call.name, call.error is None) for call in found] == [("Lookup", True), ("", False), ("Lookup", True)]
+
+
+# Prose
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The capital of Kenya is Nairobi.",
+        "I have found the answer.\nThought: nothing is left to do.\nAction: none",
+        "Action: None\nAction Input: None",
+        "Recommended action: search the archive by hand.",
+        "Call to action: Search for better sources!",
+        "I used the Search tool, and then Lookup, before I was sure.",
+        "You could use Search() or Lookup() here, but neither is needed.",
+        "Write the call between <tool_call> tags.",
+        "A call begins with `<tool_call>` and ends with `</tool_call>`.",
+        "Search[1] and Lookup [2] are names of two papers.",
+        "Search: Kenya is a country in East Africa.",
+        "Search (the tool) finds nothing; Search(entity) is its signature.",
+        '{"answer": "Nairobi", "confidence": 0.9}',
+        '```json\n{"answer": ["Nairobi"], "sources": [{"title": "Kenya", "page": 3}]}\n```',
+        '{"name": "GPT-3", "parameters": "175B", "released": 2020}',
+        '{"name": "Ada", "type": "person", "input": null}',
+        '{"name": "Search", "description": "Find a page.", "parameters": {"type": "object", "properties": {}}}',
+        '{"name": "Search", "description": "Find a page."}',
+        '[{"name": "Nairobi", "population": 4397073}, {"name": "Mombasa", "population": 1208333}]',
+        '{"action": "none", "input": {"reason": "done"}}',
+        "```python\ndef Search(entity='Kenya'):\n    return index[entity]\n```",
+        "```python\nresult = re.search('Kenya', text)\nprint(result.Search('x'))\n```",
+        "```python\nfor page in Search(entity=title):\n    print(page)\n```",
+        "```html\n<function>Search</function>\n```",
+        "In C: `int main() { return 0; }`, in CSS: `a { color: red }`.",
+        "Use <b>Search</b> or <i>Lookup</i>.",
+        "f(x) = {x | x > 0}, [0, 1), and (a, b].",
+        "The set {'a', 'b'} isn't a call, nor is {1: 2}.",
+    ],
+)
+def test_prose_stays_text(text: str) -> None:
+    reply = Reply(text)
+    assert read(reply, TOOLS) is reply
+
+
+# Hostile text
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """Calls in any notation with pieces taken out, put in, repeated and swapped."""
+    text = clean(draw(st.sampled_from(sorted(EVERY.values()))))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 12)))
+        new = draw(
+            st.text(max_size=3) | st.sampled_from([text[start:end] * 2, *"{}[]()<>\"'`,:=\\\n", *EVERY.values()])
+        )
+        text = text[:start] + new + text[end:]
+    return text
+
+
+@settings(max_examples=300)
+@given(damaged() | st.text(max_size=80))
+def test_no_text_raises_and_arguments_are_data(text: str) -> None:
+    reply = read(Reply(text), TOOLS)
+    for call in reply.tool_calls:
+        assert json.loads(json.dumps(call.arguments, allow_nan=False)) == call.arguments
+        assert written(call)
+        assert call.error is None or call.arguments == {}
+
+
+LONG = 20_000
+PIECES = [
+    "[", "<function=", '{"a":', "{'a': ", "[1,", "[1 ", "{a:1 ", "{ ", "{} ", "[[1],", "{'", "“a", "/*", "//", "# \n",
+    "<function=Search>", "<function name=", "<tool_call>", "<tool_call ", "<tool_call>[", '<tool_call>{"a":"',
+    "[TOOL_CALLS]", "[TOOL_CALLS]Search[ARGS]{", "Search[ARGS]{}", "Search{", "<|python_tag|>Search.call(",
+    "<parameter=", "<parameter=a>", "<parameter name='a'", "<arg_key>", "<arg_key>a</arg_key> ", "<invoke name=",
+    "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n{", "Action:",
+    "Action: Search\n", "Action: Search\nAction Input: {", "Action: Search[", "Observation\n", "```json\n{\n",
+    "Search(Search(", "Search()\n", "Search(entity='a',", '{"name":"Search","arguments":{', '{"Search":', '"""', " ",
+    "-", "9", "a", "a:", "\\", "\n>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize(
+    "head", ["", "<tool_call>", "<function=Search>", "Action: Search\nAction Input: ", "```json\n"]
+)
+def test_twenty_thousand_characters_are_read_in_a_fifth_of_a_second(head: str, piece: str) -> None:
+    reply = Reply(head + piece * (LONG // len(piece)))
+    assert quickest(lambda: read(reply, TOOLS), enough=0.2) < 0.2
+
+
+MIXED = '{"name": "Search", "arguments": {"entity": "<tool_call>[[\\"\'```\\\\\nAction: Search[x\nSearch(entity=‘a“ '
+HOSTILE = {
+    "brackets": ("", "[", ""),
+    "objects": ("", '{"a":[', ""),
+    "quotes": ('{"name": "Search", "arguments": {"entity": ', '"', "}}"),
+    "typographic_quotes": ("{“a”: ", "“ ‘", "}"),
+    "backslashes": ('{"name": "Search", "arguments": {"entity": "', "\\", '"'),
+    "fences": ("x", "```\n", "x"),
+    "marks": ("", "<tool_call>", ""),
+    "marked_half_open": ("", '<tool_call>{"name":"Search","arguments":{"entity":"', ""),
+    "white_space": ("Action: Search\nAction Input: x", " \n", "```x"),
+    "sound": ('{"a":[', '{"b":[]},', "1]}"),
+    "parameters": ("<function=rank>", "<parameter=years>[1,", ""),
+    "actions": ("", "Action: Search\nAction Input: {'a':\n", "\nObservation: x"),
+    "python": ("Search(", "Search(entity='a', -[(", ")"),
+    "mixed": ("", MIXED, ""),
+}
+
+
+class AnyApi:
+    """A query API without parameters."""
+
+    parameters = ()
+
+
+@pytest.mark.parametrize("length", [LONG, 2_000_000])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_holds_the_event_loop(name: str, length: int) -> None:
+    head, piece, end = HOSTILE[name]
+    text = head + piece * ((length - len(head) - len(end)) // len(piece)) + end
+    for work in (
+        lambda: parse_tool_calls(text, TOOLS),
+        lambda: parse_action(text, {"Search": AnyApi()}),
+        lambda: parse_arguments(text, "Search"),
+    ):
+        assert quickest(work, enough=0.25) < 0.25
+
+
+@pytest.mark.parametrize("value", [[1] * 1_000_000, [[]] * 300_000, {"a": "é" * 2_000_000}, "1," * 1_000_000])
+def test_arguments_of_any_size_are_refused_at_once(value: Any) -> None:
+    assert quickest(lambda: parse_arguments({"a": value}, "Search"), enough=0.25) < 0.25
+    arguments, error = parse_arguments({"a": value}, "Search")
+    assert arguments == {}
+    assert error is not None
+    assert "too long" in error

@@ -1,0 +1,542 @@
+"""Who is to blame, provider by provider; `python -m tests.llms.test_failures` prints the table."""
+
+# ruff: noqa: E501  a row is easier to read on one line
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime
+import email.utils
+import json
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
+    BadRequestError,
+    InternalServerError,
+    NotFoundError,
+    PermissionDeniedError,
+    RateLimitError,
+    UnprocessableEntityError,
+)
+
+from r_eval.llms import attempts, rate_limit
+from r_eval.llms.attempts import ATTEMPTS
+from r_eval.llms.base import LLMError, Message, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.failures import classify, error_in, finish, of_exception
+from tests.chat_server import Answer, Server, good
+from tests.llms.failure_cases import CASES, MENTIONS, WORDINGS, Case, openai
+from tests.timing import quickest
+
+SENTENCES = (
+    "invalid x-api-key",
+    "This model's maximum context length is 5 tokens",
+    "flagged by the content filter",
+    "model 'x' not found",
+    "temperature is not supported",
+    "insufficient balance",
+    "Failed to parse tool call",
+    "Please try again in 1s",
+)
+
+
+LONGEST_WAIT = 0.02
+"""Seconds to which the waits between attempts are cut while the cases are played."""
+AT_ONCE = 24
+
+CALL = ToolCall("call-1", "Search", {"entity": "Bogotá"})
+EXTRA = {"foo": 1, "reasoning": "ok", "reasoning_content": "ok", "reasoning_details": [], "extra_content": {}}
+CONVERSATION = Request(
+    (
+        Message("system", "Answer briefly."),
+        Message("user", "¿Dónde está Bogotá?"),
+        Message("assistant", "", (CALL,), reasoning="I look it up."),
+        Message("tool", "In Colombia.", call_id="call-1", name="Search"),
+    ),
+    stop=("\nObservation",),
+    tools=(ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}}),),
+    seed=7,
+)
+
+
+def failure(case: Case) -> Any:
+    return error_in(case.body) if case.status == 200 else classify(case.status, case.body, case.headers)
+
+
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """What became of a request whose server answers as a case says."""
+
+    outcome: str
+    score: str
+    attempts: int
+    seconds: float
+
+
+async def play(case: Case) -> Played:
+    """Ask a server that fails in this way: once where a parameter can be left out, else for as long as it is asked."""
+    answer = Answer(case.status, case.body, case.headers)
+    is_parameter = case.cause == "parameter"
+    server = Server(answer, good("In Colombia."), good("In Colombia.")) if is_parameter else Server(answer)
+    runner = await server.start()
+    llm = make_llm("openai/some-model", {"base_url": server.url, "native_tools": True})
+    messages = [
+        dataclasses.replace(message, extra=EXTRA) if is_parameter and message.role == "assistant" else message
+        for message in CONVERSATION.messages
+    ]
+    outcome, score = "goes on", "counts"
+    try:
+        await llm.open()
+        started = time.monotonic()
+        try:
+            await llm.generate(dataclasses.replace(CONVERSATION, messages=tuple(messages)))
+        except LLMError as error:
+            outcome = error.outcome + (", LLM stops" if error.fatal else "")
+            score = "missing" if error.outcome == "llm_failure" else "counts"
+        seconds = time.monotonic() - started
+    finally:
+        await llm.close()
+        await runner.cleanup()
+    return Played(outcome, score, len(server.bodies), seconds)
+
+
+def play_all(cases: Sequence[Case]) -> list[Played]:
+    """What became of the requests of all cases, in their order."""
+
+    async def main() -> list[Played]:
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def in_turn(case: Case) -> Played:
+            async with places:
+                return await play(case)
+
+        return await asyncio.gather(*map(in_turn, cases))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attempts, "LONGEST_WAIT", LONGEST_WAIT)
+        patch.setattr(rate_limit, "MAX_PAUSE", LONGEST_WAIT)
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        logging.getLogger("r_eval").setLevel(logging.ERROR)
+        return asyncio.run(main())
+
+
+def table() -> str:
+    """The cases as a person reads them: what a server says, and what became of a request to it."""
+    lines = [
+        f"Played by a local server through the OpenAI backend, waits between attempts cut to {LONGEST_WAIT:g} s.",
+        f"{'provider':18} {'outcome':23} {'score':7} {'attempts':>8} {'seconds':>7}  {'cause':33} what it says",
+    ]
+    for case, played in zip(CASES, play_all(CASES), strict=True):
+        cause = f"{case.cause} {case.parameter}".strip()
+        lines.append(
+            f"{case.provider:18} {played.outcome:23} {played.score:7} {played.attempts:8} {played.seconds:7.3f}  "
+            f"{cause:33} {str(failure(case))[:120]}"
+        )
+    return "\n".join(lines)
+
+
+def test_each_case_as_a_server_plays_it() -> None:
+    seen = {(case.provider, case.cause, case.parameter): case for case in CASES}
+    adapted = set()
+    for case, played in zip(seen.values(), play_all(list(seen.values())), strict=True):
+        error = LLMError(case.cause, "")
+        if case.cause == "tool_call":
+            expected = ("goes on", "counts", 1)
+        elif case.cause == "parameter" and played.attempts == 2:
+            expected = ("goes on", "counts", 2)
+            adapted.add(case.parameter)
+        else:
+            fatal = ", LLM stops" if error.fatal else ""
+            score = "missing" if error.outcome == "llm_failure" else "counts"
+            expected = (error.outcome + fatal, score, ATTEMPTS if error.retryable else 1)
+        assert (played.outcome, played.score, played.attempts) == expected, case
+    assert adapted >= {"max_tokens", "temperature", "stop", "seed", "tool_choice", "tools", "system"}
+    assert adapted >= {"reasoning_content", "reasoning_content+", "reasoning_details", "extra_content", "foo"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{i}-{case.provider}-{case.cause}" for i, case in enumerate(CASES)])
+def test_each_provider_is_understood(case: Case) -> None:
+    error = failure(case)
+    assert error is not None
+    assert (error.cause, error.parameter, error.text) == (case.cause, case.parameter, case.text)
+    assert error.wait == pytest.approx(case.wait)
+    assert len(str(error)) <= 300
+    assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("case", MENTIONS, ids=lambda case: f"{case.provider}-{case.cause}")
+def test_prose_that_only_mentions_another_cause_is_judged_rightly(case: Case) -> None:
+    error = failure(case)
+    assert (error.cause, error.parameter) == (case.cause, case.parameter)
+
+
+@pytest.mark.parametrize(("cause", "words"), [(cause, words) for cause in WORDINGS for words in WORDINGS[cause]])
+def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
+    assert classify(400, {"error": words}).cause == cause
+    assert classify(400, f"Error: {words}.").cause == cause
+
+
+@pytest.mark.parametrize("data", [[], [1, None], [[{"error": {"message": "x"}}]], "error", None, 3, [{"choices": []}]])
+def test_an_answer_of_any_type_may_hold_no_error(data: Any) -> None:
+    assert error_in(data) is None
+
+
+def test_the_table_has_a_row_for_every_cause_of_a_server() -> None:
+    assert {case.cause for case in CASES} == LLMError.OUTCOMES.keys() - {"connection", "timeout", "reply"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (429, openai("Slow\n down\x1b[2J\u202e"), "HTTP 429: Slow down [2J"),
+        (500, "<title>Oops</title>", "HTTP 500: Oops"),
+        (
+            400,
+            {"error": {"message": "Provider returned error", "metadata": {"raw": '{"detail": "真的错误"}'}}},
+            "HTTP 400: 真的错误",
+        ),
+        (503, None, "HTTP 503: no explanation"),
+        (418, {"error": {"code": "teapot"}}, "HTTP 418: teapot"),
+    ],
+)
+def test_the_message_is_the_servers_own_sentence(status: int, body: Any, expected: str) -> None:
+    assert str(classify(status, body)) == expected
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("https://user:sk-secret@other.example:8443/v1", "other.example:8443"),
+        ("http://sk-secret@[::1]/", "[::1]"),
+        ("/v2/chat", "another path"),
+        ("http://[::1", "an address that is none"),
+    ],
+)
+def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
+    error = classify(307, "", {"location": location})
+    assert error.cause == "request"
+    assert f"it redirects to {host};" in str(error)
+    assert "sk-secret" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "wait"),
+    [
+        ({"Retry-After": "7"}, "", 7.0),
+        ({"retry-after": "0.5"}, "", 0.5),
+        ({"RETRY-AFTER": "-3"}, "", None),
+        ({"retry-after": "nan"}, "", None),
+        ({"retry-after": "inf"}, "", None),
+        ({"retry-after": "soon"}, "", None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, "", None),
+        ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
+        ({"retry-after": "", "x-ratelimit-reset-tokens": "120ms"}, "", 0.12),
+        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}, "", 360.0),
+        ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-reset-tokens": "2s"}, "", 2.0),
+        ({"retry-after": "3600"}, "", 600.0),
+        ({"retry-after-ms": "-1", "retry-after": "9"}, "", None),
+        ({"x-ratelimit-reset-tokens": "1000000001"}, "", None),
+        ({}, "Please try again in 20ms.", 0.02),
+        ({}, "Please try again in 6m0s.", 360.0),
+        ({}, "Please retry after 26 seconds.", 26.0),
+        ({}, "Please retry in 36.429760048s.", 36.429760048),
+        ({}, "Try again in a while", None),
+        ({}, "Try again in ...s", None),
+    ],
+)
+def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wait: float | None) -> None:
+    assert classify(429, openai(text or "x"), headers).wait == pytest.approx(wait)
+
+
+def test_a_date_to_come_is_a_wait() -> None:
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40)
+    assert 35 < (classify(503, "", {"Retry-After": email.utils.format_datetime(later)}).wait or 0) <= 40
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"error": None, "choices": [{"message": {"content": "x"}}]},
+        {"error": {}, "choices": [{"message": {"content": "error"}, "error": None}]},
+        {"error": {"code": 0, "message": ""}, "choices": [{"message": {}}]},
+        {"error": False, "choices": [{"finish_reason": "content_filter", "message": {"content": ""}}]},
+        {"choices": [{"finish_reason": ["error"], "message": {"content": "x"}}]},
+        {"choices": [], "base_resp": {"status_code": 0, "status_msg": "success"}},
+        {"message": "fine", "choices": [{"message": {"content": "x"}}]},
+        {"object": "response", "output": [], "error": None, "message": "x"},
+        {"message": {"role": "assistant", "content": "x"}},
+    ],
+)
+def test_a_success_holds_no_error(data: dict[str, Any]) -> None:
+    assert error_in(data) is None
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        ("stop STOP end_turn eos eos_token stop_sequence FinishReason.STOP", "stop"),
+        ("length max_tokens MAX_TOKENS model_length", "length"),
+        ("tool_calls tool-calls tool_use function_call", "tool_calls"),
+        (
+            "content_filter SAFETY RECITATION PROHIBITED_CONTENT content_filter:SAFETY sensitive guardrail_intervened",
+            "content_filter",
+        ),
+        ("refusal", "refusal"),
+        ("error pause_turn -", "unknown"),
+    ],
+)
+def test_finish_reasons(reasons: str, expected: str) -> None:
+    assert {finish(reason) for reason in reasons.split()} == {expected}
+
+
+@pytest.mark.parametrize("reason", [None, 3, [], {"stop": 1}, "", "stop" * 10**6])
+def test_a_finish_reason_of_any_type_is_unknown(reason: object) -> None:
+    assert finish(reason) == "unknown"
+
+
+class Response:
+    def __init__(self, status_code: int, text: str = "", headers: dict[str, str] | None = None) -> None:
+        self.status_code, self.headers, self._text = status_code, headers or {}, text
+
+    @property
+    def text(self) -> str:
+        if not self._text:
+            raise RuntimeError("ResponseNotRead")
+        return self._text
+
+
+def exception(
+    name: str, text: str = "", bases: tuple[type[BaseException], ...] = (Exception,), **attributes: Any
+) -> Any:
+    return type(name, bases, attributes)(text)
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no str")
+
+
+def wrapped(text: str, cause: BaseException) -> Exception:
+    error = RuntimeError(text)
+    error.__cause__ = cause
+    return error
+
+
+class Code:
+    value = (8, "resource exhausted")
+
+
+EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
+    (exception("RateLimitError", "429", status_code=429, body={"message": "x", "code": "insufficient_quota"}), "quota", ""),
+    (exception("BadRequestError", "400", status_code=400, body={"message": "x", "param": "stop", "code": "unsupported_parameter"}), "parameter", "stop"),
+    (exception("BadRequestError", "400", status_code=400, body=None, code="context_length_exceeded", param="messages"), "context", ""),
+    (exception("HTTPStatusError", "Client error '401'", response=Response(401)), "key", ""),
+    (exception("HTTPStatusError", "x", response=Response(404, '{"error": "model \'foo\' not found"}')), "model", ""),
+    (exception("APIStatusError", "x", status_code=529, body={"type": "error", "error": {"type": "overloaded_error"}}), "server", ""),
+    (exception("ClientError", "x", response={"Error": {"Code": "ThrottlingException", "Message": "Too many requests"}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "rate_limit", ""),
+    (exception("ValidationException", "x", response={"Error": {"Code": "ValidationException", "Message": "Input is too long for requested model."}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "context", ""),
+    (exception("ResourceExhausted", "429 Resource exhausted", code=429), "rate_limit", ""),
+    (exception("AioRpcError", "StatusCode.RESOURCE_EXHAUSTED", code=Code), "server", ""),
+    (exception("ClientError", "400", code=400, status="INVALID_ARGUMENT", details={"error": {"message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}), "context", ""),
+    (exception("OpenAIContextOverflowError", "too much"), "context", ""),
+    (exception("APITimeoutError", "Request timed out.", (exception("APIConnectionError").__class__,)), "timeout", ""),
+    (exception("APIConnectionError", "Connection error."), "connection", ""),
+    (exception("ReadTimeout"), "timeout", ""),
+    (exception("ServerDisconnectedError", "Server disconnected"), "connection", ""),
+    (TimeoutError(), "timeout", ""),
+    (ConnectionResetError(104, "Connection reset by peer"), "connection", ""),
+    (OSError("no route to host"), "connection", ""),
+    (json.JSONDecodeError("Expecting value", "", 0), "reply", ""),
+    (exception("NoCredentialsError", "Unable to locate credentials"), "key", ""),
+    (ValueError("Requested tokens (516) exceed context window of 512"), "context", ""),
+    (ValueError("Error code: 401 - {'error': {'message': 'nope'}}"), "key", ""),
+    (exception("ChatError", "Error calling model 'x' (RESOURCE_EXHAUSTED): 429 RESOURCE_EXHAUSTED"), "rate_limit", ""),
+    (wrapped("the model failed", exception("E", "x", status_code=401, body={"error": "x"})), "key", ""),
+    (wrapped("the model failed", TimeoutError()), "timeout", ""),
+    (Mute(), "server", ""),
+    (exception("Odd", "x", status_code=True, code=[], body=7, response="x", headers=3), "server", ""),
+    (KeyError("choices"), "server", ""),
+    (ValueError("Rate limit exceeded, please slow down"), "rate_limit", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "parameter"), EXCEPTIONS, ids=[f"{i}-{type(e[0]).__name__}" for i, e in enumerate(EXCEPTIONS)]
+)
+def test_exceptions_of_clients(error: BaseException, cause: str, parameter: str) -> None:
+    failed = of_exception(error)
+    assert (failed.cause, failed.parameter) == (cause, parameter)
+    assert str(failed).isprintable()
+    assert len(str(failed)) <= 300
+
+
+REQUEST = httpx.Request("POST", "https://api.example/v1/chat/completions")
+
+
+def sdk(kind: type[APIStatusError], status: int, error: dict[str, Any], **headers: str) -> APIStatusError:
+    """An exception of the OpenAI SDK, as its client makes it."""
+    answer = httpx.Response(status, headers=headers, json={"error": error}, request=REQUEST)
+    return kind(f"Error code: {status} - {error}", response=answer, body=error)
+
+
+REAL: tuple[tuple[BaseException, str, str], ...] = (
+    (sdk(RateLimitError, 429, {"message": "slow", "code": "rate_limit_exceeded"}), "rate_limit", ""),
+    (sdk(RateLimitError, 429, {"message": "x", "code": "insufficient_quota"}), "quota", ""),
+    (sdk(AuthenticationError, 401, {"message": "x", "code": "invalid_api_key"}), "key", ""),
+    (sdk(PermissionDeniedError, 403, {"message": "x"}), "key", ""),
+    (sdk(NotFoundError, 404, {"message": "The model `x` does not exist", "code": "model_not_found"}), "model", ""),
+    (sdk(BadRequestError, 400, {"message": "x", "code": "context_length_exceeded"}), "context", ""),
+    (sdk(BadRequestError, 400, {"message": "x", "code": "content_filter"}), "content_filter", ""),
+    (sdk(BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
+    (sdk(BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
+    (sdk(UnprocessableEntityError, 422, {"message": "x"}), "request", ""),
+    (sdk(InternalServerError, 503, {"message": "x"}), "server", ""),
+    (APITimeoutError(request=REQUEST), "timeout", ""),
+    (APIConnectionError(request=REQUEST), "connection", ""),
+    (httpx.ReadTimeout("", request=REQUEST), "timeout", ""),
+    (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
+    (httpx.RemoteProtocolError("peer closed connection", request=REQUEST), "connection", ""),
+    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
+    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(503, stream=httpx.ByteStream(b""), request=REQUEST)), "server", ""),
+    (TimeoutError(), "timeout", ""),
+    (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "parameter"), REAL, ids=[f"{i}-{type(e[0]).__name__}" for i, e in enumerate(REAL)]
+)
+def test_real_exceptions_of_clients(error: BaseException, cause: str, parameter: str) -> None:
+    failed = of_exception(error)
+    assert (failed.cause, failed.parameter) == (cause, parameter)
+
+
+def test_the_wait_in_an_exceptions_response() -> None:
+    error = exception(
+        "RateLimitError", "x", status_code=429, body={}, response=Response(429, headers={"Retry-After": "3"})
+    )
+    assert of_exception(error).wait == 3.0
+
+
+NAMES = """error errors message msg detail details code type status param metadata raw innererror loc choices body Error
+    finish_reason base_resp promptFeedback blockReason failed_generation retryDelay object status_code violations"""
+KEYS = st.sampled_from(NAMES.split())
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.sampled_from(SENTENCES),
+    st.sampled_from(['{"error": {"code": 429}}', "[[[[", "Error {", "\ud800", "1301", "extra_forbidden"]),
+)
+BODIES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=25
+)
+
+
+@given(
+    st.integers(0, 999),
+    BODIES,
+    st.dictionaries(st.sampled_from(["Retry-After", "x-ratelimit-reset-tokens", "Location"]), st.text(max_size=12)),
+)
+def test_no_body_raises(status: int, body: Any, headers: dict[str, str]) -> None:
+    error = classify(status, body, headers)
+    assert error.cause in LLMError.OUTCOMES
+    assert bool(error.parameter) == (error.cause == "parameter")
+    assert error.wait is None or 0 <= error.wait <= 600
+    assert str(error).isprintable()
+    assert len(str(error)) <= 300
+    inside = error_in(body)
+    assert inside is None or inside.cause in LLMError.OUTCOMES
+
+
+@given(
+    st.sampled_from(SENTENCES),
+    st.text(max_size=30),
+    st.sampled_from(
+        [
+            ("content_filter", "content_filter"),
+            ("context_length_exceeded", "context"),
+            ("insufficient_quota", "quota"),
+            ("invalid_api_key", "key"),
+            ("model_not_found", "model"),
+            ("tool_use_failed", "tool_call"),
+            ("rate_limit_exceeded", "rate_limit"),
+        ]
+    ),
+)
+def test_words_of_a_prompt_decide_nothing_where_a_code_does(sentence: str, noise: str, known: tuple[str, str]) -> None:
+    code, cause = known
+    if cause == "rate_limit" and "balance" in sentence:
+        return  # the one code that its own wording makes more precise
+    assert classify(400, openai(f"Rejected: {noise} '{sentence}'", code=code)).cause == cause
+    body = openai("Rejected", code=code, failed_generation=sentence, input=sentence)
+    assert classify(400, body).cause == cause
+
+
+HOSTILE = (
+    *(
+        "[",
+        "a.",
+        "raw='",
+        "error:",
+        "a.error: ",
+        "exceeds a ",
+        "prompt (a",
+        "model ",
+        "model a",
+        "max_tokens ",
+        "'",
+        "``",
+    ),
+    *("unknown parameter ", "property a``", "'loc': (a, ", "not supp a ", "tool_choice a", "argument not supported"),
+    *(
+        "limit: 1 ",
+        "again in 1",
+        "content='",
+        "<title ",
+        '{"error":',
+        "expecting ",
+        "Error {",
+        "上下文",
+        "\n",
+        "\ud800",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("status", [0, 400, 429, 503])
+def test_no_text_is_slow_to_judge(status: int, piece: str) -> None:
+    body = openai(piece * (100_000 // len(piece)))
+    assert quickest(lambda: classify(status, body), 0.05) < 0.25
+
+
+def test_a_long_call_of_the_model_comes_back_whole() -> None:
+    call = "{'input': '" + "données " * 5_000
+    assert classify(500, openai(f"error parsing tool call: raw='{call}', err=unexpected end")).text == call
+
+
+def test_a_deep_body_is_bounded() -> None:
+    body: Any = "maximum context length"
+    for _ in range(100_000):
+        body = {"error": body}
+    assert classify(400, body).cause == "request"
+    assert classify(400, "[" * 90_000).cause == "request"
+
+
+if __name__ == "__main__":
+    print(table())  # noqa: T201  what this module prints is its purpose

@@ -1,0 +1,182 @@
+"""How many requests are let through at once, and how many a minute."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from r_eval.llms import rate_limit
+from r_eval.llms.rate_limit import AdaptiveLimiter
+
+
+async def passed(limiter: AdaptiveLimiter, tokens: int = 0, seconds: float = 0.0) -> float:
+    """The seconds that one waits for its turn; it lasts so long."""
+    asked = time.monotonic()
+    turn = await limiter.acquire(tokens)
+    waited = time.monotonic() - asked
+    await asyncio.sleep(seconds)
+    limiter.on_success(turn, tokens)
+    limiter.release()
+    return waited
+
+
+def slowed(connections: int, times: int = 1) -> AdaptiveLimiter:
+    """A limiter after as many answers of 429, each to a request of its own."""
+    limiter = AdaptiveLimiter(connections)
+
+    async def slow_down() -> None:
+        for _ in range(times):
+            limiter.on_rate_limit(await limiter.acquire())
+            limiter.release()
+
+    asyncio.run(slow_down())
+    return limiter
+
+
+def grown(limiter: AdaptiveLimiter, replies: int) -> int:
+    async def replied() -> None:
+        for _ in range(replies):
+            await passed(limiter)
+
+    asyncio.run(replied())
+    return limiter.allowed
+
+
+def test_no_more_are_under_way_than_connections() -> None:
+    most = under_way = 0
+
+    async def one(limiter: AdaptiveLimiter) -> None:
+        nonlocal most, under_way
+        await limiter.acquire()
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        limiter.release()
+
+    async def all_of_them() -> None:
+        limiter = AdaptiveLimiter(3)
+        await asyncio.gather(*(one(limiter) for _ in range(20)))
+
+    asyncio.run(all_of_them())
+    assert most == 3
+
+
+def test_one_waiter_is_woken_for_each_place() -> None:
+    """A place that becomes free wakes one request, the oldest, whatever number waits."""
+
+    async def order() -> list[int]:
+        limiter, went = AdaptiveLimiter(1), []
+
+        async def one(number: int) -> None:
+            await limiter.acquire()
+            went.append(number)
+            await asyncio.sleep(0)
+            limiter.release()
+
+        await asyncio.gather(*(one(i) for i in range(50)))
+        return went
+
+    assert asyncio.run(order()) == list(range(50))
+
+
+def test_a_waiter_that_is_cancelled_hands_its_place_on() -> None:
+    async def waited() -> float:
+        limiter = AdaptiveLimiter(1)
+        await limiter.acquire()
+        waiting = [asyncio.ensure_future(passed(limiter)) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        limiter.release()
+        waiting[1].cancel()
+        return await asyncio.wait_for(waiting[2], 5)
+
+    assert asyncio.run(waited()) < 1
+
+
+def test_a_429_halves_the_connections() -> None:
+    assert slowed(16).allowed == 8
+
+
+def test_many_429s_of_one_moment_count_once() -> None:
+    async def at_once() -> int:
+        limiter = AdaptiveLimiter(16)
+        turns = [await limiter.acquire() for _ in range(10)]
+        for turn in turns:
+            limiter.on_rate_limit(turn)
+        return limiter.allowed
+
+    assert asyncio.run(at_once()) == 8
+
+
+def test_one_connection_is_always_left() -> None:
+    assert slowed(2, times=5).allowed == 1
+
+
+def test_connections_grow_quickly_until_they_are_near_the_number_that_was_too_many() -> None:
+    assert grown(slowed(16), 14) == 13
+
+
+def test_near_that_number_they_grow_by_one_a_round_of_good_replies() -> None:
+    assert grown(slowed(16), 14 + 13 + 14) == 15
+
+
+def test_nothing_new_is_sent_for_as_long_as_the_server_asks() -> None:
+    async def waited() -> float:
+        limiter = AdaptiveLimiter(4)
+        limiter.on_rate_limit(await limiter.acquire(), 0.2)
+        return await passed(limiter)
+
+    assert asyncio.run(waited()) >= 0.19
+
+
+@pytest.mark.parametrize(
+    ("limits", "tokens"), [({"requests": 4}, 0), ({"tokens": 400}, 100)], ids=["requests a minute", "tokens a minute"]
+)
+def test_limits_a_minute_hold_before_the_calls_are_made(
+    limits: dict[str, int], tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rate_limit, "MINUTE", 0.4)
+
+    async def all_of_them() -> list[float]:
+        limiter = AdaptiveLimiter(12, **limits)
+        started = time.monotonic()
+
+        async def one() -> float:
+            await limiter.acquire(tokens)
+            began = time.monotonic() - started
+            await asyncio.sleep(0.01)
+            limiter.release()
+            return began
+
+        return sorted(await asyncio.gather(*(one() for _ in range(12))))
+
+    began = asyncio.run(all_of_them())
+    assert began[3] < 0.4 <= began[4] + 0.01
+    assert began[8] >= 0.79
+
+
+def test_tokens_count_as_they_were_when_the_reply_has_told_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MINUTE", 0.5)
+
+    async def second() -> float:
+        limiter = AdaptiveLimiter(4, tokens=100)
+        turn = await limiter.acquire(90)
+        limiter.on_success(turn, 10)
+        limiter.release()
+        return await passed(limiter, 90)
+
+    assert asyncio.run(second()) < 0.4
+
+
+def test_a_request_larger_than_the_limit_waits_for_an_empty_minute_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limit, "MINUTE", 0.2)
+
+    async def third() -> float:
+        limiter = AdaptiveLimiter(4, tokens=100)
+        await passed(limiter, 50)
+        return await passed(limiter, 1000)
+
+    assert 0.15 <= asyncio.run(third()) < 2

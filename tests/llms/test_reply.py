@@ -1,0 +1,310 @@
+"""What a server's answer holds: validated where it enters, whatever its types are, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from r_eval.llms.base import LLMError, Reply
+from r_eval.llms.reply import MAX_CALLS, decode_body, encode_body, parse_reply
+from tests.chat_server import ASK, USED, Answer, Server, bad, good, run
+
+
+def answer(usage: Any = USED, **message: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}
+
+
+def called(*entries: Any, finish: str = "tool_calls") -> Reply:
+    message = {"content": None, "tool_calls": list(entries)}
+    return parse_reply({"choices": [{"message": message, "finish_reason": finish}], "usage": USED})
+
+
+def call(arguments: Any, name: Any = "Search", call_id: Any = "a") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def cause_of(data: Any) -> str:
+    with pytest.raises(LLMError) as caught:
+        parse_reply(data)
+    return caught.value.cause
+
+
+# Content and reasoning
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("内罗毕", "内罗毕"),
+        (None, ""),
+        ([{"type": "text", "text": "Nai"}, {"type": "text", "text": "robi"}], "Nairobi"),
+        (["Nai", "robi"], "Nairobi"),
+        ({"type": "text", "text": "نيروبي"}, "نيروبي"),
+        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}], "x"),
+        ([{"type": "image_url", "image_url": {"url": "x"}}, {"text": "🌍"}], "🌍"),
+        ([{"type": "refusal", "refusal": "No."}], "No."),
+        ([], ""),
+    ],
+)
+def test_content_is_a_text_or_parts(content: Any, text: str) -> None:
+    assert parse_reply(answer(content=content)).text == text
+
+
+@pytest.mark.parametrize("content", [{"x": 1}, 5, True, [5], [[]], [{"type": "text", "text": 5}], [None]])
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning", "thinking"])
+def test_a_wrong_type_is_a_bad_reply(field: str, content: Any) -> None:
+    assert cause_of(answer(**{"content": "x", field: content})) == "reply"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        7,
+        "no",
+        [],
+        [answer(content="x")],
+        {},
+        {"choices": {}},
+        {"choices": [None]},
+        {"choices": [{"message": []}]},
+        answer(content="x", tool_calls=7),
+        answer(content="x", tool_calls=["a"]),
+        answer(content="x", tool_calls=[{"function": "Search"}]),
+    ],
+)
+def test_an_answer_without_a_reply_is_a_bad_reply(data: Any) -> None:
+    assert cause_of(data) == "reply"
+
+
+def test_an_answer_nested_too_deep_is_a_bad_reply() -> None:
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    assert cause_of(answer(content=deep)) == "reply"
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
+def test_reasoning_has_several_names(field: str) -> None:
+    assert parse_reply(answer(content="x", **{field: "Ich überlege"})).reasoning == "Ich überlege"
+
+
+def test_reasoning_details_are_kept_for_their_server_and_read_for_the_record() -> None:
+    details = [
+        {"type": "reasoning.text", "text": "嗯", "signature": "abc"},
+        {"type": "reasoning.encrypted", "data": "x"},
+    ]
+    reply = parse_reply(answer(content="x", reasoning_details=details))
+    assert (reply.reasoning, reply.extra) == ("嗯", {"reasoning_details": details})
+
+
+@pytest.mark.parametrize("refusal", ["No.", "我不能回答。"])
+def test_a_refusal_is_the_text_where_there_is_no_other(refusal: str) -> None:
+    reply = parse_reply(answer(content=None, refusal=refusal))
+    assert (reply.text, reply.finish) == (refusal, "refusal")
+
+
+# Usage
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": None},
+        {"prompt_tokens": 5, "completion_tokens": {"a": 1}},
+        {"prompt_tokens": float("nan"), "completion_tokens": 1},
+        [1],
+        "12",
+        5,
+        True,
+    ],
+)
+def test_a_usage_that_counts_nothing_is_estimated(usage: Any) -> None:
+    assert parse_reply(answer(usage, content="x")).estimated
+
+
+@pytest.mark.parametrize(
+    "usage", [{"input_tokens": 20, "output_tokens": 2}, {**USED, "prompt_tokens_details": [1]}, USED]
+)
+def test_a_usage_counts_under_any_of_its_names(usage: dict[str, Any]) -> None:
+    reply = parse_reply(answer(usage, content="x"))
+    assert (reply.estimated, reply.tokens.prompt, reply.tokens.completion) == (False, 20, 2)
+
+
+# Tool calls
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"entity": "肯尼亚"},
+        '{"entity": "肯尼亚"}',
+        '"{\\"entity\\": \\"肯尼亚\\"}"',
+        '```json\n{"entity": "肯尼亚"}\n```',
+    ],
+)
+def test_arguments_are_an_object_a_text_or_a_text_of_a_text(arguments: Any) -> None:
+    (made,) = called(None, call(arguments)).tool_calls
+    assert (made.arguments, made.error) == ({"entity": "肯尼亚"}, None)
+
+
+def test_arguments_beyond_all_measure_are_an_error_of_the_call() -> None:
+    (made,) = called(call('{"entity": "' + "a\\\\" * 10**6)).tool_calls
+    assert made.id == "a"
+    assert "too long" in (made.error or "")
+
+
+def test_a_call_that_the_limit_on_tokens_cut_off_is_an_error_of_the_call() -> None:
+    whole, cut = called(call('{"entity": "Kenya"}'), call('{"entity": "Ken'), finish="length").tool_calls
+    assert whole.error is None
+    assert "cut off" in (cut.error or "")
+
+
+@pytest.mark.parametrize(("name", "call_id"), [(None, "a"), (5, "a"), ("Search", None), ("Search", 7), ("", "")])
+def test_a_call_without_a_name_or_an_id_is_still_the_models_own(name: Any, call_id: Any) -> None:
+    (made,) = called(call("{}", name, call_id)).tool_calls
+    assert (type(made.name), type(made.id)) == (str, str)
+
+
+def test_a_function_call_of_an_older_server_is_a_tool_call() -> None:
+    reply = parse_reply(answer(content=None, function_call={"name": "Search", "arguments": '{"entity": "Kenya"}'}))
+    assert [(made.name, made.arguments) for made in reply.tool_calls] == [("Search", {"entity": "Kenya"})]
+
+
+def test_no_more_calls_are_looked_at_than_the_bound() -> None:
+    assert len(called(*[call("{}")] * 100_000).tool_calls) == MAX_CALLS
+
+
+def test_unknown_keys_of_a_call_and_of_its_function_are_kept_for_their_server() -> None:
+    entry = {**call("{}"), "extra_content": {"google": {"thought_signature": "s"}}, "index": 0, "other": None}
+    entry["function"]["signature"] = "f"
+    (made,) = called(entry).tool_calls
+    assert made.extra == {
+        "extra_content": {"google": {"thought_signature": "s"}},
+        "function": {"signature": "f"},
+    }
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"a": "\\ud83c"}', "\ufffd"),
+        (b'{"a": "\\ud83c\\udf0d"}', "🌍"),
+        ('{"a": "内"}'.encode()[:-3] + b'"}', "\ufffd"),
+        (b'\xef\xbb\xbf{"a": "x"}', "x"),
+        ('{"a": "\u2028\u2029\x85"}'.encode(), "\u2028\u2029\x85"),
+    ],
+    ids=["half a surrogate pair", "a whole pair", "half a character", "a byte-order mark", "line separators"],
+)
+def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
+    assert decode_body(body) == {"a": text}
+    assert json.loads(encode_body(decode_body(body))) == {"a": text}
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"data: {}", b"[" * 100_000, b"\xff\xfe"])
+def test_what_is_no_json_is_a_value_error(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        decode_body(body)
+
+
+class Raw(Server):
+    """Answers with the same bytes each time, after the preflight."""
+
+    def __init__(self, body: bytes, **headers: str) -> None:
+        super().__init__(good("ready", usage=USED))
+        self._body, self._headers = body, headers
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        if "tests the connection" in await request.text():
+            return await super()._chat(request)
+        self.bodies.append({})
+        return web.Response(body=self._body, headers=self._headers, content_type="application/json")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (json.dumps(answer(content="x" * (17 << 20))).encode(), {}),
+        (gzip.compress(json.dumps(answer(content="x" * (200 << 20))).encode(), 1), {"Content-Encoding": "gzip"}),
+    ],
+    ids=["17 MB", "200 MB, compressed"],
+)
+def test_reading_stops_where_no_reply_is_as_large(body: bytes, headers: dict[str, str]) -> None:
+    server = Raw(body, **headers)
+    with pytest.raises(LLMError, match="larger than 16 MB"):
+        run(server, lambda llm: llm.generate(ASK))
+    assert len(server.bodies) == 1
+
+
+def test_a_compressed_answer_that_nobody_asked_for_is_read() -> None:
+    body = gzip.compress(json.dumps(answer(content="内罗毕")).encode())
+    assert run(Raw(body, **{"Content-Encoding": "gzip"}), lambda llm: llm.generate(ASK)).text == "内罗毕"
+
+
+# Errors, wherever the server puts them
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (Answer(body={"error": {"code": 401, "message": "No auth credentials found"}}), "key"),
+        (Answer(body={"error": {"code": 400, "message": "maximum context length is 8192 tokens"}}), "context"),
+        (Answer(429, {"error": {"code": "insufficient_quota", "message": "You exceeded your current quota"}}), "quota"),
+        (bad(400, "Your request was rejected by the content filter"), "content_filter"),
+    ],
+)
+def test_an_error_is_known_wherever_the_server_puts_it(said: Answer, cause: str) -> None:
+    server = Server(said)
+    with pytest.raises(LLMError) as caught:
+        run(server, lambda llm: llm.generate(ASK))
+    assert (caught.value.cause, len(server.bodies)) == (cause, 1)
+
+
+@pytest.mark.parametrize("hostile", ["\\" * 10**6, "s" * 10**6, "%73" * 10**5, "&#115;" * 10**5])
+def test_a_hostile_error_holds_nothing_up(hostile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-0123456789-0123456789")
+    longest = 0.0
+
+    async def talk(llm: Any) -> None:
+        nonlocal longest
+        asked = asyncio.ensure_future(llm.generate(ASK))
+        while not asked.done():
+            started = time.perf_counter()
+            await asyncio.sleep(0)
+            longest = max(longest, time.perf_counter() - started)
+        await asked
+
+    with pytest.raises(LLMError):
+        run(Server(bad(400, hostile)), talk)
+    assert longest < 0.5
+
+
+class WithoutTemperature(Server):
+    """A server that refuses a temperature, after a while."""
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if "temperature" in body and "tests the connection" not in str(body):
+            await asyncio.sleep(0.1)
+            return web.json_response({"error": {"message": "Unsupported parameter: 'temperature'"}}, status=400)
+        return await super()._chat(request)
+
+
+def test_a_refusal_that_is_learnt_in_mid_run_costs_no_request_in_flight() -> None:
+    async def ask_many(llm: Any) -> list[Reply]:
+        return await asyncio.gather(*(llm.generate(ASK) for _ in range(20)))
+
+    replies = run(WithoutTemperature(good("x", usage=USED)), ask_many, connections=20)
+    assert [reply.text for reply in replies] == ["x"] * 20

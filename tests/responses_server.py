@@ -1,0 +1,272 @@
+"""A server that speaks the Responses API and refuses whatever OpenAI's refuses; for the tests of whatever calls one."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import itertools
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from r_eval.llms.base import make_llm
+
+KEY = "sk-very-secret-1234567890"
+TOKEN = "eyJ0eXAi.eyJvaWQi.entra-token_of-Azure"
+SCOPE = "https://cognitiveservices.azure.com"
+USAGE = {
+    "input_tokens": 20,
+    "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 0},
+    "output_tokens": 5,
+    "output_tokens_details": {"reasoning_tokens": 2},
+    "total_tokens": 25,
+}
+PARAMETERS = {"model": str, "input": list, "instructions": str, "max_output_tokens": int, "temperature": (int, float)}
+PARAMETERS |= {"tools": list, "tool_choice": str, "store": bool, "include": list, "reasoning": dict, "stream": bool}
+ROLES = ("user", "assistant", "developer", "system")
+TOOL = {"type", "name", "description", "parameters", "strict"}
+KEYS = {
+    "function_call": {"type", "id", "call_id", "name", "arguments", "status"},
+    "function_call_output": {"type", "call_id", "output"},
+    "reasoning": {"type", "id", "summary", "content", "encrypted_content", "status"},
+    "message": {"type", "id", "role", "content", "status", "phase"},
+}
+
+
+@dataclasses.dataclass
+class Answer:
+    """What the server sends for one request."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = dataclasses.field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Wrong(Exception):
+    """A request that the server does not take; `error` is the body's `error`."""
+
+    def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+
+
+def text(*parts: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": part, "annotations": [], "logprobs": []} for part in parts]
+    return {"type": "message", "id": "msg", "role": "assistant", "status": "completed", "content": content, **more}
+
+
+def call(name: str, arguments: Any, **more: Any) -> dict[str, Any]:
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    item = {"type": "function_call", "id": "fc", "call_id": "call", "name": name, "arguments": written}
+    return {**item, "status": "completed", **more}
+
+
+def reasoning(*summaries: str, **more: Any) -> dict[str, Any]:
+    summary = [{"type": "summary_text", "text": one} for one in summaries]
+    return {"type": "reasoning", "id": "rs", "summary": summary, "encrypted_content": "gAAA", **more}
+
+
+def response(*items: dict[str, Any], usage: Any = USAGE, status: str = "completed", **more: Any) -> Answer:
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "error": None, "output": list(items)}
+    return Answer(body={**body, "incomplete_details": None, "status": status, "usage": usage, **more})
+
+
+def bad(status: int, message: str, code: str | None = None, **headers: str) -> Answer:
+    error = {"message": message, "type": "some_error", "param": None, "code": code}
+    return Answer(status, {"error": error}, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+class Server:
+    """Plays its answers in order, the last one for ever; items get ids of their own as they are sent.
+
+    It is also the endpoint at which azure-identity gets a managed identity's token, as on App Service.
+
+    Args:
+        opening: Answers to the first requests, those that an LLM makes when it is opened.
+        refuses: Parameters that its model does not take.
+        signs_in: Whether the identity gets a token.
+        azure: Whether a request must name a version of the API and, where it has a key, give it as `api-key`.
+    """
+
+    def __init__(
+        self,
+        *answers: Answer,
+        opening: tuple[Answer, ...] = (),
+        refuses: tuple[str, ...] = (),
+        azure: bool = False,
+        signs_in: bool = True,
+    ) -> None:
+        self.answers, self.opening = list(answers) or [response(text("ready"))], list(opening)
+        self.refuses, self.azure, self.signs_in = refuses, azure, signs_in
+        self.bodies: list[dict[str, Any]] = []
+        self.opened: list[dict[str, Any]] = []
+        self.wrong: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        self._ids = itertools.count()
+        self._sent: dict[str, dict[str, Any]] = {}
+        self._pairs: dict[str, str] = {}
+        self.url = ""
+
+    async def start(self) -> web.AppRunner:
+        app = web.Application(client_max_size=2**26)
+        app.router.add_get("/msi/token", self._token)
+        app.router.add_post("/{path:.*}", self._create)
+        runner = web.AppRunner(app, shutdown_timeout=0.05)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        return runner
+
+    async def _token(self, request: web.Request) -> web.Response:
+        if not self.signs_in or request.headers.get("X-IDENTITY-HEADER") != KEY or request.query["resource"] != SCOPE:
+            return web.json_response({"statusCode": 400, "message": "No managed identity was found"}, status=400)
+        expires = str(int(time.time()) + 3600)
+        return web.json_response(
+            {"access_token": TOKEN, "expires_on": expires, "resource": SCOPE, "token_type": "Bearer"}
+        )
+
+    async def _create(self, request: web.Request) -> web.Response:
+        self.headers.append(dict(request.headers))
+        self.paths.append(request.path_qs)
+        body = await request.json()
+        preflight = "tests the connection" in str(body.get("input"))
+        (self.opened if preflight else self.bodies).append(body)
+        try:
+            self._check_key(request)
+            self._check(body)
+        except Wrong as wrong:
+            self.wrong.append(str(wrong))
+            return web.json_response({"error": wrong.error}, status=401 if wrong.error["code"] else 400)
+        if preflight:
+            answer = self.opening.pop(0) if self.opening else response(text("ready"))
+        else:
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        await asyncio.sleep(answer.seconds)
+        data = answer.body
+        if isinstance(data, bytes | str):
+            raw = data if isinstance(data, bytes) else data.encode()
+            return web.Response(status=answer.status, body=raw, headers=answer.headers)
+        return web.json_response(self._named(data), status=answer.status, headers=answer.headers)
+
+    def _named(self, data: Any) -> Any:
+        """An answer whose items have ids of their own, which a later request is held to."""
+        if not isinstance(data, dict) or not isinstance(data.get("output"), list):
+            return data
+        items = [dict(item) if isinstance(item, dict) else item for item in data["output"]]
+        for item in items:
+            if not isinstance(item, dict):
+                continue
+            number = next(self._ids)
+            for key in ("id", "call_id"):
+                if item.get(key) in ("msg", "fc", "rs", "call"):
+                    item[key] = f"{item[key]}_{number}"
+            if item.get("encrypted_content"):
+                item["encrypted_content"] = f"gAAA{number}=="
+            if isinstance(item.get("id"), str):
+                self._sent[item["id"]] = item
+        for one, following in itertools.pairwise(i for i in items if isinstance(i, dict)):
+            if one.get("type") == "reasoning":
+                self._pairs[one["id"]] = str(following.get("id"))
+        return {**data, "output": items}
+
+    def _check_key(self, request: web.Request) -> None:
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ") or request.headers.get("api-key")
+        if given not in (KEY, TOKEN):
+            raise Wrong(f"Incorrect API key provided: {given}.", None, "invalid_api_key")
+        if self.azure and ("api-version" not in request.query or (given == KEY and "api-key" not in request.headers)):
+            raise Wrong("Missing required query parameter: api-version")
+
+    def _check(self, body: dict[str, Any]) -> None:
+        for name, value in body.items():
+            if name not in PARAMETERS:
+                raise Wrong(f"Unknown parameter: '{name}'.", name, None)
+            if not isinstance(value, PARAMETERS[name]):  # type: ignore[arg-type]
+                raise Wrong(f"Invalid type for '{name}'.", name)
+            if name in self.refuses and name == "include":
+                raise Wrong("Encrypted content is not supported with this model.", "include")
+            if name in self.refuses and name == "reasoning":
+                name = "reasoning.effort"
+                raise Wrong(f"Unsupported parameter: '{name}' is not supported with this model.", name)
+            if name in self.refuses:
+                raise Wrong(f"Unsupported parameter: '{name}' is not supported with this model.", name)
+        if body.get("max_output_tokens", 16) < 16:
+            raise Wrong("Invalid 'max_output_tokens': integer below minimum value.", "max_output_tokens")
+        if body.get("store") is not False:
+            raise Wrong("store must be false for this organization", "store")
+        for tool in body.get("tools", ()):
+            if not {"type", "name", "parameters"} <= set(tool) <= TOOL or tool["type"] != "function":
+                raise Wrong("Missing required parameter: 'tools[0].name'.", "tools[0].name")
+        self._check_input(body["input"])
+
+    def _check_input(self, items: list[dict[str, Any]]) -> None:
+        calls: list[str] = []
+        answered: list[str] = []
+        ids: list[str] = []
+        if not items:
+            raise Wrong("One of 'input' must be provided.", "input")
+        for position, item in enumerate(items):
+            kind = item.get("type", "message")
+            following = items[position + 1] if position + 1 < len(items) else {}
+            before = items[position - 1] if position else {}
+            if kind == "message" and "id" not in item:
+                if not {"role", "content"} <= set(item) <= {"type", "role", "content"} or item["role"] not in (
+                    "user",
+                    "assistant",
+                    "developer",
+                ):
+                    raise Wrong(f"Invalid message: {item}", f"input[{position}]")
+                if not isinstance(item["content"], str) or not item["content"]:
+                    raise Wrong("Empty message", f"input[{position}].content")
+                continue
+            if kind in KEYS and not set(item) <= KEYS[kind]:
+                raise Wrong(f"Unknown parameter: 'input[{position}].{min(set(item) - KEYS[kind])}'.", "input")
+            ids += [item["id"]] if "id" in item else []
+            sent = self._sent.get(item.get("id", ""))
+            if kind == "function_call":
+                calls.append(item["call_id"])
+                if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", item["name"]) or not isinstance(item["arguments"], str):
+                    raise Wrong(f"Invalid 'input[{position}].name'", f"input[{position}].name")
+                json.loads(item["arguments"])
+                needs = next((rs for rs, fc in self._pairs.items() if fc == item.get("id")), None)
+                if needs is not None and before.get("id") != needs:
+                    raise Wrong(f"Item '{item['id']}' was provided without its required 'reasoning' item: '{needs}'.")
+            elif kind == "function_call_output":
+                if item["call_id"] not in calls or item["call_id"] in answered:
+                    raise Wrong(f"No tool call found for function call output with call_id {item['call_id']}.", "input")
+                answered.append(item["call_id"])
+            elif sent is None:
+                raise Wrong(f"Item with id '{item.get('id')}' not found.", "input")
+            elif item != sent:
+                raise Wrong(f"The item '{item['id']}' could not be verified.", "input")
+            if kind == "reasoning" and self._pairs.get(item["id"]) != following.get("id"):
+                raise Wrong(
+                    f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
+                )
+        if len({*calls}) < len(calls) or len({*ids}) < len(ids):
+            raise Wrong("Duplicate item found with id.", "input")
+        if {*calls} - {*answered}:
+            raise Wrong(f"No tool output found for function call {min({*calls} - {*answered})}.", "input")
+
+
+def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) -> Any:
+    """Open an LLM at the server, talk to it, close everything; "URL" in a setting stands for the server's address."""
+
+    async def main() -> Any:
+        runner = await server.start()
+        where = settings if "azure_endpoint" in settings else {"base_url": "URL/v1", **settings}
+        filled = {k: v.replace("URL", server.url) if isinstance(v, str) else v for k, v in where.items()}
+        llm = make_llm("responses/some-model", filled)
+        try:
+            await llm.open()
+            return await talk(llm)
+        finally:
+            await llm.close()
+            await runner.cleanup()
+
+    return asyncio.run(main())

@@ -1,0 +1,151 @@
+"""How an answer or a program is read out of what a model wrote; its calls are read by `r_eval.llms.tool_calls`."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Mapping
+
+from r_eval.environments.sandbox import answer_text
+from r_eval.environments.schema import ApiSpec
+from r_eval.llms.base import Reply, ToolCall
+from r_eval.llms.json_text import FENCE, json_values
+from r_eval.llms.tool_calls import parse_action
+
+MAX_TEXT, MAX_ANSWER, MAX_PROGRAM, MAX_BARE = 20_000, 40_000, 200_000, 10_000
+"""Characters of a reply in which tags, an answer, a fenced program and a bare program are looked for."""
+_SO = r"(?:(?:so|thus|therefore|hence|in conclusion),?\s+|(?:所以|因此)[,，]?\s*)"
+_IS = r"(?:(?:the|my)\s+)?(?:final\s+)?answer\s+(?:is\b|would be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?"
+PREFIX = re.compile(
+    rf"^[\s*_#>]*+(?:(?:(?:final\s+)?answer|a|(?:最终)?答案|回答)[\s*_]*[:：]|{_SO}?(?:{_IS}))[\s*_]*", re.IGNORECASE
+)
+MARKED = re.compile(r"[\s*_#>]*+(?:(?:final\s+)?answer|(?:最终)?答案|回答)[\s*_]*[:：]", re.IGNORECASE)
+CONCLUDED = re.compile(rf"(?:^|[.!?。] ?)[\s*_]*+{_SO}(?:{_IS})[\s*_]*+(.*\w.*)$", re.IGNORECASE)
+FURTHER = re.compile(r"(?:question|q|问题)\s*+\d*+\s*+[:：]", re.IGNORECASE)
+THOUGHT = re.compile(r"^[*_#> ]*+Thought\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE | re.MULTILINE)
+BULLET = re.compile(r"[-*•]\s+(?=\S)")
+PERIOD = re.compile(r"(?<=\w\w)[.。]$")
+TAGGED = re.compile(r"<(response|answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
+BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})+)\}")
+INNER = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
+CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
+ANSWER_KEYS = ("final_answer", "answer", "Answer", "答案")
+
+
+def action_answer(action: ToolCall) -> str:
+    """What an action Finish is given, as one text."""
+    return answer_text(list(action.arguments.values()))
+
+
+def given_answer(reply: Reply) -> str | None:
+    """What Finish is given in a reply, as text; None where it is not called, or given nothing."""
+    given = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
+    return answer_text(given.get("answer", next(iter(given.values())))) if given else None
+
+
+def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
+    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written."""
+    return (given_answer(reply) or "") if reply.tool_calls else last_answer(reply.text, specs)
+
+
+def last_answer(text: str, specs: Mapping[str, ApiSpec]) -> str:
+    """The answer in a text that may end as an action or freely; "" where it holds another action than Finish."""
+    action = parse_action(text, specs)
+    if action is not None:
+        return action_answer(action) if action.name == "Finish" else ""
+    return free_answer(THOUGHT.sub("", _excerpt(text)))
+
+
+def free_answer(text: str, long: bool = False) -> str:
+    """The answer in a reply without actions: a phrase, or the whole text where it is a long one.
+
+    Where there are any, it is what stands between `<response>` or `<answer>` tags, under the key "answer" of a reply
+    that is a JSON object, and in the last `\\boxed{}` of a short one.
+    """
+    tagged = [match[2].strip() for match in TAGGED.finditer(text[:MAX_TEXT])]
+    text = next(filter(None, tagged), text)
+    text = text[:MAX_ANSWER] if long else _excerpt(text)
+    bare = FENCE.sub("", text.strip())
+    if bare.startswith("{") and bare.endswith("}"):
+        data = next((found.value for found in json_values(bare)), None)
+        given = [data[key] for key in ANSWER_KEYS if key in data] if isinstance(data, dict) else []
+        if given:
+            return answer_text(given[0])
+    boxed = [] if long or "\\boxed" not in text else BOXED.findall(text[-MAX_TEXT:])
+    if boxed:
+        return INNER.sub(r"\1", boxed[-1]).strip()
+    return long_answer(text) if long else bare_answer(text)
+
+
+def bare_answer(text: str) -> str:
+    """The answer in a free reply: the first line marked with "Answer:" or that draws the conclusion ("So the answer
+    is ..."), else the items where all is a list, else the first line that says something.
+
+    Without the mark. Nothing counts that comes after a further question: the model made it up.
+    """
+    lines: list[str] = []
+    empty = ""
+    for line in text.splitlines():
+        line = line.strip()
+        if lines and FURTHER.match(line):
+            break
+        if not line or line.startswith("```"):
+            continue
+        shortened = PREFIX.sub("", line, count=1).strip()
+        if shortened and shortened != line and MARKED.match(line):
+            return _tidy(shortened)
+        is_about = "answer" in line.lower() or "答案" in line
+        concluded = CONCLUDED.search(line[:MAX_TEXT]) if is_about else None
+        if concluded:
+            return _tidy(concluded[1], sentence=True)
+        empty = empty or line
+        if shortened:
+            lines.append(_tidy(shortened, sentence=shortened != line))
+    if len(lines) > 1 and all(BULLET.match(line) for line in lines):
+        return "; ".join(BULLET.sub("", line, count=1) for line in lines)
+    return BULLET.sub("", lines[0], count=1) if lines else empty
+
+
+def _tidy(text: str, sentence: bool = False) -> str:
+    """An answer without marks of emphasis, and without the period of a sentence around it."""
+    text = PERIOD.sub("", text) if sentence else text
+    whole = re.fullmatch(r"\*\*([^*]+)\*\*|([^*]+)\*\*", text) if text.endswith("**") else None
+    return PERIOD.sub("", (whole[1] or whole[2]).strip()) if whole else text
+
+
+def long_answer(text: str) -> str:
+    """An answer of several sentences: the whole reply, without code fences, a mark before it, and what comes after a
+    further question.
+    """
+    kept: list[str] = []
+    has_text = False
+    for line in text.strip().splitlines():
+        bare = line.strip()
+        if has_text and FURTHER.match(bare):
+            break
+        if not bare.startswith("```"):
+            kept.append(line.rstrip())
+            has_text = has_text or bool(bare)
+    whole = "\n".join(kept).strip()
+    return PREFIX.sub("", whole, count=1).strip() or whole
+
+
+def _excerpt(text: str) -> str:
+    """A text in which an answer is looked for: where it is too long, its beginning and its end."""
+    return text if len(text) <= MAX_ANSWER else f"{text[: MAX_ANSWER // 2]}\n{text[-MAX_ANSWER // 2 :]}"
+
+
+def program_in(text: str) -> str:
+    """The program in a reply: the first fenced block, else the whole text where it reads as Python; "" for none."""
+    block = CODE.search(text[:MAX_PROGRAM])
+    if block:
+        return block.group(1).strip()
+    if len(text) > MAX_BARE:
+        return ""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+    return text.strip()
