@@ -57,6 +57,8 @@ class Run:
     def to_pandas(self) -> pandas.DataFrame:
         """One row an episode: the record's fields flat, `score` (0 to 1), `response_type`, further metrics.
 
+        `replayed` counts the replies that came from the reply store; they have the seconds that they took when made.
+
         Raises:
             UserError: pandas is not installed.
         """
@@ -101,6 +103,7 @@ class Run:
                 yield {
                     **flat(episode.model_dump(exclude={"steps", "schema_"})),
                     "steps": len(episode.steps),
+                    "replayed": sum(step.replayed for step in episode.steps),
                     "score": score["score"],
                     "response_type": score["response_type"],
                     **score["metrics"],

@@ -7,7 +7,6 @@
       questions/<task>.jsonl                            the questions that were asked
       questions/<task>.season.json                      the season of that question file, where it has one
       report/
-      journal.jsonl                                     replies of episodes that are not recorded yet
 
 "/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
 one piece, flushed at once and synced to the disk about a second later, so a crash can tear the last line only, and

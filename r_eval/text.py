@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 REPLACEMENT = "\ufffd"
+SURROGATE = re.compile("[\ud800-\udfff]")
 DEEPEST = 200
 """Levels of nesting in plain data; nothing that a server or a tool sends has more."""
 
 
 def clean(text: str) -> str:
-    """A text that UTF-8 can hold: each lone surrogate becomes U+FFFD.
+    """A text that UTF-8 can hold: surrogates that make a pair are joined, and each lone one becomes U+FFFD.
 
     >>> clean("Nairobi \\ud83c")
     'Nairobi \ufffd'
@@ -20,8 +23,8 @@ def clean(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # A pair of escapes that stands for one character is joined; a half that is alone is replaced.
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        # JSON joins halves that make a pair; so do the error handlers of codecs, in half a second for a million.
+        return SURROGATE.sub(REPLACEMENT, json.loads(json.dumps(text)))
     return text
 
 

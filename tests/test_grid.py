@@ -217,12 +217,12 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a date for a name": ({"name": datetime.date(2024, 1, 1)}, r"grid\.yaml:\d+: name: .*string"),
     "wrong type of a setting": (
         {"llms": [{"llm": "openai/m", "max_tokens": "lots"}]},
-        r"LLM 'openai/m': max_tokens must be int, not 'lots'",
+        r"LLM 'openai/m': max_tokens must be a whole number, not 'lots'",
     ),
     "no connection": ({"llms": [{"llm": "openai/m", "connections": 0}]}, r"connections must be at least 1"),
     "a price without its parts": (
         {"llms": [{"llm": "openai/m", "price": {"input": 1}}]},
-        r"LLM 'openai/m': price takes prompt, completion and cached",
+        r"LLM 'openai/m': price: unknown setting 'input'\. Known: cached, completion, prompt",
     ),
     "a setting out of bounds": (
         {"workflows": [{"workflow": "dfsdt", "beam": 0}]},

@@ -89,7 +89,7 @@ def bare_program(text: str) -> str:
     """
     text = text[:LONGEST]
     for start in itertools.islice(BEGINNING.finditer(text), TRIES):
-        code = _readable(text[start.start() :].splitlines())
+        code = _readable(text[start.start() :].split("\n"))
         if code:
             return code
     return ""
@@ -112,7 +112,7 @@ def _readable(lines: list[str]) -> str:
 
 def _line_of(code: str, error: ProgramError) -> str:
     """The line of a program that failed, to stand after the error; "" where it is not known."""
-    lines = code.splitlines()
+    lines = code.split("\n")
     if error.line is None or not 0 < error.line <= len(lines):
         return ""
     return f"\nThe line: {clip(lines[error.line - 1].strip(), 200)}"

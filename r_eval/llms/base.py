@@ -325,10 +325,26 @@ def make_llm(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
     try:
         return backend(name, model, backend.Settings.model_validate(dict(settings or {})))
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "settings"
-        if first["type"] == "extra_forbidden":
-            fields = Price.model_fields if key.startswith("price.") else backend.Settings.model_fields
-            raise UserError(f"LLM '{name}': {plugins.unknown('setting', key.split('.')[-1], fields)}") from None
-        said = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        raise UserError(f"LLM '{name}': {key} must be {said}, not {first['input']!r}") from None
+        raise UserError(f"LLM '{name}': {_complaint(error, backend.Settings)}") from None
+
+
+def _complaint(error: ValidationError, settings: type[LLMSettings]) -> str:
+    """What is wrong with the settings of an LLM, an unknown one before anything else."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    key, kind = ".".join(str(part) for part in first["loc"]), first["type"]
+    if kind == "extra_forbidden":
+        place, dot, name = key.rpartition(".")
+        known = Price.model_fields if place == "price" else settings.model_fields
+        return f"{place}{': ' if dot else ''}{plugins.unknown('setting', name, known)}"
+    if kind == "missing":
+        return f"{key} is missing"
+    bounds = first.get("ctx", {})
+    wanted = {
+        "int_type": "a whole number",
+        "float_type": "a number",
+        "bool_type": "true or false",
+        "string_type": "a text",
+        "greater_than_equal": f"at least {bounds.get('ge')}",
+        "greater_than": f"more than {bounds.get('gt')}",
+    }.get(kind, first["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
+    return f"{key} must be {wanted}, not {first['input']!r}"

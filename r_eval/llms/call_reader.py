@@ -15,7 +15,7 @@ from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.json_text import DECODER, FENCE, Budget, JSONValue, json_values, plain_data
+from r_eval.llms.json_text import DECODER, FENCE, Budget, JSONTextError, first_object, json_values, plain_data
 
 MAX_TEXT, MAX_CALLS = 20_000, 64
 """Characters of a reply in which calls are looked for, and calls that are read."""
@@ -35,30 +35,30 @@ _P = r"(?:\w{1,20}:|｜\w{1,20}｜)?"
 _TAG = rf"{_P}(?:tool_?calls?|function_?calls?)"
 _IS = r"\s{0,9}=\s{0,9}[\"']?"
 _NAME = r"[\w.:-]{1,100}"
+_THEN = r"(?:<[|｜]tool[▁_](?:sep|call[▁_]argument[▁_]begin)[|｜]>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20})"
 MARK = re.compile(
     rf"<{_P}(?:function|invoke)(?:=|\s{{1,9}}name{_IS})[\"']?(?P<tag>{_NAME})[^<>\n]{{0,200}}>"  # Qwen, Llama, Claude
-    rf"|<{_TAG}(?:\s[^<>\n]{{0,100}}?\bname{_IS}(?P<attribute>{_NAME})[\"']?)?(?:\s[^<>\n]{{0,200}})?>"  # Hermes
-    rf"|<\|{_TAG}\|>"  # Granite
-    r"|\[TOOL_CALLS\]|<\|python_tag\|>"  # Mistral, Llama
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>"  # DeepSeek, Kimi
-    rf"|(?:\b(?:assistant)?commentary\s)?\bto=(?P<to>functions\.{_NAME}|{_NAME}(?=[^<\n]{{0,9}}<\|))"  # Harmony
-    r"(?:\s(?:json|code|commentary)\b)?(?=\s?(?:<\||\{))"
-    r"|(?P<glue><\|(?:channel|constrain|message|start)\|>\w{0,20}|\[ARGS\]|\[CALL_ID\]\s?\w{0,20}"
-    r"|<[|｜]tool[▁_](?:sep|call[▁_]argument[▁_]begin)[|｜]>)"
+    rf"|(?:<{_TAG}(?:\s[^<>\n]{{0,100}}?\bname{_IS}(?P<attribute>{_NAME})[\"']?)?(?:\s[^<>\n]{{0,200}})?>"  # Hermes
+    rf"|<\|{_TAG}\|>|\[TOOL_CALLS\]|<\|python_tag\|>"  # Granite, Mistral, Llama
+    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>)"  # DeepSeek, Kimi
+    rf"(?:\s*+(?:function{_THEN})?+(?P<name>{_NAME}+)\s*+"
+    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|<(?:{_P}parameter|arg_key)))))?"
+    r"|(?:<\|start\|>assistant ?)?(?:<\|channel\|>)?"
+    rf"(?:\b(?:assistant)?commentary\s)?\bto=(?P<to>functions\.{_NAME}|{_NAME}(?=[^<\n]{{0,9}}<\|))"
+    r"(?:\s?(?:<\|(?:channel|constrain|message)\|>\w{0,20}|json\b|code\b|commentary\b))*+(?<=[>\w])\s?(?=\{)"  # Harmony
     rf"|(?P<close></{_P}(?:function|invoke)>|</{_TAG}>|<\|/{_TAG}\|>|<\|(?:eo[mt]_id|call)\|>"
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]end[|｜]>)",
+    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]end[|｜]>"
+    r"|<\|start\|>assistant|<\|channel\|>(?:analysis|commentary|final)?|<\|(?:message|end)\|>)",
     re.IGNORECASE,
 )
-"""What marks a call in a chat format: it opens one, perhaps with the name, continues it (glue), or closes it."""
-HEAD = re.compile(rf"\s*+({_NAME}+)\s*+(?:```\w*+\s*+)?(?=\{{|<(?:{_P}parameter|arg_key))", re.IGNORECASE)
-LAST_NAME = re.compile(rf"(?:\A|[\s,;}}\]])(?!(?:function|json|code|commentary)\s*\Z)({_NAME})\s*\Z")
+"""What opens a call in a chat format, with the tool's name where that stands outside the arguments, or closes it."""
 BETWEEN = re.compile(r"[\s,;`]*+")
 PARAMETER = re.compile(
-    rf"<{_P}parameter(?:=|\s{{1,9}}name{_IS})[\"']?([^\"'<>\s]{{1,100}})[\"']?[^<>]{{0,200}}>"
-    r"|<arg_key>([^<>]*)</arg_key>\s*<arg_value>",
-    re.IGNORECASE,
+    rf"(?:<{_P}parameter(?:=|\s{{1,9}}name{_IS})[\"']?(?P<name>[^\"'<>\s]{{1,100}})[\"']?[^<>]{{0,200}}>"
+    r"|<arg_key>\s*+(?P<key>[^<>]*+)</arg_key>\s*+<arg_value>)"
+    rf"[\r\n]*+(?P<value>.*?)(?:</{_P}(?:parameter|arg_value)>|(?=<{_P}parameter[=\s]|<arg_key>)|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
-PARAMETER_END = re.compile(rf"</{_P}(?:parameter|arg_value)>", re.IGNORECASE)
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
     r"(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：][\s*_`\"]*+(?:```\w*\s*+)?"
@@ -70,17 +70,20 @@ INPUT = re.compile(r"\s*+[>*_ \t]*+(?:Action[ _]?)?Input(?:[ \t]*+\d+)?[ \t*_]*+
 NEXT_LINE = re.compile(rf"{LINE}(?:Thought|Observation|Final Answer)\b", re.IGNORECASE | re.MULTILINE)
 INVENTED = re.compile(rf"{LINE}Observation\b|^[ \t]*+{RESPONSE}", re.IGNORECASE | re.MULTILINE)
 BRACKET = re.compile(
-    r"(?<![\w.])(?:(?:functions|default_api|tools|api)\.)?([A-Za-z_][\w-]*+)(?:\.call)?([ \t]?)([\[(])"
+    r"(?<![\w.])(?P<print>print\()?(?:(?:functions|default_api|tools|api)\.)?"
+    r"(?P<name>[A-Za-z_][\w-]{0,99}+)(?:\.call)?(?P<space>[ \t]?)(?P<bracket>[\[(])"
 )
 DEFINITION = re.compile(r"\b(?:def|class|function|func|fn)\s{1,9}\Z")
 DECORATION = re.compile(r"(?<![ \t>*_#-])[ \t>*_#-]*+\Z")
 SENTENCE_END = re.compile(r"(?:\A|[.!?:;>`。！？：；])[ \t*_`]*\Z")
-NO_VALUE = re.compile(r"\.{3}|…|<.*>", re.DOTALL)
-QUOTED = re.compile(r"\w+\s*[=:]\s*(?:[\"“].*[\"”]|'.*'|‘.*’)\Z", re.DOTALL)
-QUOTED_KEY = re.compile(r"\w+\s*[=:]\s*[\"'“‘]")
-NESTING = {"[": re.compile(r"[\[\]\"']"), "(": re.compile(r"[()\"']")}
-CLOSING = {"[": "]", "(": ")"}
-WORDS = {"true": True, "false": False, "null": None, "undefined": None}
+FORM = re.compile(r"[(){}\[\]=\"'…<>]|\.{3}")
+"""What stands in a signature or an example, and in no value without quotes."""
+NESTING = {
+    opening: re.compile(rf"(?<=[(\[{{=:,\s])(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+')|[{pair}]", re.DOTALL)
+    for opening, pair in (("[", r"\[\]"), ("(", "()"))
+}
+QUOTES = ('""', "''", "“”", "‘’")
+PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
 
 
 class Found(NamedTuple):
@@ -101,10 +104,9 @@ def canonical_name(name: str, tools: Collection[str]) -> str:
         return name
     bare = SUFFIX.sub("", PREFIX.sub("", name.strip(" \t\r\n`*\"'"), count=1)).strip()
     for candidate in (bare[:200], re.split(r"[.:/]", bare[:200])[-1]):
-        for fold in (str.casefold, _fold):
-            same = [known for known in tools if fold(known) == fold(candidate)]
-            if len(same) == 1:
-                return same[0]
+        same = [known for known in tools if _fold(known) == _fold(candidate)]
+        if len(same) == 1:
+            return same[0]
     return bare
 
 
@@ -127,16 +129,11 @@ class CallReader:
     def find(self, text: str) -> list[Found]:
         """The calls before an invented observation; in all of the text where there is none before it."""
         known = before_invented(text)
-        found = self._find(known)
-        if found and len(known) < len(text):
-            found[-1] = found[-1]._replace(end=len(text))
-        return found if found or self.loose or known == text else self._find(text)
-
-    def _find(self, text: str) -> list[Found]:
-        for finder in (self.marked, self.actions, self.json, self.brackets):
-            found = list(islice(finder(text), 1 if self.loose else MAX_CALLS))
-            if found:
-                return found
+        for part in [known] if self.loose or known == text else [known, text]:
+            for finder in (self.marked, self.actions, self.json, self.brackets):
+                found = list(islice(finder(part), 1 if self.loose else MAX_CALLS))
+                if found:
+                    return found if part == text else [*found[:-1], found[-1]._replace(end=len(text))]
         return []
 
     def spell(self, name: str) -> str:
@@ -154,58 +151,41 @@ class CallReader:
 
     def call(self, name: str, arguments: dict[str, Any] | None, is_closed: bool = True) -> ToolCall:
         """A call; one with an error where there are no arguments, or their end was cut off with the reply's."""
-        error: str | None
         if arguments is None:
-            error = f"The arguments of {name} must be a JSON object. {HOW}" if name else UNREADABLE
-        else:
-            error = None if is_closed or not self.cut else f"The call of {name} was cut off. Send it again, shorter."
-        return ToolCall("", name, {} if error else arguments or {}, error)
+            return ToolCall(
+                "", name, {}, f"The arguments of {name} must be a JSON object. {HOW}" if name else UNREADABLE
+            )
+        if self.cut and not is_closed:
+            return ToolCall("", name, {}, f"The call of {name} was cut off. Send it again, shorter.")
+        return ToolCall("", name, arguments)
 
     # The notations
 
     def marked(self, text: str) -> Iterator[Found]:
         """Calls between the marks of a chat format."""
         marks = list(islice(MARK.finditer(text), 4 * MAX_CALLS))
-        name, begin, is_open, position, following = "", 0, False, 0, 0
+        position = 0
         for i, mark in enumerate(marks):
-            if mark.start() < position:
+            if mark.start() < position or mark["close"]:
                 continue
-            named: str | None = mark["tag"] or mark["attribute"] or mark["to"]
-            if mark["close"] or not (mark["glue"] or named):
-                is_open, name = not mark["close"], ""
-            if named:
-                is_open, name = True, self.spell(named)
-            if not is_open:
-                continue
-            begin = begin if mark["glue"] else mark.start()
-            position, following = _json_end(text, mark.end()), max(following, i + 1)
-            while following < len(marks) and marks[following].start() < position:
-                following += 1
-            after = marks[following] if following < len(marks) else None
+            named = mark["tag"] or mark["attribute"] or mark["name"] or mark["to"]
+            name, begin, position = self.spell(named) if named else "", mark.start(), _json_end(text, mark.end())
+            after = next((other for other in marks[i + 1 :] if other.start() >= position), None)
             end = after.start() if after else len(text)
             body = text[mark.end() : end]
-            last = LAST_NAME.search(body) if after and after["glue"] else None
-            body = body[: last.start(1)] if last else body
-            if (body.strip() and not (after and after["glue"] and not last)) or not (after or name):
-                json_end = _json_end(body, 0)
-                stop = json_end if body[json_end - 1 : json_end] == "}" else len(body)
-                calls = [Found(0, stop, self.from_text(name, body))] if name else self._body(body)
-                stop = end if after else mark.end() + max((found.end for found in calls), default=len(body))
-                yield from (Found(begin, stop, found.call) for found in calls)
-                if not calls and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
-                    yield Found(begin, end, self.call("", None))
-            elif name and not (after or mark["glue"]):
-                yield Found(begin, end, self.call(name, {}, is_closed=False))
-            elif after and after["close"] and (name or not _is_mentioned(text, begin, body, after)):
-                yield Found(begin, end, self.call(name, {} if name else None))
-            name = self.spell(last[1]) if last else name
-
-    def _body(self, text: str) -> list[Found]:
-        """The calls in a piece of text that is marked as one but not named."""
-        head = HEAD.match(text)
-        if head:
-            return [Found(0, len(text), self.from_text(self.spell(head[1]), text[head.end() :]))]
-        return list(self.json(text, marked=True)) or list(self.brackets(text, marked=True))
+            if not body.strip() and after and not (name or after["close"]):
+                continue  # a mark around others
+            if not body.strip():
+                found = [Found(0, 0, self.call(name, {}, is_closed=after is not None))] if name else []
+            elif name:
+                stop = position if text[position - 1] == "}" else end
+                found, end = [Found(0, 0, self.from_text(name, body))], stop
+            else:
+                found = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
+                end = end if after or not found else mark.end() + found[-1].end
+            yield from (Found(begin, end, entry.call) for entry in found)
+            if not found and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
+                yield Found(begin, end, self.call("", None))
 
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
@@ -213,11 +193,11 @@ class CallReader:
         for match, after in zip_longest(lines, lines[1:]):
             if self.scan < 0:
                 return
-            begin = match.start() - len(DECORATION.findall(_before(text, match.start()))[0])
-            name, end = self.spell(match["name"].rstrip(".")), after.start() if after else len(text)
+            before, name = _before(text, match.start()), self.spell(match["name"].rstrip("."))
+            begin, end = match.start() - len(DECORATION.findall(before)[0]), after.start() if after else len(text)
             known = name in self.tools
             given = None if match["open"] else INPUT.match(text, match.end(), end)
-            if match["open"] and (known or (self.loose and _starts(_before(text, match.start())))):
+            if match["open"] and (known or (self.loose and _starts(before))):
                 call, stop, _ = self.bracketed(name, text, match.end())
                 yield Found(begin, stop, call)
             elif given:
@@ -241,35 +221,30 @@ class CallReader:
         """`Search(...)` and `Search[...]`. A mere mention in a sentence is no call."""
         position = 0
         for match in BRACKET.finditer(text):
-            name = self.spell(match[1])
+            name = self.spell(match["name"])
             if match.start() < position or not (name in self.tools or (marked and not position)) or self.scan < 0:
                 continue
             call, end, is_data = self.bracketed(name, text, match.end())
             if is_data if marked else self._is_made(text, match, end, call, is_data):
-                is_printed = text.endswith("print(", 0, match.start()) and text.startswith(")", end)
-                yield Found(match.start() - 6 * is_printed, end + is_printed, call)
+                end += bool(match["print"]) and text.startswith(")", end)
+                yield Found(match.start(), end, call)
                 position = end
 
     def _is_made(self, text: str, match: re.Match[str], end: int, call: ToolCall, is_data: bool) -> bool:
         """Whether brackets after an offered tool's name are a call of it."""
-        line, alone, given = (
-            _before(text, match.start()),
-            _is_alone(text, match.start(), end),
-            call.arguments or call.error,
-        )
+        line, after = _before(text, match.start()), _after(text, end).strip(" \t*_`.")
+        is_alone, is_square = _is_alone(text, match.start(), end), match["bracket"] == "["
         if DEFINITION.search(line) or (text[end - 1 : end] in "([" and not call.arguments):
             return False
-        if match[2] and not (alone and (self.loose or is_data or match[3] == "[")):
+        if match["space"] and not (is_alone and (self.loose or is_data or is_square)):
             return False
-        sure = is_data and bool(given) and match[3] == "("
+        if is_data and not is_square and (call.arguments or call.error):
+            return True
         if self.loose:
-            return sure or _starts(line) or not _after(text, end).strip(" \t*_`.")
-        if sure or not alone or match[3] == "[":
-            return sure or alone
-        values = [str(value) for value in call.arguments.values()]
-        if any(NO_VALUE.fullmatch(value) or (not is_data and re.search(r"[(){}\[\]=\"']", value)) for value in values):
-            return False
-        return not values or not set(values) <= self.parameters(call.name).keys()  # else a signature
+            return _starts(line) or not after
+        values = {str(value) for value in call.arguments.values()}
+        is_form = values <= self.parameters(call.name).keys() or any(map(FORM.search, values))
+        return is_alone and (is_data or is_square or not is_form)
 
     # What a call holds
 
@@ -277,18 +252,15 @@ class CallReader:
         """The calls in a JSON value, those in lists and inside other objects too."""
         if isinstance(data, list):
             for entry in data:
-                if isinstance(entry, dict | list):
-                    yield from self.from_data(entry, marked, is_closed)
+                yield from self.from_data(entry, marked, is_closed)
         if not isinstance(data, dict) or not data:
             return
         found = self._named(data["function"] if isinstance(data.get("function"), dict) else data, marked)
         if found:
-            yield self.call(found[0], found[1], is_closed)
-        elif (marked or all(isinstance(value, dict) for value in data.values())) and all(
-            self.spell(key) in self.tools for key in data
-        ):
-            for name, value in ((self.spell(key), value) for key, value in data.items()):
-                yield self.call(name, self.from_value(name, value), is_closed)
+            yield self.call(*found, is_closed)
+        elif all(self.spell(key) in self.tools and (marked or isinstance(data[key], dict)) for key in data):
+            for name, value in data.items():
+                yield self.call(self.spell(name), self.from_value(self.spell(name), value), is_closed)
         else:
             yield from self.from_data(list(data.values()), False, is_closed)
 
@@ -336,8 +308,11 @@ class CallReader:
         if tagged or not text:
             return self.call(name, tagged, not tagged or text.endswith(">"))
         if text[0] == "{":
-            found = self._object(text)
-            return self.call(name, found.value if found else None, found is None or found.is_closed)
+            try:
+                found = first_object(text, self.budget)
+            except JSONTextError:
+                return self.call(name, None)
+            return self.call(name, found.value, found.is_closed)
         positional, named = _python_arguments(text) or ((), {})
         if named and not positional and named.keys() <= self.parameters(name).keys():
             return self.call(name, named)
@@ -347,88 +322,44 @@ class CallReader:
         text = positional[0] if len(positional) == 1 and isinstance(positional[0], str) else text
         return self.call(name, {only: self._typed(text, self.parameters(name)[only])})
 
-    def _object(self, text: str) -> JSONValue | None:
-        """The object that a text begins with; the one after it where that is empty."""
-        found = [value for value in islice(json_values(text, self.budget), 2) if isinstance(value.value, dict)]
-        return next((v for v in found if v.value), found[0]) if found and found[0].start == 0 else None
-
     def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
         """The call whose opening bracket stands before `start`, where it ends, and whether all of it is plain data."""
         self.scan -= 200
         opening, names = text[start - 1], list(self.parameters(name))
         inside, end, is_closed = self._inside(text, start, opening)
         plain = inside.strip()
-        arguments, is_data = None, False
-        is_word = len(names) == 1 and not re.search(r"[\"'{\[(=“]", plain) and plain not in ("True", "False", "None")
-        python = None if is_word else _python_arguments(inside, is_closed)
-        if python:
-            positional, named = python
-            if len(positional) == 1 and isinstance(positional[0], dict) and not named:
-                arguments, is_data = positional[0], is_closed
-            elif opening == "(" or not positional or isinstance(positional[0], str):
-                numbered = [*names, *(f"argument {i + 1}" for i in range(len(names), len(positional)))]
-                arguments, is_data = dict(zip(numbered, positional, strict=False)) | named, is_closed or bool(named)
-        elif plain.startswith("{") and (found := self._object(plain)):
-            arguments, is_data = found.value, True
-        elif plain[:1] in ("'", '"') and plain[-1:] == plain[:1] and len(names) == 1 and len(plain) > 1:
-            arguments, is_data = {names[0]: plain[1:-1]}, is_closed
-        elif not is_word:
-            plain = plain.removesuffix(",") if opening == "(" else plain
-            loose = (_loose_arguments(plain, sign) for sign in "=:")
-            arguments = next(
-                (a for a in loose if a and (a.keys() <= set(names) or (opening == "(" and "=" in plain))), None
-            )
-            quoted = len(QUOTED_KEY.findall(plain)) if QUOTED.match(plain) else 0
-            is_data = bool(arguments) and quoted == len(arguments or {})
-        if arguments is None and plain:
-            arguments = {names[0] if names else "input": plain}
         if not is_closed and (not plain or plain[-1] in "=:,"):
             return self.call(name, None), end, False
-        arguments = arguments or {}
-        return self.call(name, arguments, is_closed), end, is_data or not plain
+        arguments, is_data = _given(plain, names, opening, is_closed)
+        if arguments is None:
+            arguments = {names[0] if names else "input": plain}
+        return self.call(name, arguments, is_closed), end, is_data
 
     def _inside(self, text: str, start: int, opening: str) -> tuple[str, int, bool]:
         """The text up to the bracket that closes a call, where the call ends, and whether there is such a bracket.
 
         It is looked for on the first line, then on the others; where there is none, the first line is all.
         """
-        line = text.find("\n", start) if "\n" in text[start:] else len(text)
+        line = start + len(text[start:].partition("\n")[0])
         for stop in (line, len(text)):
-            end = self._closing(text, start, stop, opening)
-            if end >= 0:
-                return text[start:end], end + 1, True
-        last = text.rfind(CLOSING[opening], start, line)
-        return (text[start:last], last + 1, True) if last >= 0 else (text[start:line], line, False)
-
-    def _closing(self, text: str, start: int, stop: int, opening: str) -> int:
-        """Where the bracket is closed that stands before `start`, brackets and quotes respected; -1 for nowhere."""
-        depth, quote, missing = 1, "", set[str]()
-        for match in NESTING[opening].finditer(text, start, stop):
-            c, i = match[0], match.start()
-            self.scan -= 4
-            if self.scan < 0:
-                break
-            if quote:
-                quote = "" if c == quote and text[i - 1] != "\\" else quote
-            elif c in "\"'":
-                if (i == start or text[i - 1] in "([{=:, \n") and c not in missing:
-                    missing |= {c} if text.find(c, i + 1, stop) < 0 else set()
-                    quote = c if c not in missing else ""
-            else:
-                depth += 1 if c == opening else -1
+            depth = 1
+            for match in NESTING[opening].finditer(text, start, stop):
+                self.scan -= 4
+                depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
                 if depth == 0:
-                    return i
-        return -1
+                    return text[start : match.start()], match.end(), True
+                if self.scan < 0:
+                    break
+        last = text.rfind("]" if opening == "[" else ")", start, line)
+        return (text[start:last], last + 1, True) if last >= 0 else (text[start:line], line, False)
 
     def _tagged(self, name: str, text: str) -> dict[str, Any]:
         """The arguments written as an element each, with the types that the tool's schema gives them."""
-        found, schemas = list(islice(PARAMETER.finditer(text), MAX_CALLS)), self.parameters(name)
         result: dict[str, Any] = {}
-        for match, after in zip_longest(found, found[1:]):
-            key = (match[1] or match[2]).strip()
-            value = PARAMETER_END.split(text[match.end() : after.start() if after else len(text)], maxsplit=1)[0]
-            value = value.strip("\r\n")
-            result[key] = self._typed(value if "\n" in value else value.strip(), schemas.get(key))
+        for match in islice(PARAMETER.finditer(text), MAX_CALLS):
+            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
+            value = value if "\n" in value else value.strip()
+            result[key] = self._typed(value, self.parameters(name).get(key))
         return result
 
     def _typed(self, text: str, schema: Any) -> Any:
@@ -438,9 +369,8 @@ class CallReader:
             return None
         if not kinds or "string" in kinds:
             return text
-        positional = (_python_arguments(text) or ((),))[0]
-        found = json_values(text, self.budget)
-        value = positional[0] if len(positional) == 1 else next((v.value for v in found if v.start == 0), text)
+        found = next(json_values(f"[{text}]", self.budget), None)
+        value = found.value[0] if found and isinstance(found.value, list) and len(found.value) == 1 else text
         kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
         return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
 
@@ -460,10 +390,8 @@ def before_invented(text: str) -> str:
 def _json_end(text: str, start: int) -> int:
     """Where sound JSON ends that begins here, so that marks in its texts are not taken for marks; else `start`."""
     start = BETWEEN.match(text, start).end()  # type: ignore[union-attr]  # it matches everywhere
-    if text[start : start + 1] not in ("{", "["):
-        return start
     try:
-        return DECODER.raw_decode(text, start)[1]
+        return DECODER.raw_decode(text, start)[1] if text[start : start + 1] in ("{", "[") else start
     except (ValueError, RecursionError):
         return start
 
@@ -493,34 +421,45 @@ def _is_mentioned(text: str, begin: int, body: str, after: re.Match[str] | None)
     return bool(before) and (after is None or before[-1] == "`") and not re.search(r"[{\[(]", body)
 
 
+def _given(plain: str, names: list[str], opening: str, is_closed: bool) -> tuple[dict[str, Any] | None, bool]:
+    """The arguments in the brackets after a tool's name, and whether they are plain data; None for a bare value."""
+    if not plain:
+        return {}, True
+    if len(names) == 1 and not re.search(r"[\"'{\[(=“]", plain) and plain not in ("True", "False", "None"):
+        return None, False
+    python = _python_arguments(plain, is_closed)
+    if python and (opening == "(" or not python[0] or isinstance(python[0][0], str | dict)):
+        positional, named = python
+        if len(positional) == 1 and isinstance(positional[0], dict) and not named:
+            return positional[0], is_closed
+        names = [*names, *(f"argument {i + 1}" for i in range(len(names), len(positional)))]
+        return dict(zip(names, positional, strict=False)) | named, is_closed or bool(named)
+    if python:
+        return None, False
+    if len(names) == 1 and len(plain) > 1 and plain[0] + plain[-1] in QUOTES:
+        return {names[0]: plain[1:-1]}, is_closed
+    parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
+    pairs = {match[1]: match[2].strip() for match in map(PAIR.fullmatch, parts) if match}
+    if len(pairs) < len(parts) or not (pairs.keys() <= set(names) or (opening == "(" and "=" in plain)):
+        return None, False
+    is_quoted = all(value[:1] + value[-1:] in QUOTES for value in pairs.values())
+    return {key: value.strip("\"'“”‘’") for key, value in pairs.items()}, is_quoted
+
+
 def _python_arguments(inside: str, is_closed: bool = True) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Arguments in Python's notation, without and with names; None where they are not all plain data."""
     if len(inside) > MAX_TEXT // 4:
         return None
     inside += '"' if not is_closed and inside.count('"') % 2 else ""
-    inside = inside if '"' in inside else inside.replace("“", '"').replace("”", '"')
     try:
         with warnings.catch_warnings(action="ignore"):
             call = ast.parse(f"f({inside}\n)", mode="eval").body
         if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
             return None
-        positional = plain_data([_literal(node) for node in call.args])
-        return tuple(positional), plain_data({str(k.arg): _literal(k.value) for k in call.keywords})
+        positional = plain_data([ast.literal_eval(node) for node in call.args])
+        return tuple(positional), plain_data({str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
     except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
         return None
-
-
-def _literal(node: ast.expr) -> Any:
-    return WORDS[node.id] if isinstance(node, ast.Name) and node.id in WORDS else ast.literal_eval(node)
-
-
-def _loose_arguments(inside: str, sign: str) -> dict[str, Any]:
-    """`name=Jane Roe, organization=Acme` without quotes."""
-    parts = re.split(rf",\s*(?=[A-Za-z_]\w*\s*{sign})", inside)
-    pairs = [part.split(sign, 1) for part in parts if sign in part]
-    if len(pairs) != len(parts) or not all(key.strip().isidentifier() for key, _ in pairs):
-        return {}
-    return {key.strip(): value.strip().strip("\"'“”‘’") for key, value in pairs}
 
 
 def _kinds(schema: Any) -> set[str]:

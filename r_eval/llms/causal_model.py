@@ -53,6 +53,7 @@ class CausalModel:
         ends = tokenizer.eos_token_id if ends is None else ends
         self._ends = set(ends if isinstance(ends, list) else [ends]) - {None}
         self._padding: int = min(self._ends, default=0)
+        tokenizer.pad_token = tokenizer.pad_token or tokenizer.convert_ids_to_tokens(self._padding)
         model.generation_config = GenerationConfig(eos_token_id=ends, pad_token_id=self._padding)
         limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         self.context: int = min(filter(None, (context, limit)), default=DEFAULT_CONTEXT)
@@ -81,27 +82,21 @@ class CausalModel:
         return True
 
     def _encode(self, request: Request) -> list[int]:
-        if not self.chat and request.tools:
-            able = "react, pal, rag and direct can do without"
-            raise LLMError("request", f"{self._llm.name} is a base model: tools need a chat template; {able}")
         if not self.chat:
             ids = list(self._tokenizer("\n".join(message.content for message in request.messages))["input_ids"])
             return ids[:-1] if ids[1:] and ids[-1] in self._ends else ids  # some tokenizers append an end
         messages = request.messages if self.system else fold_system(request.messages)
         refusal: Exception | None = None
         for attempt in (messages, _merged(messages)):
+            body = json.loads(encode_body(chat_body(self._llm, dataclasses.replace(request, messages=attempt))))
+            for call in (call["function"] for message in body["messages"] for call in message.get("tool_calls", ())):
+                call["arguments"] = json.loads(call["arguments"])  # templates want data, not text
+            options = {"tools": body.get("tools"), "add_generation_prompt": True, "return_dict": False}
             try:
-                return self._templated(dataclasses.replace(request, messages=attempt))
+                return list(self._tokenizer.apply_chat_template(body["messages"], **options))
             except Exception as error:  # noqa: BLE001  a template may raise anything
                 refusal = refusal or error
         raise LLMError("request", f"{self._llm.name}: its chat template refuses the request: {refusal}")
-
-    def _templated(self, request: Request) -> list[int]:
-        body = json.loads(encode_body(chat_body(self._llm, request)))
-        for call in (call for message in body["messages"] for call in message.get("tool_calls", ())):
-            call["function"]["arguments"] = json.loads(call["function"]["arguments"])  # templates want data, not text
-        options = {"tools": body.get("tools"), "add_generation_prompt": True, "return_dict": False}
-        return list(self._tokenizer.apply_chat_template(body["messages"], **options))
 
     def generate(self, jobs: Sequence[Job], is_cancelled: Callable[[], bool]) -> list[Reply]:
         """The replies to a batch: rows are padded on the left, each goes on to its end, its stop text or its length.
@@ -111,9 +106,8 @@ class CausalModel:
         """
         import torch
 
-        start = max(len(job.ids) for job in jobs)
-        ids = [[self._padding] * (start - len(job.ids)) + job.ids for job in jobs]
-        mask = [[0] * (start - len(job.ids)) + [1] * len(job.ids) for job in jobs]
+        batch = self._tokenizer.pad({"input_ids": [job.ids for job in jobs]}, padding_side="left", return_tensors="pt")
+        start = batch["input_ids"].shape[1]
         # A token has at least a byte, so this many hold any stop text; a few more complete its first character.
         tail = 4 + max((len(stop.encode("utf-8", "replace")) for job in jobs for stop in job.request.stop), default=0)
 
@@ -132,8 +126,7 @@ class CausalModel:
             sampling = {"do_sample": True, "temperature": self._llm.temperature, "top_k": 0, "top_p": 1.0}
         with torch.inference_mode():
             rows = self._model.generate(
-                torch.tensor(ids, device=self._model.device),
-                attention_mask=torch.tensor(mask, device=self._model.device),
+                **batch.to(self._model.device),
                 max_new_tokens=max(job.length for job in jobs),
                 stopping_criteria=[ended],
                 **sampling,

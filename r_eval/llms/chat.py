@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall
+from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.tool_calls import UNREADABLE
 
 logger = logging.getLogger("r_eval")
@@ -52,6 +52,14 @@ class Refused:
     extra: bool = False
     reasoning: str = ""
 
+    def without(self, what: str) -> Refused:
+        """What is left out together with one thing more; "key+" is a key in which reasoning is sent back instead."""
+        if what == "extra":
+            return dataclasses.replace(self, extra=True)
+        if what.endswith("+"):
+            return dataclasses.replace(self, reasoning=what.removesuffix("+"))
+        return dataclasses.replace(self, names=self.names | {what})
+
 
 NOTHING_REFUSED = Refused()
 
@@ -70,36 +78,31 @@ class Refusals:
 
     def snapshot(self, without_extra: bool = False) -> Refused:
         """What a body that is built now leaves out."""
-        return dataclasses.replace(self._refused, extra=True) if without_extra else self._refused
+        return self._refused.without("extra") if without_extra else self._refused
 
-    def learn(self, what: str, reason: str) -> None:
-        """Leave something out from now on."""
+    def learn(self, what: str, reason: str, is_said: bool = True) -> None:
+        """Leave something out from now on.
+
+        Args:
+            is_said: Whether that is noted and warned about.
+        """
         if what in self._adaptations:
             return
-        reason = " ".join(reason.split())[:200]
-        self._adaptations[what] = reason
-        logger.warning("%s: %s: %s", self._name, INSTEAD.get(what, f"{what} is not sent"), reason)
-        if what == "extra":
-            self._refused = dataclasses.replace(self._refused, extra=True)
-        elif what.endswith("+"):
-            self._refused = dataclasses.replace(self._refused, reasoning=what.removesuffix("+"))
-        else:
-            self._refused = dataclasses.replace(self._refused, names=self._refused.names | {what})
+        if is_said:
+            self._adaptations[what] = reason = " ".join(reason.split())[:200]
+            logger.warning("%s: %s: %s", self._name, INSTEAD.get(what, f"{what} is not sent"), reason)
+        self._refused = self._refused.without(what)
 
     def learn_from(self, error: LLMError, request: Request, sent: Refused) -> bool:
         """Learn from a refusal of a request whose body left `sent` out; whether another body is worth sending."""
         what = error.parameter
-        if what.endswith("+"):
-            missing = sent.reasoning != what.removesuffix("+") and any(m.reasoning for m in request.messages)
-        elif what == "system":
-            missing = "system" not in sent.names and any(m.role == "system" for m in request.messages)
-        elif what in OPTIONAL:
-            missing = what not in sent.names
+        if what in OPTIONAL:
+            is_sent = what not in sent.names
         else:
-            missing = what not in sent.names and not sent.extra and _mentions(request.messages, what, sent)
-        if missing:
+            is_sent = _messages(request.messages, sent) != _messages(request.messages, sent.without(what))
+        if is_sent:
             self.learn(what, str(error))
-        return missing
+        return is_sent
 
     @staticmethod
     def has_extra(messages: Sequence[Message]) -> bool:
@@ -107,21 +110,11 @@ class Refusals:
         return any(m.extra or any(c.extra for c in m.tool_calls) for m in messages)
 
 
-def _mentions(messages: Sequence[Message], key: str, sent: Refused) -> bool:
-    """Whether a key is sent on a message or a call."""
-    if key == sent.reasoning:
-        return any(m.reasoning for m in messages)
-    return any(key in (m.extra or {}) or any(key in (c.extra or {}) for c in m.tool_calls) for m in messages)
-
-
 def chat_body(llm: LLM, request: Request, refused: Refused = NOTHING_REFUSED) -> dict[str, Any]:
     """The JSON body of a request to an LLM, without what its server refuses."""
-    messages = request.messages
-    if "system" in refused.names:
-        messages = fold_system(messages)
     data: dict[str, Any] = {
         "model": llm.model,
-        "messages": [_message(message, refused) for message in messages],
+        "messages": _messages(request.messages, refused),
         "temperature": llm.temperature,
         "max_tokens": request.max_tokens or llm.max_tokens,
     }
@@ -130,13 +123,7 @@ def chat_body(llm: LLM, request: Request, refused: Refused = NOTHING_REFUSED) ->
     if request.stop:
         data["stop"] = [text for text in request.stop if text][:MAX_STOPS]
     if request.tools:
-        data["tools"] = [
-            {
-                "type": "function",
-                "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
-            }
-            for t in request.tools
-        ]
+        data["tools"] = offered(request.tools)
         data["tool_choice"] = request.tool_choice
     if refused.names:
         length = data["max_tokens"]
@@ -144,6 +131,14 @@ def chat_body(llm: LLM, request: Request, refused: Refused = NOTHING_REFUSED) ->
         if "max_tokens" in refused.names:
             data["max_completion_tokens"] = length
     return data
+
+
+def offered(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """Tools in the form that chat completions have for them."""
+    return [
+        {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+        for t in tools
+    ]
 
 
 def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -163,28 +158,32 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(folded)
 
 
+def _messages(messages: Sequence[Message], refused: Refused) -> list[dict[str, Any]]:
+    if "system" in refused.names:
+        messages = fold_system(messages)
+    return [_message(message, refused) for message in messages]
+
+
 def _message(message: Message, refused: Refused) -> dict[str, Any]:
     entry: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.role == "tool":
         entry["tool_call_id"] = message.call_id
     if message.role != "assistant":
         return entry
-    if message.reasoning and refused.reasoning:
+    if message.reasoning and refused.reasoning and refused.reasoning not in refused.names:
         entry[refused.reasoning] = message.reasoning
     if message.extra and not refused.extra:
         entry |= {key: value for key, value in message.extra.items() if key not in refused.names and key not in entry}
     if message.tool_calls:
-        entry["tool_calls"] = [
-            _call(call.id, call.name, call.arguments, call.extra, refused) for call in message.tool_calls
-        ]
+        entry["tool_calls"] = [_call(call, refused) for call in message.tool_calls]
     return entry
 
 
-def _call(call_id: str, name: str, arguments: dict[str, Any], extra: dict[str, Any] | None, refused: Refused) -> Any:
-    function: dict[str, Any] = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    entry: dict[str, Any] = {"id": call_id, "type": "function", "function": function}
-    if extra and not refused.extra:
-        kept = {key: value for key, value in extra.items() if key not in refused.names}
+def _call(call: ToolCall, refused: Refused) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+    entry: dict[str, Any] = {"id": call.id, "type": "function", "function": function}
+    if call.extra and not refused.extra:
+        kept = {key: value for key, value in call.extra.items() if key not in refused.names}
         inner = kept.pop("function", None)
         entry |= {key: value for key, value in kept.items() if key not in entry}
         if isinstance(inner, dict):

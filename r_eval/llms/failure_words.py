@@ -36,17 +36,8 @@ CODES: Mapping[str, str] = {
 """Codes that decide by themselves, case and punctuation aside; of several causes the first here wins."""
 
 STATUSES: Mapping[int, str] = {
-    401: "key",
-    402: "quota",
-    403: "key",
-    408: "server",
-    409: "server",
-    413: "context",
-    424: "server",
-    425: "server",
-    446: "content_filter",
-    498: "rate_limit",
-    501: "request",
+    **{401: "key", 402: "quota", 403: "key", 413: "context", 446: "content_filter", 498: "rate_limit", 501: "request"},
+    **dict.fromkeys((408, 409, 424, 425), "server"),
 }
 """What a status means alone; the others from 500 on are "server", those below are "request". 446 is a guardrail's, 498
 Groq's for a tier that is full."""
@@ -56,6 +47,9 @@ def _any(*phrases: str) -> re.Pattern[str]:
     return re.compile("|".join(phrases), re.IGNORECASE | re.DOTALL | re.MULTILINE)
 
 
+TOO_LARGE = _any(r"limit:? (\d{1,12}).{0,60}?requested:? (\d{1,12})|(request too large)")
+PER_DAY = _any(r"per[ _-]?day|\b[RT]PD\b")
+
 _NOT = r"(?:not supp|n.t supp|unsupp|not allowed|not enabled|not available)"
 _NAME = r"[`'\"“\[]{0,2}([\w.\[\]-]{1,100})"
 _MAX_TOKENS = r"max_\w{0,11}tokens\b"
@@ -63,136 +57,102 @@ _OPTIONAL = rf"(?:\b(temperature|top_?p|{_MAX_TOKENS}|tool_choice|seed)\b|[`'\"]
 _MODEL = r"(?<!/)\bmodels?\b(?:[ /:(]{1,2}(?:id )?[`'\"]?[\w./:@-]{1,100}[`'\"]?)?"
 """A model, perhaps with its name."""
 
-OVERFLOW = _any(
-    r"max(?:imum)? (?:context|prompt|input|sequence) (?:length|size|tokens)",
-    r"(?:exceed\w{0,3}|(?:long|great|larg)er than|more than|fit (?:in|into|within)|out of) (?:\S{1,40} ){0,4}"
-    r"(?:context|token limit|message tokens)",
-    r"(?:exceeds?|longer than) (?:\S{1,40} ){0,3}(?:max(?:imum)? (?:\w{1,20} )?len|max_(?:seq|model|pos)|n_ctx)",
-    r"context[ _](?:the overflows|(?:length|window|size|limit)\S{0,3}[ _](?:has been |is )?(?:exceed|reached|full))",
-    r"(?:prompt|input|request|sequence|conversation|messages?|messages\S{1,30} string)s? "
-    r"(?:\(.{1,40}\) )?(?:\S{1,30} ){0,2}too (?:long|large|big)",
-    r"(?:prompt|input|total|requested|number of) tokens?\b.{0,30}exceed",
-    r"prompt (?:exceeds|token count|is \d{1,12} tokens)|token limit exceeded|must have less than \d{1,12} tokens",
-    r"too many (?:\w{1,20} )?tokens(?! per|.{0,4}please wait)",
-    r"reduce (?:the |your )?(?:length|number of tokens|size|prompt|input|message)",
-    rf"inputs?`? tokens \+ `?{_MAX_TOKENS}`? must be",
-    r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
-    r"n_keep.{0,20}n_ctx|range of input length",
-    r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
-    r"prompt ?超长|输入(?:内容)?过长|超(?:出|过)[^。]{0,20}(?:长度|上下文|token)|上下文[^。]{0,12}(?:超|过长)",
-)
-OUTPUT_LIMIT = _any(
-    rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
-    r"(?![^\n]{0,300}(?:context|input|prompt|extra|got -|unsupp|not supp))",
-    r"maximum tokens you requested exceed",
-)
-"""A length of the reply that no prompt, however short, would make possible."""
-
-SPENT = _any(
-    r"insufficient (?:account )?(?:balance|credit|fund)|balance is too low|(?:more|out of|monthly included) credits",
-    r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
-    r"(?:hourly|daily|weekly|monthly) (?:\w{1,20} ){0,2}(?:quota|limit)|payment required|credit limit|余额不足|欠费",
-)
-UNPARSED = _any(
-    r"^(?:[\w.]{0,80}(?:error|exception)[: -]{1,3}){0,4}(?:"
-    r"(?:failed to|could not|unable to|error) pars(?:e|ing) (?:the )?"
-    r"(?:(?:tool|function)[ -]call|input at pos|fc related|generated text)",
-    r"tool call (?:parsing error|validation failed)|tool error: |invalid tool call arg|failed to call a function",
-    r"malformed (?:function|tool) call|attempted to call tool|xml syntax error on line",
-    r"(?:the )?model (?:produced|generated) (?:an )?(?:invalid|output that)|\d validation errors? for list\[function",
-    r"unexpected tokens? .{0,40}message header|(?:expecting|unterminated string|extra data).{0,60}\(char \d{1,12}\))",
-)
-FILTERED = _any(
-    r"content management policy|content[ -]filter|content polic|usage (?:policy|policies|guidelines)",
-    r"content exists risk|inappropriate content|considered high risk|flagged (?:as|for|by)",
-    r"blocked by (?:\w{1,20} ){0,2}(?:safety|guardrail|polic)|敏感内容|违规内容",
-)
-UNKNOWN_MODEL = _any(
-    rf"{_MODEL} (?:(?:is|was|has|does|could|with on-demand throughput) )?(?:been |deprecated and )?"
-    r"(?:(?:not|no longer) (?:be )?(?:found|exist|available|supported)|doesn't exist|decommissioned|isn.t supported)\b",
-    r"model version has reached|this model is marked|no models loaded|model use case details",
-    r"(?:invalid|unknown|unsupported|no such|not found the|unable to access|access to(?: the)?) model\b|^model: ",
-    r"is not a valid model|no endpoints found for|model identifier is invalid|模型不存在|无可用渠道",
-)
-WRONG_KEY = _any(
-    r"(?:incorrect|invalid|missing|expired|no) (?:x-)?api[- ]key|missing or invalid authorization",
-    r"api key (?:\S{1,20} ){0,3}(?:not valid|invalid|expired)|(?:invalid|no) (?:access token|auth credentials)",
-)
-NO_REQUEST = _any(
-    r"(?:country|region|territory|location).{0,40}(?:not supported|unsupported)",
-    r"invalid schema for function",  # which may name anything
-    r"unexpected endpoint|failed to deserialize|jinja exception: (?!only user)",
-)
-NO_SYSTEM = _any(
-    r"system (?:role|message|prompt|instruction)s?\W{0,3} (?:\w{1,20} )?" + _NOT,
-    r"role' does not support 'system'",
-    r"(?:only|must be in \[?)\W{0,3}user,? (?:and )?assistant",
-    r"developer instruction is not enabled|n.t support system",
-)
-
-SLOW_DOWN = _any("slow down|rate limit|too many requests")
-
 FAULTS = frozenset({0, 200, 400, 403, 404, 410, 412, 413, 422, 424, 500, 501, 502})
 """Statuses that servers give for a fault of the request or of the model's reply; others are not read for more."""
 
-WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("tool_call", UNPARSED),
-    ("content_filter", FILTERED),
-    ("max_tokens", OUTPUT_LIMIT),
-    ("context", OVERFLOW),
-    ("quota", SPENT),
-    ("request", NO_REQUEST),
-    ("parameter", _any("")),
-    ("model", UNKNOWN_MODEL),
-    ("key", WRONG_KEY),
-    ("server", _any("model (?:is unloaded|has crashed)|failed to load model")),
-    ("rate_limit", SLOW_DOWN),
-)
-"""What wording says where no code decides, in the order in which it is tried. "max_tokens" is that parameter; the words
-of other parameters are in `REFUSALS`."""
-
-REFUSALS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("reasoning_content+", _any(r"reasoning_content\W{0,3} (?:is missing|in the thinking mode must)")),
-    ("system", NO_SYSTEM),
-    ("tool_choice", _any(rf"{_NOT}.{{0,40}}tool_?choice", rf"tool_?choice[^.]{{0,40}}(?:{_NOT}|incompatible|forces)")),
-    (
-        "tools",
-        _any(
-            r"endpoints found that support tool use|requires? (?:--enable-auto-tool-choice|--jinja)",
-            _NOT + r"\w{0,5} (?:[\w`']{1,30} ){0,4}[`']?(?:tools\b|tool use|tool[ -]calling|function[ -]calling)",
-            r"\b(?:tools|tool use|tool calling|function calling)\W{1,2}(?:\w{1,20} ){0,2}" + rf"(?:{_NOT}|unavailable)",
-        ),
+WORDS: Mapping[str, re.Pattern[str]] = {
+    "tool_call": _any(
+        r"^(?:[\w.]{0,80}(?:error|exception)[: -]{1,3}){0,4}(?:"
+        r"(?:failed to|could not|unable to|error) pars(?:e|ing) (?:the )?"
+        r"(?:(?:tool|function)[ -]call|input at pos|fc related|generated text)",
+        r"tool call (?:parsing error|validation failed)|tool error: |invalid tool call arg|failed to call a function",
+        r"malformed (?:function|tool) call|attempted to call tool|xml syntax error on line",
+        r"(?:the )?model (?:produced|generated) (?:an )?(?:invalid|output that)|unexpected tokens? .{0,40}message head",
+        r"\d validation errors? for list\[function|(?:expecting|unterminated string|extra data).{0,60}\(char \d{1,12})",
     ),
-    (
-        "",
-        _any(
-            r"(?:(?:unknown|unrecognized|unsupported|unexpected)(?: request| keyword)? (?:parameter|field|name|key|"
-            r"argument)s?(?:\(s\))?(?: in object| supplied)?:?|additional properties are not allowed|extraneous key|"
-            r"extra inputs are not permitted, field:|argument not supported[^:]{0,40}:|unsupported value:|"
-            rf"not support (?:the )?(?:parameter|argument|field)s?:?) \(?{_NAME}",
-            rf"property {_NAME}\W{{1,3}}is unsupported",
-            r"(?<![\w.\[\]-])([\w.\[\]-]{1,100})[`'\"]{0,2}: extra inputs are not permitted",
-            r"'loc': \((?:[^()]{0,200}, )?'(\w{1,100})',?\), 'msg': 'Extra inputs",
-            rf"[\w\]]\.{_NAME}: \w{{1,40}} is not supported with this model",
-        ),
+    "content_filter": _any(
+        r"content management policy|content[ -]filter|content polic|usage (?:policy|policies|guidelines)",
+        r"content exists risk|inappropriate content|considered high risk|flagged (?:as|for|by)|input was flagged",
+        r"blocked by (?:\w{1,20} ){0,2}(?:safety|guardrail|polic)|敏感内容|违规内容",
     ),
-    ("include", _any(r"encrypted content is " + _NOT)),
-    ("stop", _any(_NOT + r".{0,20}stop_?sequence")),
-    (
-        "",
-        _any(
-            rf"{_OPTIONAL}[^.]{{0,50}}(?:{_NOT}|deprecated|strictly positive|: only|must be (?:1|auto)\b)",
-            rf"(?:{_NOT}|only supports )[^.]{{0,40}}{_OPTIONAL}",
-        ),
+    "parameter max_tokens": _any(  # a length of the reply that no prompt, however short, would make possible
+        rf"^(?:[\w .]{{1,40}}: |invalid |range of )?\W{{0,2}}{_MAX_TOKENS}"
+        r"(?![^\n]{0,300}(?:context|input|prompt|extra|got -|unsupp|not supp))|maximum tokens you requested exceed",
     ),
-)
-"""Refused parameters in words: the parameter, or "" where the words hold its name."""
+    "context": _any(
+        r"max(?:imum)? (?:context|prompt|input|sequence) (?:length|size|tokens)|must have less than \d{1,12} tokens",
+        r"(?:exceed\w{0,3}|(?:long|great|larg)er than|more than|fit (?:in|into|within)|out of) (?:\S{1,40} ){0,4}"
+        r"(?:context|token limit|message tokens)|token limit exceeded|n_keep.{0,20}n_ctx|range of input length",
+        r"(?:exceeds?|longer than) (?:\S{1,40} ){0,3}(?:max(?:imum)? (?:\w{1,20} )?len|max_(?:seq|model|pos)|n_ctx)",
+        r"context[ _](?:the overf|(?:length|window|size|limit)\S{0,3}[ _](?:has been |is )?(?:exceed|reached|full))",
+        r"(?:prompt|input|request|sequence|conversation|messages?|messages\S{1,30} string)s? "
+        r"(?:\(.{1,40}\) )?(?:\S{1,30} ){0,2}too (?:long|large|big)|prompt (?:exceeds|token count|is \d{1,12} tokens)",
+        r"(?:prompt|input|total|requested|number of) tokens?\b.{0,30}exceed|inputs?`? tokens \+ `?max_\w{1,20}`? must",
+        r"reduce (?:the |your )?(?:length|number of tokens|size|prompt|input|message)",
+        r"too many (?:\w{1,20} )?tokens(?! per|.{0,4}please wait)",
+        r"max_tokens must be at least 1, got -",  # what the prompt leaves for the reply
+        r"max_tokens or model output limit was reached",  # all that was allowed went into reasoning
+        r"prompt ?超长|输入(?:内容)?过长|超(?:出|过)[^。]{0,20}(?:长度|上下文|token)|上下文[^。]{0,12}(?:超|过长)",
+    ),
+    "quota": _any(
+        r"insufficient (?:account )?(?:balance|credit|fund)|(?:more|out of|monthly included) credits|credit limit",
+        r"(?:billing hard|spending) limit|reached your (?:\w{1,20} ){0,3}usage limit|exceeded your current quota",
+        r"(?:hour|dai|week|month)ly (?:\w{1,20} ){,2}(?:quota|limit)|balance is too low|payment required|余额不足|欠费",
+    ),
+    "request": _any(
+        r"(?:country|region|territory|location).{0,40}(?:not supported|unsupported)",
+        r"invalid schema for function",  # which may name anything
+        r"unexpected endpoint|failed to deserialize|jinja exception: (?!only user)",
+    ),
+    "parameter reasoning_content+": _any(
+        r"reasoning_content\W{0,3} (?:is missing|field required|in the thinking mode)"
+    ),
+    "parameter system": _any(
+        r"system (?:role|message|prompt|instruction)s?\W{0,3} (?:\w{1,20} )?" + _NOT,
+        r"role' does not support 'system'|(?:only|must be in \[?)\W{0,3}user,? (?:and )?assistant",
+        r"developer instruction is not enabled|n.t support system",
+    ),
+    "parameter tool_choice": _any(_NOT + ".{0,40}tool_?choice", rf"tool_?choice[^.]{{0,40}}(?:{_NOT}|incompat|forces)"),
+    "parameter tools": _any(
+        r"endpoints found that support tool use|requires? (?:--enable-auto-tool-choice|--jinja)",
+        _NOT + r"\w{0,5} (?:[\w`']{1,30} ){0,4}[`']?(?:tools\b|tool use|tool[ -]calling|function[ -]calling)",
+        r"\b(?:tools|tool use|tool calling|function calling)\W{1,2}(?:\w{1,20} ){0,2}" + rf"(?:{_NOT}|unavailable)",
+    ),
+    "parameter include": _any(r"encrypted content is " + _NOT),
+    "parameter stop": _any(_NOT + r".{0,20}stop_?sequence"),
+    "parameter": _any(
+        r"^un(?:supported|known)_(?:parameter|value) at (\S{1,300})\.$",
+        # What is left out or adapted whatever a server says against it. A temperature that is out of range is the
+        # grid's fault instead: without it something else would be measured.
+        rf"^[\w.]{{1,100}} at (stop|seed|tool_choice|{_MAX_TOKENS})\.$|^body\.(stop|seed|tool_choice|{_MAX_TOKENS}): ",
+        r"(?:(?:unknown|unrecognized|unsupported|unexpected)(?: request| keyword)? (?:parameter|field|name|key|"
+        r"argument)s?(?:\(s\))?(?: in object| supplied)?:?|additional properties are not allowed|extraneous key|"
+        r"extra inputs are not permitted, field:|argument not supported[^:]{0,40}:|unsupported value:|"
+        rf"not support (?:the )?(?:parameter|argument|field)s?:?) \(?{_NAME}",
+        r"(?<![\w.\[\]-])([\w.\[\]-]{1,100})[`'\"]{0,2}: extra (?:inputs are|fields) not permitted",
+        r"'loc': \((?:[^()]{0,200}, )?'(\w{1,100})',?\), 'msg': 'Extra inputs",
+        rf"property {_NAME}\W{{1,3}}is unsupported|[\w\]]\.{_NAME}: \w{{1,40}} is not supported with this model",
+        rf"{_OPTIONAL}[^.]{{0,50}}(?:{_NOT}|deprecated|strictly positive|: only|must be (?:1|auto)\b)",
+        rf"(?:{_NOT}|only supports )[^.]{{0,40}}{_OPTIONAL}",
+    ),
+    "model": _any(
+        rf"{_MODEL} (?:(?:is|was|has|does|could|with on-demand throughput) )?(?:been |deprecated and )?"
+        r"(?:(?:not|no longer) (?:be )?(?:found|exist|available|supported)|doesn't exist|decommissioned|isn.t supported"
+        r")\b|model version has reached|this model is marked|no models loaded|model use case details",
+        r"(?:invalid|unknown|unsupported|no such|not found the|unable to access|access to(?: the)?) model\b|^model: ",
+        r"is not a valid model|no endpoints found for|model identifier is invalid|模型不存在|无可用渠道",
+    ),
+    "key": _any(
+        r"(?:incorrect|invalid|missing|expired|no) (?:x-)?api[- ]key|missing or invalid authorization",
+        r"api key (?:\S{1,20} ){0,3}(?:not valid|invalid|expired)|(?:invalid|no) (?:access token|auth credentials)",
+    ),
+    "server": _any("model (?:is unloaded|has crashed)|failed to load model"),
+    "rate_limit": _any("slow down|rate limit|too many requests"),
+}
+"""What wording says where no code decides, in the order in which it is tried: a cause, and the parameter if that is it;
+where a row names none, the words hold its name."""
 
-REFUSAL_CODES = frozenset({"unsupportedparameter", "unsupportedvalue", "unknownparameter"})
-DISPENSABLE = frozenset({"stop", "seed", "tool_choice", "max_tokens", "max_completion_tokens"})
-"""Parameters that are left out or adapted whatever a server says against them. A temperature that is out of range is
-the grid's fault instead: without it something else would be measured."""
-
+PARAMETERS = frozenset({"temperature", "top_p", "tools", "stop", "seed", "tool_choice", "max_tokens"})
 NEVER_REFUSED = frozenset({"", "messages", "prompt", "input", "model"})
 ALIASES = {"stop_sequences": "stop", "max_new_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
 
@@ -204,6 +164,7 @@ FINISHES: Mapping[Finish, str] = {
         guardrail_intervened model_armor error_toxic""",
     "refusal": "refusal",
 }
+MISCALLED = frozenset({"malformed_function_call", "unexpected_tool_call"})  # a call that the server could not read
 BROKEN_OFF = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
 """Ways to end that are the server's fault, so that there is no reply."""
 

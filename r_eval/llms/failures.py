@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from r_eval.llms import evidence
 from r_eval.llms import failure_words as table
@@ -20,17 +19,8 @@ from r_eval.llms.evidence import Evidence
 LONGEST_WAIT = 600.0  # seconds; nobody waits longer for one reply
 LONG = 3600.0  # seconds that a run does not wait out: such a limit is a quota
 ROLLING = 60.0  # seconds below which a limit of a day lets another request through soon
-LONGEST_TEXT = 100_000
-MOST_ANSWERS = 20
 
-PER_DAY = re.compile(r"per[ _-]?day|\b[RT]PD\b", re.IGNORECASE)
-TOO_LARGE = re.compile(
-    r"limit:? (\d{1,12}).{0,60}?requested:? (\d{1,12})|(request too large)", re.IGNORECASE | re.DOTALL
-)
-STATUS = re.compile(
-    r"(?:^|error code|status code|http|\()\W{0,3}(4[0-2]\d|5[02]\d)\b|(?<=: )([45]\d\d)(?= [A-Z])", re.IGNORECASE
-)
-"""A status in the text of an exception."""
+HOST = re.compile(r"\w{1,20}://(?:[^/?#]*@)?([^/?#@]*)")  # without what stands before an @: it may be a key
 
 _CODES = [(cause, {evidence.normal(code) for code in codes.split()}) for cause, codes in table.CODES.items()]
 _FINISHES: dict[str, Finish] = {reason: name for name, reasons in table.FINISHES.items() for reason in reasons.split()}
@@ -55,7 +45,8 @@ def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -
     """
     found = evidence.collect(status, body, headers)
     if 300 <= status < 400:  # nothing is sent where the grid has not said so, a key least of all
-        where = evidence.one_line(_host(found.headers.get("location", ""))) or "another path"
+        host = HOST.match(found.headers.get("location", ""))
+        where = (host and evidence.one_line(host[1])) or "another path"
         why = f"it redirects to {where}; if that is right, name that address as base_url"
         return ProviderError("request", f"HTTP {status}: {why}")
     return _failure(found, f"HTTP {status}: " if status else "")
@@ -67,59 +58,56 @@ def error_in(data: Any) -> ProviderError | None:
     Args:
         data: Parsed JSON of any type; a list is an answer in pieces, of which any may be an error.
     """
-    answers = data[:MOST_ANSWERS] if isinstance(data, list) else [data]
-    bodies = (_error_body(answer) for answer in answers if isinstance(answer, dict))
-    body = next((body for body in bodies if body is not None), None)
-    return None if body is None else _failure(evidence.collect(0, body), "HTTP 200 with an error: ")
+    answers = data[: evidence.MOST_ITEMS] if isinstance(data, list) else [data]
+    for answer in answers:
+        if isinstance(answer, dict) and (body := _error_body(answer)) is not None:
+            return _failure(evidence.collect(0, body), "HTTP 200 with an error: ")
+    return None
 
 
 def finish(reason: object) -> Finish:
     """Why generation ended, by any provider's word for it."""
-    words = re.split(r"[^\w-]+", reason[:200].lower()) if isinstance(reason, str) else []
-    return next((_FINISHES[name] for word in words if (name := word.replace("-", "_")) in _FINISHES), "unknown")
+    return next((_FINISHES[word] for word in _words(reason) if word in _FINISHES), "unknown")
 
 
 def of_exception(error: BaseException) -> ProviderError:
     """What an exception of an SDK or an HTTP client means: its attributes count most, then its text, then its class."""
-    chain = list(evidence.causes_of(error))
-    for one in chain:
-        status, body, headers = evidence.attributes_of(one)
-        if status or body:
-            found = evidence.collect(status, body or evidence.text_of(one), headers)
-            break
-    else:
-        text = evidence.text_of(error)
-        status = int(said[1] or said[2]) if (said := STATUS.search(text[:2000])) else 0
-        found = evidence.collect(status, text)
-    failure = _failure(found, f"HTTP {status}: " if status else f"{type(error).__name__}: ")
-    names = [name.__name__ for one in chain for name in type(one).__mro__]
-    by_class = next((cause for cause, words in table.CLASSES if any(re.search(words, name) for name in names)), None)
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None and len(chain) < evidence.MOST_CAUSES:
+        chain.append(cause)
+    found = evidence.collect_raised(chain)
+    failure = _failure(found, f"HTTP {found.status}: " if found.status else f"{type(error).__name__}: ")
+    classes = " ".join(kind.__name__ for one in chain for kind in type(one).__mro__)
+    by_class = next((cause for cause, names in table.CLASSES if re.search(names, classes)), None)
     if by_class and not found.status and (failure.cause in ("request", "server") or by_class == "reply"):
         failure.cause = by_class
     return failure
 
 
+def _words(*reasons: object) -> list[str]:
+    """The words in reasons to end, of those that are text."""
+    said = " ".join(reason[:200] for reason in reasons if isinstance(reason, str))
+    return re.findall(r"\w+", said.lower().replace("-", "_"))
+
+
 def _error_body(data: Mapping[str, Any]) -> Any:
-    """The part of an answer that holds an error."""
+    """The part of an answer that holds an error, with a code where only its place or its ending tells of one."""
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
-    endings = [
-        end[:200] for key in ("finish_reason", "native_finish_reason") if isinstance(end := choice.get(key), str)
-    ]
-    ending = " ".join(endings).lower()
+    ending = _words(choice.get("finish_reason"), choice.get("native_finish_reason"))
     base, prompt = data.get("base_resp"), data.get("promptFeedback")
     if _tells(data.get("error")):
         return {key: value for key, value in data.items() if key != "choices"}
-    if "malformed_function_call" in ending or "unexpected_tool_call" in ending:
+    if table.MISCALLED.intersection(ending):
         written = message.get("content") if isinstance(message, dict) else None
-        return {"code": ending.split()[-1], "message": ending, "failed_generation": written}
+        return {"code": ending[-1], "message": " ".join(ending), "failed_generation": written}
     if _tells(choice.get("error")):
         return {"error": choice["error"]}
-    if table.BROKEN_OFF.intersection(ending.split()):
-        return {"code": "insufficient_system_resource", "message": f"finish_reason is {ending}"}
-    if ending and not isinstance(message, dict) and finish(ending) == "content_filter":
-        return {"code": "content_filter", "message": f"finish_reason is {ending}"}
+    if table.BROKEN_OFF.intersection(ending):
+        return {"code": "insufficient_system_resource", "message": f"finish_reason is {' '.join(ending)}"}
+    if not isinstance(message, dict) and finish(choice.get("finish_reason")) == "content_filter":
+        return {"code": "content_filter", "message": f"finish_reason is {' '.join(ending)}"}
     if isinstance(base, dict) and base.get("status_code") not in (0, None):
         return {"code": f"minimax{base['status_code']}", "message": base.get("status_msg")}
     if isinstance(prompt, dict) and prompt.get("blockReason"):
@@ -140,8 +128,7 @@ def _failure(found: Evidence, prefix: str) -> ProviderError:
     wait = found.wait() if cause in LLMError.RETRIED else None
     wait = None if wait is None else min(wait, LONGEST_WAIT)
     failure = ProviderError(cause, evidence.one_line(prefix + found.message), wait=wait, parameter=parameter)
-    if cause == "tool_call":
-        failure.text = _model_text(found)[:LONGEST_TEXT]
+    failure.text = _model_text(found)[: evidence.LONGEST_JSON] if cause == "tool_call" else ""
     return failure
 
 
@@ -150,11 +137,8 @@ def _model_text(found: Evidence) -> str:
     if found.generated is not None:
         return found.generated
     said = "\n".join(found.sentences)
-    quoted = said.partition("raw='")[2]  # Ollama
-    if "', err=" in quoted:
-        return quoted.rpartition("', err=")[0]
-    rest = said.partition("parse input at pos ")[2]  # llama.cpp
-    return rest.partition(": ")[2]
+    call, mark, _ = said.partition("raw='")[2].rpartition("', err=")  # Ollama
+    return call if mark else said.partition("parse input at pos ")[2].partition(": ")[2]  # llama.cpp
 
 
 def _decide(found: Evidence) -> tuple[str, str]:
@@ -166,19 +150,14 @@ def _decide(found: Evidence) -> tuple[str, str]:
         return _limit(found), ""
     if by_code is not None:
         return by_code, ""
-    if found.status in (401, 402):
-        return table.STATUSES[found.status], ""
     text = found.text
-    if found.status in table.FAULTS:
-        if refused := _refused_place(found):
-            return "parameter", refused
-        for cause, words in table.WORDS:
-            if cause == "parameter":
-                if named := _refused_in_words(text):
-                    return cause, named
-            elif (found.status < 500 or cause not in LLMError.FATAL) and words.search(text):
-                return ("parameter", cause) if cause == "max_tokens" else (cause, "")
-    if found.status == 503 and table.SLOW_DOWN.search(text):
+    for row, words in table.WORDS.items() if found.status in table.FAULTS else ():
+        cause, _, name = row.partition(" ")
+        if (said := words.search(text)) and (found.status < 500 or cause not in LLMError.FATAL):
+            refused = name or _key(next(filter(None, said.groups()), ""))
+            if cause != "parameter" or refused not in table.NEVER_REFUSED:
+                return cause, refused
+    if found.status == 503 and table.WORDS["rate_limit"].search(text):
         return "rate_limit", ""
     if found.status:
         return table.STATUSES.get(found.status, "server" if found.status >= 500 else "request"), ""
@@ -188,56 +167,19 @@ def _decide(found: Evidence) -> tuple[str, str]:
 def _limit(found: Evidence) -> str:
     """Which limit a server keeps to: one that passes, one of a day, or one that the request alone exceeds."""
     text, wait = found.text, found.wait()
-    sizes = TOO_LARGE.search(text) if "tokens per min" in text else None
+    sizes = table.TOO_LARGE.search(text) if "tokens per min" in text else None
     if sizes and (sizes[3] or int(sizes[2]) > int(sizes[1])):
         return "context"
     if any("perday" in code for code in found.codes) or re.search(r"\blimit: 0\b", text) or (wait or 0) > LONG:
         return "quota"
-    if PER_DAY.search(text):
+    if table.PER_DAY.search(text):
         return "quota" if wait is None or wait > ROLLING else "rate_limit"
-    return "quota" if "resourceexhausted" not in found.codes and table.SPENT.search(text) else "rate_limit"
+    return "quota" if "resourceexhausted" not in found.codes and table.WORDS["quota"].search(text) else "rate_limit"
 
 
-def _refused_place(found: Evidence) -> str:
-    """The parameter that structured fields say is refused."""
-    for kind, place in found.places:
-        key = _key(place)
-        if kind == "missing" and key == "reasoning_content":
-            return "reasoning_content+"
-        if kind in ("extraforbidden", "valueerrorextra") or (key in table.DISPENSABLE and len(place) <= 2):
-            return key
-    key = _key(re.split(r"[.\[\]]+", found.parameter))
-    if not key or ("tokens" in key and table.OVERFLOW.search(found.text)):
-        return ""
-    if table.NO_SYSTEM.search(found.text):
-        return "system"
-    is_refused = key in table.DISPENSABLE or bool(found.codes & table.REFUSAL_CODES)
-    return key if is_refused and key not in table.NEVER_REFUSED else ""
-
-
-def _refused_in_words(text: str) -> str:
-    """The parameter that the wording says is refused."""
-    for name, words in table.REFUSALS:
-        if match := words.search(text):
-            key = name or _key(re.split(r"[.\[\]]+", next(filter(None, match.groups()), "")))
-            if key not in table.NEVER_REFUSED:
-                return key
-    return ""
-
-
-def _key(path: list[str]) -> str:
+def _key(path: str) -> str:
     """The last name of a path, as the request's body spells it."""
-    names = [part for part in path if part and not part.isdigit()]
-    if not names:
-        return ""
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", names[-1]).lower()
+    name = next((part for part in reversed(re.split(r"[.\[\]]+", path)) if part and not part.isdigit()), "")
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
     snake = table.ALIASES.get(snake, snake)
-    return snake if snake in table.DISPENSABLE or snake in ("temperature", "top_p", "tools") else names[-1][:100]
-
-
-def _host(address: str) -> str:
-    """The host and port of an address, without what stands before an @: it may be a key."""
-    try:
-        return urlsplit(address).netloc.rpartition("@")[2]
-    except ValueError:
-        return "an address that is none"
+    return snake if snake in table.PARAMETERS else name[:100]

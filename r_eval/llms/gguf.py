@@ -19,7 +19,7 @@ import os
 import time
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -31,9 +31,6 @@ from r_eval.llms.chat import Refusals, chat_body, misread_call
 from r_eval.llms.model_files import MODELS, check_gguf, fetch_model, file_fingerprint
 from r_eval.llms.preflight import preflight_request
 from r_eval.llms.reply import decode_body, encode_body, parse_reply
-
-if TYPE_CHECKING:
-    import aiohttp
 
 
 class GGUF(LLM):
@@ -64,7 +61,7 @@ class GGUF(LLM):
         self.connections = self.settings.connections or self.settings.slots
         self._refusals = Refusals(name, "", model, self.adaptations)
         self._server: Any = None
-        self._http: aiohttp.ClientSession | None = None
+        self._http: Any = None  # aiohttp's session
 
     @functools.cached_property
     def _fingerprint(self) -> str | None:
@@ -75,9 +72,9 @@ class GGUF(LLM):
 
     def fetch(self) -> None:
         """Fetch the file if it is an embedded one, and check that it is a GGUF file."""
-        self._checked()
+        self._path()
 
-    def _checked(self) -> Path:
+    def _path(self) -> Path:
         path = fetch_model(self.model) if self.model in MODELS else user_path(self.model)
         check_gguf(path, self.name)
         return path
@@ -100,20 +97,18 @@ class GGUF(LLM):
 
     def _load(self) -> tuple[Any, str]:
         """The running server, and the file's chat template."""
-        # OpenMP reads this once. Threads that spin while they wait for each other give 1 token per second instead of
-        # 90 if another process needs one of two processors.
+        # OpenMP reads this once: with threads that spin while they wait, a busy machine gives 1 token a second, not 90.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         try:
             import xllamacpp
         except ImportError:
             raise MissingExtra("xllamacpp", "local", f"The LLM {self.name}") from None
-        path, settings, params = self._checked(), self.settings, xllamacpp.CommonParams()
+        path, settings, params = self._path(), self.settings, xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx, params.n_parallel = settings.context * settings.slots, settings.slots
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
         params.n_gpu_layers = settings.gpu_layers
-        params.warmup = False
-        params.verbosity = 0
+        params.warmup, params.verbosity = False, 0
         try:
             server = xllamacpp.Server(params)
         except (RuntimeError, ValueError) as error:

@@ -130,9 +130,8 @@ class HF(LLM):
             if dtype == "auto":
                 dtype = "bfloat16" if torch.cuda.is_available() and device != "cpu" else "float32"
             tokenizer = AutoTokenizer.from_pretrained(source, gguf_file=file)
-            options = {"gguf_file": file, "dtype": dtype, "device_map": device}
-            model = AutoModelForCausalLM.from_pretrained(source, **options).eval()
-            return CausalModel(self, model, tokenizer, self.settings.context)
+            model = AutoModelForCausalLM.from_pretrained(source, gguf_file=file, dtype=dtype, device_map=device)
+            return CausalModel(self, model.eval(), tokenizer, self.settings.context)
         except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
             raise self._failure(error, f"{Path(source, file or '')} cannot be loaded, is it damaged?") from None
 

@@ -22,9 +22,9 @@ from typing import Any
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures, tokens, tool_calls
-from r_eval.llms.attempts import ATTEMPTS, Effort, with_retries
+from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request, ToolCall
-from r_eval.llms.chat import MAX_STOPS, Refusals, Refused, fold_system, misread_call
+from r_eval.llms.chat import MAX_STOPS, Refusals, Refused, fold_system, offered
 from r_eval.llms.model_files import file_fingerprint
 from r_eval.llms.reasoning import split_reasoning
 from r_eval.text import clean, clean_data
@@ -37,7 +37,7 @@ CALLS = ("tool_calls", "invalid_tool_calls")
 """Where a message has its calls; LangChain could not read the arguments of the second."""
 
 
-class LangChain(LLM):
+class LangChain(Persistent, LLM):
     """A chat model of LangChain."""
 
     class Settings(LLMSettings):
@@ -50,13 +50,14 @@ class LangChain(LLM):
         native_tools: bool | None = None
 
     CONNECTIONS = 8
+    RETRIED = frozenset({"reply"})
     settings: Settings
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
         if ":" not in model:
             raise UserError(f"LLM '{name}': expected langchain/<module or file.py>:<factory>")
-        self._refusals = Refusals(name, "", model, self.adaptations)
+        self.refusals = Refusals(name, "", model, self.adaptations)
         self._chat: Any = None
         self._fields: dict[str, str] = {}
 
@@ -77,7 +78,7 @@ class LangChain(LLM):
         fields = {"temperature": _field(chat, "temperature"), "max_tokens": _field(chat, *LENGTHS)}
         self._fields = {setting: field for setting, field in fields.items() if field}
         if "temperature" not in self._fields:
-            self._refusals.learn("temperature", "the chat model has no field for it")
+            self.refusals.learn("temperature", "the chat model has no field for it")
         can_bind = type(chat).bind_tools is not BaseChatModel.bind_tools
         self.native_tools = can_bind and self.settings.native_tools is not False
         self._chat = chat
@@ -93,30 +94,14 @@ class LangChain(LLM):
     async def close(self) -> None:
         self._chat = None
 
-    async def generate(self, request: Request) -> Reply:
+    async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         if self._chat is None:
-            raise LLMError("connection", f"{self.name} is not open")
-        effort = Effort()
-        while True:
-            refused = self._refusals.snapshot()
-            attempt = functools.partial(self._ask, request, refused)
-            try:
-                reply = await with_retries(attempt, effort, ATTEMPTS, lambda error: error.cause == "reply")
-            except LLMError as error:
-                if error.cause == "tool_call":
-                    reply = misread_call(error, bool(request.tools))
-                elif error.cause == "parameter" and self._refusals.learn_from(error, request, refused):
-                    continue
-                else:
-                    raise effort.of_error(error, self.name) from None
-            return effort.of_reply(tokens.with_tokens(reply, request))
-
-    async def _ask(self, request: Request, refused: Refused) -> Reply:
-        history = fold_system(request.messages) if "system" in refused.names else request.messages
-        stop = [] if "stop" in refused.names else [text for text in request.stop if text][:MAX_STOPS]
+            raise ServerDown("connection", "it is not open")
+        messages = fold_system(sent.messages) if "system" in refused.names else sent.messages
+        stop = [] if "stop" in refused.names else [text for text in sent.stop if text][:MAX_STOPS]
         try:
-            messages = [_message(message) for message in tool_calls.repair_history(history)]
-            answer = self._ready(request, refused).ainvoke(messages, stop=stop or None)
+            own = [_message(message, refused) for message in tool_calls.repair_history(messages)]
+            answer = self._ready(sent, refused).ainvoke(own, stop=stop or None)
             waiting = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, _loop()))
             return _reply(await asyncio.wait_for(waiting, self.settings.timeout))
         except LLMError:
@@ -131,14 +116,10 @@ class LangChain(LLM):
         values = {"temperature": self.temperature, "max_tokens": request.max_tokens or self.max_tokens}
         fields = {field: values[s] if s not in refused.names else None for s, field in self._fields.items()}
         chat = self._chat.model_copy(update=fields)
-        if not (request.tools and self.native_tools):
+        if not request.tools:
             return chat
-        offered = [
-            {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
-            for t in request.tools
-        ]
         is_required = request.tool_choice == "required" and "tool_choice" not in refused.names
-        return chat.bind_tools(offered, **({"tool_choice": "any"} if is_required else {}))
+        return chat.bind_tools(offered(request.tools), **({"tool_choice": "any"} if is_required else {}))
 
 
 @functools.cache
@@ -155,12 +136,12 @@ def _field(chat: Any, *names: str) -> str | None:
     return next((field for name in names for field, about in fields.items() if name in (field, about.alias)), None)
 
 
-def _message(message: Message) -> Any:
+def _message(message: Message, refused: Refused) -> Any:
     """A message as LangChain's; an assistant's that still says what it said is the very one that came."""
     from langchain_core.messages import convert_to_messages, messages_from_dict
 
     kept = (message.extra or {}).get("langchain")
-    if kept:
+    if kept and not refused.extra:
         own = messages_from_dict([kept])[0]
         reply = _reply(own)
         if reply.text == message.content and reply.tool_calls == message.tool_calls:

@@ -46,7 +46,7 @@ PLAUSIBLE = 0.7
 def preflight_request(tools: bool, seed: int | None = None) -> Request:
     """The first request, with a tool where tools are to be given natively."""
     text = files("r_eval.llms").joinpath("prompts/preflight.md").read_text(encoding="utf-8").strip()
-    messages = (Message("system", "This is a test of the connection."), Message("user", text))
+    messages = (Message("system", "This only tests the connection."), Message("user", text))
     return Request(messages, (STOP,), LENGTH, (TOOL,) if tools else (), seed=seed)
 
 
@@ -61,7 +61,8 @@ async def learn_capabilities(llm: OpenAI) -> None:
     request = preflight_request(llm.native_tools, None if llm.temperature == 0 else 0)
     try:
         async with asyncio.timeout(SECONDS):
-            reply = await _first_reply(llm, request)
+            # Meanwhile the vocabulary of estimates is loaded, which would hold up the event loop later on.
+            reply, _ = await asyncio.gather(_first_reply(llm, request), asyncio.to_thread(tokens.count, " "))
             if reply.estimated:
                 logger.warning("%s counts no tokens; they are estimated", llm.name)
             elif llm.native_tools and llm.settings.native_tools is None:

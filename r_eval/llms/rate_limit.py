@@ -43,11 +43,8 @@ class AdaptiveLimiter:
     def __init__(self, connections: int, requests: int | None = None, tokens: int | None = None) -> None:
         self.connections, self.requests, self.tokens = connections, requests, tokens
         self.allowed = connections
-        self._in_flight = 0
-        self._good = 0
-        self._last_decrease = 0.0
-        self._too_many = 0
-        self._closed_until = 0.0
+        self._in_flight = self._good = self._too_many = 0
+        self._last_decrease = self._closed_until = 0.0
         self._waiters: collections.deque[asyncio.Future[None]] = collections.deque()
         self._minute = asyncio.Lock()
         self._last_minute: collections.deque[_Spent] = collections.deque()
@@ -97,8 +94,8 @@ class AdaptiveLimiter:
                 places -= 1
 
     def on_success(self, turn: _Spent, tokens: int) -> None:
-        """A good reply came, with the tokens that it really took."""
-        turn.tokens = tokens
+        """A good reply came, with the tokens that it really took; 0 where the server does not count them."""
+        turn.tokens = tokens or turn.tokens
         self._good += 1
         near = self.allowed >= NEAR * self._too_many
         if self._good >= (self.allowed if near else self.allowed / QUICK) and self.allowed < self.connections:
@@ -126,9 +123,8 @@ class AdaptiveLimiter:
             self._last_minute.popleft()
         waits = [0.0, self._closed_until - now]
         if self._last_minute:
-            room = self._last_minute[0].at + MINUTE - now
-            if self.requests is not None and len(self._last_minute) >= self.requests:
-                waits.append(room)
+            is_full = self.requests is not None and len(self._last_minute) >= self.requests
             if self.tokens is not None and sum(one.tokens for one in self._last_minute) + tokens > self.tokens:
-                waits.append(room)
+                is_full = True
+            waits.append(self._last_minute[0].at + MINUTE - now if is_full else 0.0)
         return max(waits)

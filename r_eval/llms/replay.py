@@ -12,7 +12,6 @@ import time
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.llms.reply_key import Kept, RequestKeys, episode_owner
 from r_eval.llms.reply_store import ReplyStore
-from r_eval.records import Tokens
 
 __all__ = ["EpisodeReplies", "Kept", "LLMUsage", "ReplyStores"]
 
@@ -34,10 +33,6 @@ class LLMUsage:
     cost: float | None = 0.0
     tokens: int = 0
     seconds: float = 0.0
-
-    def add(self, tokens: Tokens, cost: float | None) -> None:
-        """Count a reply that the LLM made."""
-        self.include(LLMUsage(1, 0, cost, tokens.prompt + tokens.completion))
 
     def include(self, other: LLMUsage) -> None:
         """Count what was asked elsewhere."""
@@ -72,18 +67,17 @@ class ReplyStores:
     cache_all: bool = False
     usage: dict[str, LLMUsage] = dataclasses.field(default_factory=dict)
 
-    def owner(self, episode_id: str, scope: str) -> bytes:
-        """Whose replies an episode's are; `scope` is the fingerprint of its cell."""
-        return episode_owner(self.run, episode_id, scope)
-
     def of_episode(self, llm: LLM, episode_id: str, scope: str, epoch: int) -> EpisodeReplies:
-        """The replies of one episode; its LLM must be open, since the files of a model are part of a key."""
-        return EpisodeReplies(llm, self, self.owner(episode_id, scope), epoch)
+        """The replies of one episode; `scope` is the fingerprint of its cell.
+
+        Its LLM must be open, since the files of a model are part of a key.
+        """
+        return EpisodeReplies(llm, self, episode_owner(self.run, episode_id, scope), epoch)
 
     def forget(self, episode_id: str, scope: str) -> None:
         """Delete the private replies of an episode whose record is on the disk."""
         if self.keeper is not None:
-            self.keeper.forget(self.owner(episode_id, scope))
+            self.keeper.forget(episode_owner(self.run, episode_id, scope))
 
 
 class EpisodeReplies:
@@ -112,7 +106,8 @@ class EpisodeReplies:
         started = time.perf_counter()
         reply = await self._llm.generate(request)
         seconds = time.perf_counter() - started
-        self._usage.add(reply.tokens, self._llm.cost(reply.tokens))
+        used = reply.tokens
+        self._usage.include(LLMUsage(1, 0, self._llm.cost(used), used.prompt + used.completion))
         if keeper is not None and key is not None:
             shared = self._is_shared() and reply.flaw is None  # asked again: the call may have shown it is not greedy
             await keeper.put(key if shared else key._replace(shared=None), Kept(reply, seconds, self._owner))

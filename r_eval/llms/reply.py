@@ -6,6 +6,7 @@ comes out of here can be written to a record and read back.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import zlib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from r_eval.llms import failures, tokens
 from r_eval.llms.base import LLMError, Reply, ToolCall
+from r_eval.llms.json_text import Budget
 from r_eval.llms.tool_calls import parse_arguments
 from r_eval.text import clean_data
 
@@ -23,27 +25,19 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 16 << 20
 """Of an answer, on the wire and decompressed; reading stops there."""
-MAX_CALLS = 64
-"""Tool calls of one reply that are looked at."""
-MESSAGE_KEYS = frozenset(
-    [
-        "role",
-        "content",
-        "refusal",
-        "tool_calls",
-        "function_call",
-        "reasoning_content",
-        "reasoning",
-        "thinking",
-        "annotations",
-        "audio",
-    ]
-)
-CALL_KEYS = frozenset(("id", "type", "function", "index"))
-FUNCTION_KEYS = frozenset(("name", "arguments", "parsed_arguments"))
+MAX_CALLS, MAX_NAME = 64, 1_000
+"""Tool calls of one reply that are looked at, and characters of a call's name and id."""
+MAX_ARGUMENTS, MAX_EXTRA = 1_000_000, 400_000
+"""Bytes as JSON of the arguments of all calls of a reply, and of all its unknown keys; what is more is dropped, since
+every further request of the conversation holds it again."""
+TOO_LONG = f"The arguments of these calls are too long together: more than {MAX_ARGUMENTS:,} bytes. Make fewer calls."
+
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
-TEXT_PARTS = ("text", "output_text")
-REASONING_PARTS = ("thinking", "reasoning")
+MESSAGE_KEYS = frozenset(
+    ("role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", *REASONING_KEYS)
+)
+CALL_KEYS = frozenset(("id", "type", "function", "index", "name", "arguments", "parsed_arguments"))
+TEXT_KEYS = ("text", "thinking", "content", "summary")
 
 
 async def read_body(answer: aiohttp.ClientResponse) -> bytes:
@@ -52,32 +46,23 @@ async def read_body(answer: aiohttp.ClientResponse) -> bytes:
     Raises:
         LLMError: It is larger than `MAX_BYTES`, or compressed in a way that nobody asked for.
     """
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in answer.content.iter_any():
-        size += len(piece)
-        if size > MAX_BYTES:
-            answer.close()
-            raise _too_large()
-        pieces.append(piece)
-    body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding in ("", "identity"):
-        return body
-    if encoding not in ("gzip", "x-gzip", "deflate"):
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise LLMError("reply", f"the answer is compressed as {encoding[:30]!r}, which was not asked for")
-    reader = zlib.decompressobj(wbits=47)
-    try:
-        plain = reader.decompress(body, MAX_BYTES + 1)
-    except zlib.error as error:
-        raise LLMError("reply", f"the answer cannot be decompressed ({error})") from None
-    if len(plain) > MAX_BYTES:
-        raise _too_large()
-    return plain
-
-
-def _too_large() -> LLMError:
-    return LLMError("request", f"the answer is larger than {MAX_BYTES >> 20} MB")
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > MAX_BYTES:
+            answer.close()
+            break
+    if encoding not in ("", "identity") and len(body) <= MAX_BYTES:
+        try:
+            body = bytearray(zlib.decompressobj(wbits=47).decompress(body, MAX_BYTES + 1))
+        except zlib.error as error:
+            raise LLMError("reply", f"the answer cannot be decompressed ({error})") from None
+    if len(body) > MAX_BYTES:
+        raise LLMError("request", f"the answer is larger than {MAX_BYTES >> 20} MB")
+    return bytes(body)
 
 
 def encode_body(data: Mapping[str, Any]) -> bytes:
@@ -112,55 +97,50 @@ def parse_reply(data: Any) -> Reply:
     error = failures.error_in(data)
     if error is not None:
         raise error
-    if not isinstance(data, dict):
-        raise LLMError("reply", f"the answer is no JSON object: {_quote(data)}")
-    choices = data.get("choices")
+    choices = data.get("choices") if isinstance(data, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise LLMError("reply", f"no choice in the reply: {_quote(data)}")
+        raise _wrong("no choice in the reply", data)
     text, thoughts = _content(message.get("content"))
     refusal = message.get("refusal")
-    if isinstance(refusal, str) and refusal and not text:
+    if isinstance(refusal, str) and not text:
         text = refusal
-    counted, estimated = tokens.parse_usage(data.get("usage"))
     finish = failures.finish(choice.get("finish_reason"))
-    return Reply(
-        text=text,
-        tool_calls=_tool_calls(message, finish == "length"),
-        finish="refusal" if refusal else finish,
-        tokens=counted,
-        estimated=estimated,
-        reasoning="\n".join(filter(None, [_reasoning(message), *thoughts])),
-        extra=_extra(message, MESSAGE_KEYS),
-    )
+    calls = _tool_calls(message, finish == "length")
+    extra = _unknown(message, MESSAGE_KEYS)
+    if not _is_small([extra, *(call.extra for call in calls)]):
+        calls, extra = tuple(dataclasses.replace(call, extra=None) for call in calls), {}
+    counted, estimated = tokens.parse_usage(data.get("usage"))
+    reasoning = "\n".join(filter(None, [_reasoning(message), *thoughts]))
+    return Reply(text, calls, "refusal" if refusal else finish, counted, estimated, reasoning, extra or None)
 
 
 def _content(content: Any) -> tuple[str, list[str]]:
-    """The text of a message's content, and the reasoning in it: a text, nothing, or a list of parts."""
+    """The text of a message's content, and the reasoning in it: a text, nothing, or a list of parts.
+
+    Raises:
+        LLMError: It is something else.
+    """
     if content is None or isinstance(content, str):
         return content or "", []
-    parts = [content] if isinstance(content, dict) else content
-    if not isinstance(parts, list):
-        raise LLMError("reply", f"the content is no text: {_quote(content)}")
     texts: list[str] = []
     thoughts: list[str] = []
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else None
+    for part in content if isinstance(content, list) else [content]:
         if isinstance(part, str):
             texts.append(part)
-        elif not isinstance(part, dict):
-            raise LLMError("reply", f"a part of the content is no text: {_quote(content)}")
-        elif kind in REASONING_PARTS:
+            continue
+        kind = part.get("type") or ("text" if "text" in part else None) if isinstance(part, dict) else None
+        if kind is None:
+            raise _wrong("the content is neither text nor parts", content)
+        if kind in ("thinking", "reasoning"):
             thoughts.append(_flat(part.get(kind) or part.get("text") or part.get("summary")))
-        elif kind in TEXT_PARTS or (kind is None and "text" in part):
+        elif kind in ("text", "output_text"):
             if not isinstance(part.get("text"), str):
-                raise LLMError("reply", f"a part of the content has no text: {_quote(content)}")
+                raise _wrong("a part of the content has no text", content)
             texts.append(part["text"])
         elif kind == "refusal" and isinstance(part.get("refusal"), str):
             texts.append(part["refusal"])
-        elif kind is None:
-            raise LLMError("reply", f"a part of the content has no type: {_quote(content)}")
     return "".join(texts), thoughts
 
 
@@ -182,60 +162,68 @@ def _flat(value: Any) -> str:
     Raises:
         LLMError: It is something else.
     """
-    if value is None or isinstance(value, str):
-        return value or ""
-    parts = value if isinstance(value, list) else [value]
     texts = [
-        next((part[k] for k in ("text", "thinking", "content", "summary") if isinstance(part.get(k), str)), None)
-        if isinstance(part, dict)
-        else part
-        for part in parts
+        next((part[k] for k in TEXT_KEYS if isinstance(part.get(k), str)), None) if isinstance(part, dict) else part
+        for part in (value if isinstance(value, list) else [value or ""])
     ]
     if not all(isinstance(text, str) for text in texts):
-        raise LLMError("reply", f"the reasoning is no text: {_quote(value)}")
+        raise _wrong("the reasoning is no text", value)
     return "\n".join(filter(None, texts))
 
 
 def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
-    entries = message.get("tool_calls")
-    if not entries and isinstance(message.get("function_call"), dict):  # servers older than tools
-        entries = [{"function": message["function_call"]}]
-    if isinstance(entries, dict):
-        entries = [entries]
-    if not entries:
-        return ()
+    """The calls of a message, those whose arguments go beyond the bound for all of them without arguments.
+
+    Raises:
+        LLMError: They are no list of objects.
+    """
+    entries = message.get("tool_calls") or message.get("function_call") or []  # the latter where servers are old
+    entries = [entries] if isinstance(entries, dict) else entries
     if not isinstance(entries, list):
-        raise LLMError("reply", f"the tool calls are no list: {_quote(entries)}")
-    last = len(entries) - 1
-    calls = [_tool_call(e, cut and i == last) for i, e in enumerate(entries[:MAX_CALLS]) if isinstance(e, dict)]
+        raise _wrong("the tool calls are no list", entries)
+    last, left = len(entries) - 1, MAX_ARGUMENTS
+    calls: list[ToolCall] = []
+    budget = Budget()
+    for i, entry in enumerate(entries[:MAX_CALLS]):
+        if isinstance(entry, dict):
+            call = _tool_call(entry, cut and i == last, budget)
+            left -= len(to_json(call.arguments))
+            calls.append(call if left >= 0 else dataclasses.replace(call, arguments={}, error=TOO_LONG))
     if not calls and any(entry is not None for entry in entries):
-        raise LLMError("reply", f"the tool calls are no objects: {_quote(entries)}")
+        raise _wrong("the tool calls are no objects", entries)
     return tuple(calls)
 
 
-def _tool_call(entry: dict[str, Any], cut: bool) -> ToolCall:
+def _tool_call(entry: dict[str, Any], cut: bool, budget: Budget) -> ToolCall:
     function = entry.get("function", entry)
     if not isinstance(function, dict):
-        raise LLMError("reply", f"a tool call has no function: {_quote(entry)}")
-    name, call_id = function.get("name"), entry.get("id")
-    name = name if isinstance(name, str) else ""
-    arguments, error = parse_arguments(function.get("arguments"), name, cut=cut)
-    extra = _extra(entry, CALL_KEYS if function is not entry else CALL_KEYS | FUNCTION_KEYS) or {}
-    inner = _extra(function, FUNCTION_KEYS) if function is not entry else None
-    if inner:
+        raise _wrong("a tool call has no function", entry)
+    name, call_id = _short(function.get("name")), _short(entry.get("id"))
+    arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
+    extra = _unknown(entry, CALL_KEYS)
+    if function is not entry and (inner := _unknown(function, CALL_KEYS)):
         extra["function"] = inner
-    return ToolCall(call_id if isinstance(call_id, str) else "", name, arguments, error, extra or None)
+    return ToolCall(call_id, name, arguments, error, extra or None)
 
 
-def _extra(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any] | None:
+def _unknown(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """The non-null keys of an object that are not known, to be sent back as they came."""
-    if entry.keys() <= known:
-        return None
-    return {key: value for key, value in entry.items() if key not in known and value is not None} or None
+    return {} if entry.keys() <= known else {k: v for k, v in entry.items() if k not in known and v is not None}
 
 
-def _quote(value: Any) -> str:
-    """The beginning of a wrong value, for a message."""
-    if isinstance(value, dict | list):
-        value = to_json(value, inf_nan_mode="constants", serialize_unknown=True)[:100].decode("utf-8", "replace")
-    return " ".join(str(value)[:100].split())
+def _is_small(extras: list[dict[str, Any] | None]) -> bool:
+    """Whether unknown keys are within the bound; those that JSON cannot hold, or nested too deep, are not."""
+    try:
+        return not any(extras) or len(to_json(extras, inf_nan_mode="constants")) <= MAX_EXTRA
+    except ValueError:
+        return False
+
+
+def _short(text: Any) -> str:
+    return text[:MAX_NAME] if isinstance(text, str) else ""
+
+
+def _wrong(what: str, value: Any) -> LLMError:
+    """That a value is wrong, with its beginning."""
+    text = to_json(value, inf_nan_mode="constants", serialize_unknown=True)[:100].decode("utf-8", "replace")
+    return LLMError("reply", f"{what}: {' '.join(text.split())}")

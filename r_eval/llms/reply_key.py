@@ -98,14 +98,9 @@ class RequestKeys:
         return self._messages[parts][0]
 
 
-def run_owner(run: str) -> bytes:
-    """How the owners of all episodes of a run begin."""
-    return _digest(run)
-
-
 def episode_owner(run: str, episode_id: str, scope: str) -> bytes:
-    """Whose replies those of an episode are; `scope` is the fingerprint of its cell."""
-    return run_owner(run) + _digest(episode_id, scope)
+    """Whose replies those of an episode of a run are; `scope` is the fingerprint of its cell."""
+    return _digest(run, episode_id, scope)
 
 
 def _digest(*parts: str | bytes) -> bytes:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import datetime
 import fcntl
 import functools
@@ -27,39 +26,40 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from r_eval.files import cache_folder
-from r_eval.llms.reply_key import Kept, ReplyKey, run_owner
+from r_eval.llms.reply_key import Kept, ReplyKey
 
 logger = logging.getLogger("r_eval")
 T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
 
 VARIABLE = "R_EVAL_REPLIES"
 LOCK_SECONDS = 60.0
 """How long the thread waits for the writes of other processes."""
 DAYS = 30
 """How long replies that only serve the resume of their own episode are kept."""
-COMPRESS_BYTES = 4096
-"""Size from which a reply is compressed."""
 LARGE_BYTES = 65_536
 """Size from which a reply is read on the thread."""
 
 APPLICATION_ID, VERSION = 0x52457661, 1
 SCHEMA = f"""
+BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {VERSION};
 CREATE TABLE replies (key BLOB PRIMARY KEY, owner BLOB NOT NULL, shared INTEGER NOT NULL, made REAL NOT NULL,
-                      size INTEGER NOT NULL, crc INTEGER NOT NULL, reply BLOB NOT NULL);
+                      crc INTEGER NOT NULL, reply BLOB NOT NULL);
 CREATE INDEX own ON replies (owner) WHERE NOT shared;
+COMMIT;
 """
-FIND = "SELECT key, owner, size, crc, iif(size < ?, reply, NULL) FROM replies WHERE key IN (?, ?)"
-PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
-PUT_OWN = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?)"
+FIND = "SELECT key, owner, crc, iif(length(reply) < ?, reply, NULL) FROM replies WHERE key IN (?, ?) ORDER BY key != ?"
+PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, 1, ?, ?, ?)"
+PUT_OWN = "INSERT OR REPLACE INTO replies VALUES (?, ?, 0, ?, ?, ?)"
 DELETE = "DELETE FROM replies WHERE key = ?"
-FORGET = "DELETE FROM replies WHERE NOT shared AND owner BETWEEN ? AND ?"
+FORGET = "DELETE FROM replies WHERE NOT shared AND owner = ?"
 PRUNE = "DELETE FROM replies INDEXED BY own WHERE NOT shared AND made < ?"
 DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
 """Codes of a file that is damaged, or lacks a table; after any other, a new file would be no better."""
@@ -71,17 +71,11 @@ def store_path() -> Path:
     return Path(chosen) if chosen else cache_folder() / "reply_store.sqlite"
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class _Job:
-    """Work for the thread; once it is committed, `done` is resolved with what it returned, None where it failed."""
-
-    work: Callable[[sqlite3.Connection], Any]
-    done: asyncio.Future[Any] | threading.Event | None = None
-    result: Any = None
-
-
 class ReplyStore:
-    """The store; it never fails, but may keep nothing (see `usable`). Its file is opened on the thread."""
+    """The store; it never fails, but keeps nothing once it is closed, or where its file has turned out to be of no use.
+
+    Its file is opened on the thread.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or store_path()
@@ -89,15 +83,10 @@ class ReplyStore:
         self._writer: sqlite3.Connection | None = None
         self._reading = threading.Lock()
         self._inode = (0, 0)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any] | None] | None] = queue.SimpleQueue()
         self._closed = self._given_up = False
         self._thread = threading.Thread(target=self._work, name="reply-store", daemon=True)
         self._thread.start()
-
-    @property
-    def usable(self) -> bool:
-        """Whether replies are kept; False once the store is closed, or its file has turned out to be of no use."""
-        return not (self._closed or self._given_up)
 
     async def find(self, key: ReplyKey) -> Kept | None:
         """The reply of a key: the episode's own, else a shared one; None where there is none that can be read."""
@@ -118,19 +107,8 @@ class ReplyStore:
         await self._hand_over(functools.partial(_put, key=key, kept=kept))
 
     def forget(self, owner: bytes) -> None:
-        """Delete, soon, what only serves the resume of an episode; or of a run, by the beginning of its owners."""
-        self._jobs.put(_Job(lambda connection: connection.execute(FORGET, (owner, owner + b"\xff" * 16))))
-
-    def forget_run(self, run: str) -> None:
-        """Delete, soon, what only serves the resume of a run."""
-        self.forget(run_owner(run))
-
-    def flush(self, timeout: float = LOCK_SECONDS) -> None:
-        """Wait until all that was handed over is committed; not for the event loop."""
-        committed = threading.Event()
-        if self._thread.is_alive():
-            self._jobs.put(_Job(lambda _: None, committed))
-            committed.wait(timeout)
+        """Delete, soon, what only serves the resume of an episode."""
+        self._jobs.put((lambda connection: connection.execute(FORGET, (owner,)), None))
 
     def close(self) -> None:
         """Commit what was handed over, and close the file; may be called more than once."""
@@ -138,42 +116,42 @@ class ReplyStore:
         self._jobs.put(None)
         self._thread.join(LOCK_SECONDS)
 
-    async def _hand_over(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What the thread returns for a piece of work; None where there is no file for it."""
-        if not self.usable:
+    async def _hand_over(self, work: Work[T]) -> T | None:
+        """What the thread returns for a piece of work, once it is committed; None where there is no file for it."""
+        if self._closed or self._given_up:
             return None
         done: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        self._jobs.put(_Job(work, done))
+        self._jobs.put((work, done))
         return await done
 
     def _work(self) -> None:
-        """Carry out what is handed over, until the store is closed."""
+        """Carry out what is handed over, in groups, until the store is closed."""
         self._carry_out([])
         is_last = False
         while not is_last:
             taken = [self._jobs.get()]
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    taken.append(self._jobs.get_nowait())
+            while not self._jobs.empty():
+                taken.append(self._jobs.get())
             is_last = None in taken
             jobs = [job for job in taken if job is not None]
-            self._carry_out(jobs)
-            _resolve(jobs)
+            results = self._carry_out([work for work, _ in jobs])
+            waiting = [(job[1], result) for job, result in zip(jobs, results, strict=True) if job[1] is not None]
+            for loop in {done.get_loop() for done, _ in waiting}:  # each is woken once
+                with contextlib.suppress(RuntimeError):  # it is closed: nobody waits any more
+                    loop.call_soon_threadsafe(_set_results, [pair for pair in waiting if pair[0].get_loop() is loop])
         self._disconnect()
 
-    def _carry_out(self, jobs: Sequence[_Job]) -> None:
-        """Carry out jobs in one transaction; in a new file, where this one is damaged; not at all without a file."""
+    def _carry_out(self, group: Sequence[Work[Any]]) -> list[Any]:
+        """What a group returns, in one transaction; in a new file, where this one is damaged; Nones without a file."""
         error: Exception | None = None
         for _ in range(0 if self._given_up else 3):
             try:
                 connection = self._connected(error)
-                if jobs:
-                    connection.execute("BEGIN IMMEDIATE")
-                    for job in jobs:
-                        job.result = job.work(connection)
-                    connection.execute("COMMIT")
-                return
-            except Exception as failure:  # noqa: BLE001  whoever waits for a job must never wait for good
+                connection.execute("BEGIN IMMEDIATE")
+                results = [work(connection) for work in group]
+                connection.execute("COMMIT")
+                return results
+            except Exception as failure:  # noqa: BLE001  whoever waits must never wait for good
                 error = failure
                 if getattr(error, "sqlite_errorcode", -1) & 0xFF not in DAMAGE:
                     break
@@ -182,6 +160,7 @@ class ReplyStore:
             self._disconnect()
             text = "Replies cannot be kept in %s (%s): an interrupted run repeats its calls; %s may name another file"
             logger.warning(text, self.path, error, VARIABLE)
+        return [None] * len(group)
 
     def _connected(self, damage: Exception | None) -> sqlite3.Connection:
         """The connection for writing, to the file that lies there now.
@@ -198,76 +177,32 @@ class ReplyStore:
         if self.path.exists() and not self.path.is_file():
             raise OSError("it is not a file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(self.path):
+        with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
+            with contextlib.suppress(OSError):  # some network file systems know no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)  # so that two processes do not make or move a file at once
             if damage is not None and self._inode == _inode(self.path):  # else another process has moved it already
                 aside = _move_aside(self.path)
                 text = "The reply store %s was damaged (%s); it is now %s, and a new one begins"
                 logger.warning(text, self.path, damage, aside)
             if _is_foreign(self.path):
                 raise OSError("it is a database of another program or version, and is left alone")
-            if not self.path.exists():
-                self.path.touch()
+            self.path.touch()
             self._writer, self._inode = _connect(self.path, LOCK_SECONDS), _inode(self.path)
-            _prepare(self._writer)
+            if not self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                self._writer.executescript(SCHEMA)  # before WAL: the file itself says whose it is
+            self._writer.execute("PRAGMA journal_mode = WAL")
+            self._writer.execute("PRAGMA synchronous = NORMAL")
+            self._writer.execute(PRUNE, (time.time() - DAYS * 86400,))
         self._reader = _connect(self.path, 0)
         return self._writer
 
     def _disconnect(self) -> None:
-        with contextlib.suppress(sqlite3.Error), self._reading:
-            reader, self._reader = self._reader, None
-            if reader is not None:
-                reader.close()
-        with contextlib.suppress(sqlite3.Error):  # after the reader, since closing the last one writes the file out
-            writer, self._writer = self._writer, None
-            if writer is not None:
-                writer.close()
-
-
-def _find(connection: sqlite3.Connection, key: ReplyKey, below: int) -> tuple[Kept | None, list[bytes]]:
-    """The reply of a key, and the keys of the rows that could not be read, or are not below a size."""
-    unread: list[bytes] = []
-    rows = connection.execute(FIND, (below, key.own, key.shared or key.own)).fetchall()
-    rows.sort(key=lambda row: row[0] != key.own)
-    for row_key, owner, size, crc, data in rows:
-        try:
-            if zlib.crc32(owner + data) == crc:
-                data = data if size < COMPRESS_BYTES else zlib.decompressobj().decompress(data, size)
-                return Kept.from_json(data, owner), unread
-        except (TypeError, ValueError, RecursionError, zlib.error):
-            pass  # a damaged row may hold anything
-        unread.append(row_key)
-    return None, unread
-
-
-def _find_or_delete(connection: sqlite3.Connection, key: ReplyKey) -> Kept | None:
-    """The reply of a key; rows that cannot be read are deleted."""
-    kept, unread = _find(connection, key, sys.maxsize)
-    for row_key in unread:
-        connection.execute(DELETE, (row_key,))
-    return kept
-
-
-def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
-    try:
-        data = kept.to_json()
-    except (TypeError, ValueError, RecursionError):  # nested too deep, say: it cannot be kept
-        return
-    size = len(data)
-    data = data if size < COMPRESS_BYTES else zlib.compress(data, 1)
-    values = (time.time(), size, zlib.crc32(kept.owner + data), data)
-    if key.shared is None or not connection.execute(PUT, (key.shared, kept.owner, 1, *values)).rowcount:
-        connection.execute(PUT_OWN, (key.own, kept.owner, 0, *values))
-
-
-def _resolve(jobs: Sequence[_Job]) -> None:
-    """Tell those who wait for jobs, with one call for each event loop."""
-    for job in jobs:
-        if isinstance(job.done, threading.Event):
-            job.done.set()
-    waiting = [(job.done, job.result) for job in jobs if isinstance(job.done, asyncio.Future)]
-    for loop in {done.get_loop() for done, _ in waiting}:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(_set_results, [pair for pair in waiting if pair[0].get_loop() is loop])
+        with self._reading:
+            for connection in (self._reader, self._writer):  # the last one that is closed writes the file out
+                with contextlib.suppress(sqlite3.Error):
+                    if connection is not None:
+                        connection.close()
+            self._reader = self._writer = None
 
 
 def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
@@ -276,20 +211,41 @@ def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_result(result)
 
 
+def _find(connection: sqlite3.Connection, key: ReplyKey, below: int) -> tuple[Kept | None, list[bytes]]:
+    """The reply of a key, and the keys of the rows that could not be read, or are not below a size."""
+    unread: list[bytes] = []
+    for row_key, owner, crc, data in connection.execute(FIND, (below, key.own, key.shared, key.own)).fetchall():
+        try:
+            if zlib.crc32(owner + data) == crc:
+                return Kept.from_json(data, owner), unread
+        except (TypeError, ValueError, RecursionError):
+            pass  # a damaged row may hold anything
+        unread.append(row_key)
+    return None, unread
+
+
+def _find_or_delete(connection: sqlite3.Connection, key: ReplyKey) -> Kept | None:
+    """The reply of a key; rows that cannot be read are deleted."""
+    kept, unread = _find(connection, key, sys.maxsize)
+    connection.executemany(DELETE, [(row_key,) for row_key in unread])
+    return kept
+
+
+def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
+    try:
+        data = kept.to_json()
+    except (TypeError, ValueError, RecursionError):  # nested too deep, say: it cannot be kept
+        return
+    values = (kept.owner, time.time(), zlib.crc32(kept.owner + data), data)
+    if key.shared is None or not connection.execute(PUT, (key.shared, *values)).rowcount:
+        connection.execute(PUT_OWN, (key.own, *values))
+
+
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
     """A connection that waits so many seconds for others."""
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
     connection.text_factory = bytes  # in a damaged row, bytes that are no text may be marked as text
     return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file, and delete the old replies that only serve resume."""
-    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")  # before WAL: the file itself says whose it is
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(PRUNE, (time.time() - DAYS * 86400,))
 
 
 def _is_foreign(path: Path) -> bool:
@@ -322,12 +278,3 @@ def _move_aside(path: Path) -> Path:
         with contextlib.suppress(FileNotFoundError):
             Path(f"{path}{part}").rename(f"{target}{part}")
     return target
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Held while a store is made or moved aside, so that two processes do not do it at once."""
-    with path.with_name(f".{path.name}.lock").open("a") as lock:
-        with contextlib.suppress(OSError):  # some network file systems know no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

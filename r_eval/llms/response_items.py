@@ -12,10 +12,9 @@ from typing import Any
 
 from r_eval.llms import failures, tokens, tool_calls
 from r_eval.llms.base import Finish, LLMError, Message, Reply, Request, ToolCall
-from r_eval.llms.json_text import plain_data
+from r_eval.llms.json_text import Budget, plain_data
 from r_eval.llms.reasoning import split_reasoning, split_text
-from r_eval.llms.reply import MAX_CALLS, decode_body
-from r_eval.llms.secrets import Secrets
+from r_eval.llms.reply import MAX_CALLS
 
 ARGUMENTS = "function_call", "arguments"
 MAX_ITEMS = 2000
@@ -82,29 +81,16 @@ def _call_item(call: ToolCall) -> dict[str, Any]:
     return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
 
 
-def read_reply(content: bytes, secrets: Secrets) -> Reply:
-    """The reply in an answer's body.
+def read_reply(data: Any) -> Reply:
+    """The reply in a response.
 
     Raises:
-        LLMError: There is none; the message holds no secret.
+        LLMError: It says that it failed.
+        ValueError, TypeError, KeyError, AttributeError: A part of it has a wrong type, or is too much.
     """
-    try:
-        data = decode_body(content)
-        if failures.error_in(data) is not None:
-            data = secrets.strike_data(data)
-        failure = failures.error_in(data)
-        if failure is not None:
-            raise failure
-        if len(data["output"]) > MAX_ITEMS:
-            raise ValueError(f"more than {MAX_ITEMS} items")
-        return _reply(plain_data(data))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        quoted = secrets.strike(content[:2000].decode("utf-8", "replace"))[:100]
-        raise LLMError("reply", f"no response in the body ({type(error).__name__}: {error}): {quoted!r}") from None
-
-
-def _reply(data: dict[str, Any]) -> Reply:
-    """The reply in a response; a wrong type within raises TypeError, ValueError, KeyError or AttributeError."""
+    if len(data["output"]) > MAX_ITEMS:
+        raise ValueError(f"more than {MAX_ITEMS} items")
+    data = plain_data(data)
     items: list[dict[str, Any]] = [dict(item) for item in data["output"]]
     status, reason = data.get("status"), (data.get("incomplete_details") or {}).get("reason")
     if reason == "content_filter":
@@ -114,7 +100,9 @@ def _reply(data: dict[str, Any]) -> Reply:
     if status not in ("completed", "incomplete", None):
         raise ValueError("it is not complete")
     text, is_refusal = _text(items)
-    calls = tuple(_call(item) for item in [one for one in items if one.get("type") == "function_call"][:MAX_CALLS])
+    budget = Budget()
+    made = [item for item in items if item.get("type") == "function_call"]
+    calls = tuple(_call(item, budget) for item in made[:MAX_CALLS])
     thinking = [item for item in items if item.get("type") == "reasoning"]
     thoughts = [part["text"] for item in thinking for key in ("summary", "content") for part in item.get(key) or ()]
     finish: Finish = "tool_calls" if calls else "stop"
@@ -139,6 +127,6 @@ def _text(items: list[dict[str, Any]]) -> tuple[str, bool]:
     return "".join(texts) or "".join(refusals), bool(refusals)
 
 
-def _call(item: dict[str, Any]) -> ToolCall:
+def _call(item: dict[str, Any], budget: Budget) -> ToolCall:
     name, call_id = item["name"].strip(), (item.get("call_id") or "").strip()
-    return ToolCall(call_id, name, *tool_calls.parse_arguments(item.get("arguments"), name))
+    return ToolCall(call_id, name, *tool_calls.parse_arguments(item.get("arguments"), name, budget=budget))

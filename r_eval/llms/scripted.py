@@ -44,6 +44,7 @@ class Scripted(LLM):
         self._function: Any = plugins.from_path(model, "llms") if colon else None
         if not callable(self._function):
             raise UserError(f"LLM '{name}': {model} is not a function; expected scripted/<file.py>:<function>")
+        self._is_async = inspect.iscoroutinefunction(self._function)
         self._place = f"{Path(self._file).name}:{function}"
         self._fingerprint = file_fingerprint(Path(self._file))
         self._pool: ThreadPoolExecutor | None = None
@@ -59,13 +60,9 @@ class Scripted(LLM):
     async def generate(self, request: Request) -> Reply:
         entries = chat_body(self, request)["messages"]
         view: Any = dataclasses.replace(request, messages=list(map(MessageDict, request.messages, entries)))  # type: ignore[arg-type]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.connections, "r-eval-scripted")
         try:
             async with asyncio.timeout(self.settings.timeout) as deadline:
-                answer = await asyncio.get_running_loop().run_in_executor(self._pool, self._called, view)
-                if inspect.isawaitable(answer):
-                    answer = await answer
+                answer = await (self._function(view) if self._is_async else self._in_thread(view))
         except (Exception, SystemExit) as error:  # noqa: BLE001  the code may be anybody's
             answer = error
         if deadline.expired():
@@ -78,6 +75,12 @@ class Scripted(LLM):
         if not (isinstance(answer, Reply) and isinstance(answer.text, str)):
             raise LLMError("request", f"{self._place} returned {type(answer).__name__}, not a text or a Reply")
         return dataclasses.replace(answer, text=clean(answer.text))
+
+    async def _in_thread(self, view: Request) -> object:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.connections, "r-eval-scripted")
+        answer = await asyncio.get_running_loop().run_in_executor(self._pool, self._called, view)
+        return await answer if inspect.isawaitable(answer) else answer
 
     def _called(self, view: Request) -> object:
         """What the function returns, or its exception: a future cannot carry every one to the event loop."""

@@ -24,7 +24,7 @@ PER_MESSAGE, PER_REPLY = 4, 3
 """Tokens that a chat format puts around every message, and before the reply, by OpenAI's own account of it."""
 MAX_TOKENS = 10**9
 """Of one call."""
-LONG_TEXT, SAMPLE, SAMPLES = 16_000, 1_000, 8
+LONG_TEXT, SAMPLE, SAMPLES = 16_000, 1_000, 16
 """A text of more characters than this is estimated from samples, since counting takes time on the event loop."""
 NAMES: tuple[tuple[str, ...], ...] = (
     ("prompt_tokens", "input_tokens", "prompt_eval_count"),
@@ -85,18 +85,20 @@ def _number(value: Any) -> int | None:
 
 def estimate(request: Request, reply: Reply) -> Tokens:
     """The tokens of a request and of its reply; none are taken to be cached."""
-    completion = count(reply.reasoning) + count(reply.text) + sum(map(_of_call, reply.tool_calls))
+    completion = count("\n".join((reply.reasoning, reply.text, *map(_written, reply.tool_calls))))
+    completion += PER_MESSAGE * len(reply.tool_calls)
     return Tokens.model_construct(prompt=of_request(request), completion=completion, cached=0)
 
 
 def of_request(request: Request) -> int:
     """The estimated tokens of a request's prompt."""
-    prompt = PER_REPLY
+    texts = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in request.tools]
+    calls = 0
     for message in request.messages:
-        prompt += PER_MESSAGE + count(message.content) + sum(map(_of_call, message.tool_calls))
-    for tool in request.tools:
-        prompt += PER_MESSAGE + count(f"{tool.name} {tool.description} {json.dumps(tool.parameters)}")
-    return prompt
+        calls += len(message.tool_calls)
+        texts += (message.content, *map(_written, message.tool_calls))
+    marks = len(request.messages) + len(request.tools) + calls
+    return PER_REPLY + PER_MESSAGE * marks + count("\n".join(filter(None, texts)))
 
 
 def with_tokens(reply: Reply, request: Request) -> Reply:
@@ -104,8 +106,8 @@ def with_tokens(reply: Reply, request: Request) -> Reply:
     return dataclasses.replace(reply, tokens=estimate(request, reply)) if reply.estimated else reply
 
 
-def _of_call(call: ToolCall) -> int:
-    return PER_MESSAGE + count(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}")
+def _written(call: ToolCall) -> str:
+    return f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}"
 
 
 def published_cost(model: str, tokens: Tokens) -> float | None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
+import operator
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from itertools import islice
 from string import Template
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from r_eval.llms.call_reader import (
     before_invented,
     canonical_name,
 )
-from r_eval.llms.json_text import FENCE, MAX_LENGTH, JSONTextError, json_values, plain_data
+from r_eval.llms.json_text import FENCE, MAX_LENGTH, Budget, JSONTextError, first_object, plain_data
 from r_eval.text import clean, clean_data
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
     "invents_result",
     "parse_action",
     "parse_arguments",
-    "parse_tool_calls",
     "read_reply",
     "render_tools",
     "repair_history",
@@ -64,40 +64,31 @@ class Parameters(Protocol):
 def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """A reply to a request with tools: the calls of its text as tool calls, names as the tools are offered.
 
-    Beside calls, native ones too, the text ends before a result that the model invents; `invents_result` tells.
+    What cannot be read whole is a call with an error. Beside calls, native ones too, the text ends before a result that
+    the model invents; `invents_result` tells.
     """
+    offered, text = {tool.name: tool for tool in tools}, reply.text
     if reply.tool_calls:
-        names = [tool.name for tool in tools]
-        text = before_invented(reply.text)
-        if text == reply.text and all(call.name in names for call in reply.tool_calls):
+        known = before_invented(text)
+        if known == text and all(call.name in offered for call in reply.tool_calls):
             return reply
-        native = (dataclasses.replace(call, name=canonical_name(call.name, names)) for call in reply.tool_calls)
-        return dataclasses.replace(reply, text=text.rstrip(), tool_calls=tuple(native))
-    calls, text = parse_tool_calls(reply.text, tools, cut=reply.finish == "length")
-    return dataclasses.replace(reply, text=text, tool_calls=tuple(calls), finish="tool_calls") if calls else reply
+        native = (dataclasses.replace(call, name=canonical_name(call.name, offered)) for call in reply.tool_calls)
+        return dataclasses.replace(reply, text=known.rstrip(), tool_calls=tuple(native))
+    head = text[:MAX_TEXT]
+    found = CallReader(offered, cut=reply.finish == "length").find(head) if head.strip() else []
+    if not found:
+        return reply
+    calls = tuple(dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found))
+    pieces = [head[before.end if before else 0 : f.start] for before, f in zip([None, *found], found, strict=False)]
+    bare = [LIST_ENDS.sub("", MARK.sub("", piece)) for piece in (*pieces, head[found[-1].end :])]
+    rest = EMPTY_FENCE.sub("", "".join(piece for piece in bare if re.search(r"\w|```", piece)))
+    rest = OPEN_FENCE.sub("", rest) if rest.count("```") % 2 else rest
+    return dataclasses.replace(reply, text=(rest + text[MAX_TEXT:]).strip(), tool_calls=calls, finish="tool_calls")
 
 
 def invents_result(text: str) -> bool:
     """Whether a reply with calls goes on with an observation or a tool result of the model's own invention."""
     return before_invented(text) != text
-
-
-def parse_tool_calls(text: str, tools: Iterable[ToolSpec], cut: bool = False) -> tuple[list[ToolCall], str]:
-    """The calls in a reply, and its text without them. What cannot be read whole is a call with an error.
-
-    Args:
-        cut: The reply ended at its limit on tokens, so that arguments without their end are not to be trusted.
-    """
-    head = text[:MAX_TEXT]
-    found = CallReader({tool.name: tool for tool in tools}, cut=cut).find(head) if head.strip() else []
-    if not found:
-        return [], text
-    calls = [dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found)]
-    pieces = [head[before.end if before else 0 : f.start] for before, f in zip([None, *found], found, strict=False)]
-    bare = [LIST_ENDS.sub("", MARK.sub("", piece)) for piece in (*pieces, head[found[-1].end :])]
-    rest = EMPTY_FENCE.sub("", "".join(piece for piece in bare if re.search(r"\w|```", piece)))
-    rest = OPEN_FENCE.sub("", rest) if rest.count("```") % 2 else rest
-    return calls, (rest + text[MAX_TEXT:]).strip()
 
 
 def parse_action(text: str, specs: Mapping[str, Parameters], cut: bool = False) -> ToolCall | None:
@@ -108,7 +99,7 @@ def parse_action(text: str, specs: Mapping[str, Parameters], cut: bool = False) 
 
     Args:
         specs: The query APIs by name.
-        cut: As for `parse_tool_calls`.
+        cut: The reply ended at its limit on tokens, so that arguments without their end are not to be trusted.
     """
     tools = {"Finish": ToolSpec("Finish", "", {"properties": {"answer": {}}})}
     for name, spec in specs.items():
@@ -122,12 +113,15 @@ def parse_action(text: str, specs: Mapping[str, Parameters], cut: bool = False) 
     return ToolCall("", "Finish", {"answer": final["answer"].strip(" *_`")}) if final else None
 
 
-def parse_arguments(raw: object, name: str, cut: bool = False) -> tuple[dict[str, Any], str | None]:
+def parse_arguments(
+    raw: object, name: str, cut: bool = False, budget: Budget | None = None
+) -> tuple[dict[str, Any], str | None]:
     """The arguments of a native call as an object, and what is wrong with them, in words for the model.
 
     Args:
         raw: As the server gave them: an object, a text, a text within a text, or nothing.
-        cut: As for `parse_tool_calls`.
+        cut: As for `parse_action`.
+        budget: The work that the calls of one reply may cause together.
 
     >>> parse_arguments('"{\\\\"entity\\\\": \\\\"Kenya\\\\"}"', "Search")
     ({'entity': 'Kenya'}, None)
@@ -136,7 +130,7 @@ def parse_arguments(raw: object, name: str, cut: bool = False) -> tuple[dict[str
     try:
         for _ in range(3):
             if isinstance(raw, str) and len(raw) <= MAX_LENGTH:
-                raw = _first_object(FENCE.sub("", raw.strip()), cut)
+                raw = _first_object(FENCE.sub("", raw.strip()), cut, budget)
         if _is_too_long(raw):
             return {}, f"The arguments {of} are too long: more than {MAX_LENGTH:,} characters."
         data: Any = plain_data({} if raw is None else raw)
@@ -147,8 +141,8 @@ def parse_arguments(raw: object, name: str, cut: bool = False) -> tuple[dict[str
     return data, None
 
 
-def _first_object(text: str, cut: bool) -> Any:
-    """The value of a text of arguments, the first that is not empty where there are several.
+def _first_object(text: str, cut: bool, budget: Budget | None = None) -> Any:
+    """The value of a text of arguments.
 
     Raises:
         JSONTextError: There is none, or only one whose end was cut off.
@@ -158,13 +152,10 @@ def _first_object(text: str, cut: bool) -> Any:
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        found = [value for value in islice(json_values(text), 3) if isinstance(value.value, dict)]
-    if not found or found[0].start > 0:
-        raise JSONTextError("they are no sound JSON")
-    best = next((value for value in found if value.value), found[0])
-    if cut and not best.is_closed:
+        found = first_object(text, budget)
+    if cut and not found.is_closed:
         raise JSONTextError("the call was cut off before its end; make it shorter")
-    return best.value
+    return found.value
 
 
 def _is_too_long(data: Any) -> bool:
@@ -172,14 +163,9 @@ def _is_too_long(data: Any) -> bool:
     left, parts = MAX_LENGTH, [data]
     while parts and left >= 0:
         part = parts.pop()
-        left -= 10
-        if isinstance(part, dict):
-            left -= sum(len(str(key)) for key in part)
-            parts += part.values()
-        elif isinstance(part, list | tuple):
-            parts += part
-        elif isinstance(part, str):
-            left -= len(part)
+        left -= 10 + (len(part) if isinstance(part, str) else 0)
+        parts += part if isinstance(part, dict | list | tuple) else ()
+        parts += part.values() if isinstance(part, dict) else ()
     return left < 0
 
 
@@ -229,7 +215,6 @@ SOUND_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 SOUND_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 """Servers want back what they gave: Kimi's ids have dots and colons, those of Mistral nine letters or digits."""
 EMPTY = {"assistant": "(no text)", "user": "(no text)", "tool": "(no result)"}
-NOT_DONE = "Not carried out."
 
 
 def repair_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -238,70 +223,56 @@ def repair_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     Calls get names that APIs allow and unique ids, results the id and name of their call; no turn is empty, no call
     without a result, no text with half a surrogate. The same tuple where nothing is wrong.
     """
-    if _is_sound(messages):
-        return messages
     seen: set[str] = set()
-    due: list[tuple[str, ToolCall]] = []  # calls without a result yet, with the ids that they came with
+    fresh = (call_id for number in itertools.count() if (call_id := f"call{number:05d}") not in seen)
+    due: dict[str, ToolCall] = {}  # calls without a result yet, by the ids that they came with
     repaired: list[Message] = []
-    number = 0
     for message in messages:
-        content = clean(message.content)
-        content = content if message.tool_calls or content.strip() else EMPTY.get(message.role, content)
+        content, reasoning = _clean(message.content), message.reasoning and _clean(message.reasoning)
+        calls = message.tool_calls
+        if not calls and (not content or content.isspace()):
+            content = EMPTY.get(message.role, content)
         if message.role == "tool":
-            found = next((entry for entry in due if entry[0] == message.call_id), due[0] if due else None)
-            if found is None:
-                repaired.append(Message("user", content))
-            else:
-                due.remove(found)
-                repaired.append(dataclasses.replace(message, content=content, call_id=found[1].id, name=found[1].name))
-            continue
-        repaired += [Message("tool", NOT_DONE, call_id=call.id, name=call.name) for _, call in due]
-        due = []
-        for call in message.tool_calls:
-            fresh = (f"call{(number + 1009 * i) % 100_000:05d}" for i in range(100_000))
-            usable = SOUND_ID.fullmatch(call.id) and call.id not in seen
-            call_id = call.id if usable else next(new for new in fresh if new not in seen)
-            number += 1
-            seen.add(call_id)
-            arguments = clean_data(call.arguments)
-            due.append(
-                (call.id, dataclasses.replace(call, id=call_id, name=sound_name(call.name), arguments=arguments))
-            )
-        calls, reasoning = tuple(call for _, call in due), clean(message.reasoning)
-        repaired.append(dataclasses.replace(message, content=content, tool_calls=calls, reasoning=reasoning))
-    repaired += [Message("tool", NOT_DONE, call_id=call.id, name=call.name) for _, call in due]
-    return tuple(repaired)
+            answered = due.pop(message.call_id, None) or (due.pop(next(iter(due))) if due else None)
+            if answered is None:
+                message = Message("user", content)
+            elif (content, answered.id, answered.name) != (message.content, message.call_id, message.name):
+                message = dataclasses.replace(message, content=content, call_id=answered.id, name=answered.name)
+        else:
+            if due:
+                repaired += _not_done(due)
+                due = {}
+            if calls:
+                for call in calls:
+                    sound = _sound(call, call.id if call.id not in seen else "", fresh)
+                    seen.add(sound.id)
+                    due[call.id if call.id not in due else sound.id] = sound
+                calls = tuple(due.values())
+            if (content, calls, reasoning) != (message.content, message.tool_calls, message.reasoning):
+                message = dataclasses.replace(message, content=content, tool_calls=calls, reasoning=reasoning)
+        repaired.append(message)
+    repaired += _not_done(due)
+    is_same = len(repaired) == len(messages) and all(map(operator.is_, repaired, messages))
+    return messages if is_same else tuple(repaired)
 
 
-@functools.lru_cache(2048)  # the same messages are sent again and again
-def _is_clean(text: str) -> bool:
-    return clean(text) is text
+def _sound(call: ToolCall, call_id: str, fresh: Iterator[str]) -> ToolCall:
+    call_id = call_id if SOUND_ID.fullmatch(call_id) else next(fresh)
+    name = call.name if SOUND_NAME.fullmatch(call.name) else sound_name(call.name)
+    if call_id == call.id and name == call.name and "\\ud" not in repr(call.arguments):
+        return call
+    return dataclasses.replace(call, id=call_id, name=name, arguments=clean_data(call.arguments))
 
 
-def _is_sound(messages: tuple[Message, ...]) -> bool:
-    seen: set[str] = set()
-    due: dict[str, str] = {}
-    for message in messages:
-        content = message.content
-        if not (content.isascii() or _is_clean(content)) or not (
-            message.reasoning == "" or _is_clean(message.reasoning)
-        ):
-            return False
-        if (not content or content.isspace()) and not message.tool_calls and message.role in EMPTY:
-            return False
-        if message.role == "tool":
-            if due.pop(message.call_id, None) != message.name or not message.name:
-                return False
-        elif due:
-            return False
-        for call in message.tool_calls:
-            if call.id in seen or not SOUND_ID.fullmatch(call.id) or not SOUND_NAME.fullmatch(call.name):
-                return False
-            if "\\ud" in repr(call.arguments) and clean_data(call.arguments) != call.arguments:
-                return False
-            seen.add(call.id)
-            due[call.id] = call.name
-    return not due
+def _not_done(due: Mapping[str, ToolCall]) -> list[Message]:
+    return [Message("tool", "Not carried out.", call_id=call.id, name=call.name) for call in due.values()]
+
+
+_known_clean = functools.lru_cache(2048)(clean)  # the same messages are sent again and again
+
+
+def _clean(text: str) -> str:
+    return text if text.isascii() else _known_clean(text)
 
 
 def sound_name(name: str) -> str:

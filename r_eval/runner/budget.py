@@ -1,7 +1,7 @@
 """Budgets: how much money, tokens or time a run, or one LLM of it, may take before no new episode is begun.
 
 What counts is all that the run's folder has taken so far, earlier sessions included (`spent` and `seconds` in
-run.json). Replies from the cache and the journal cost nothing. Episodes under way are finished, so a little more than
+run.json). Replies from the reply store cost nothing. Episodes under way are finished, so a little more than
 the budget is spent.
 """
 

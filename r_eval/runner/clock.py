@@ -2,7 +2,8 @@
 
 Work is what calls took that came back: waits for a turn, a retry or a place count against nobody, and a replayed reply
 counts with the seconds that it took when it was made. So an episode meets its limit after the same call, whatever the
-reply store holds. Between two calls of the LLM, a workflow or an environment may take what is left of the limit.
+reply store holds and however busy the machine is. What a workflow or an environment does between two calls of the LLM
+is ended where it takes as long as the whole limit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Clock:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Raise TimeoutError within where too much time passes between two calls."""
+        """Raise TimeoutError within where as much time as the limit passes between two calls."""
         async with asyncio.timeout(self._limit) as self._deadline:
             yield
 
@@ -64,5 +65,4 @@ class Clock:
     def _reschedule(self) -> None:
         if self._deadline is None or self._limit is None or self._deadline.expired():
             return
-        left = max(0.0, self._limit - self._work - self._environment())
-        self._deadline.reschedule(None if self._stops else asyncio.get_running_loop().time() + left)
+        self._deadline.reschedule(None if self._stops else asyncio.get_running_loop().time() + self._limit)

@@ -132,7 +132,7 @@ class Runner:
             self.store.append(cell, episode)
             if episode.outcome.kind not in INFRASTRUCTURE_FAILURES:
                 self.replies.forget(episode.episode_id, cell.fingerprint)
-            elif episode.outcome.cause in LLMError.FATAL and episode.usage.calls:
+            elif episode.outcome.cause in LLMError.FATAL:
                 self._stop_llm(episode)
             self.watcher.finished(episode)
             self._took[cell.cell.llm, cell.cell.workflow].add(episode.seconds.total)
@@ -144,8 +144,9 @@ class Runner:
         """Start no further episode of an LLM that would fail in the same way every time."""
         if episode.llm not in self._stopped:
             self._stopped.add(episode.llm)
-            why = episode.outcome.detail.rstrip(".")
-            self.watcher.failed(episode.llm, f"{why}; its remaining episodes are not started")
+            if episode.usage.calls:  # else it could not be opened, which has been told
+                why = episode.outcome.detail.rstrip(".")
+                self.watcher.failed(episode.llm, f"{why}; its remaining episodes are not started")
 
 
 class _Mean:

@@ -314,9 +314,7 @@ class Campaign:
 
     def left_over(self, out: str) -> list[str]:
         """Files of the run that should be gone at its end."""
-        return sorted(
-            p.name for p in (self.folder / out).rglob("*") if p.name.startswith("journal") or ".part" in p.name
-        )
+        return sorted(p.name for p in (self.folder / out).rglob("*") if ".part" in p.name)
 
 
 def explains(kill: Kill, first: Note, second: Note) -> bool:

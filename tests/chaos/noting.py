@@ -22,6 +22,8 @@ from typing import IO, Any
 from aiohttp import web
 
 TURNS = 3
+LONG = "长" * (5_000_000 // 3)
+"""Five megabytes, a part of the first reply to question 7."""
 NUMBER = re.compile(r"the words of number (\d+)")
 
 
@@ -35,19 +37,20 @@ def read(body: dict[str, Any]) -> tuple[str, int, int]:
 
 
 def answer(workflow: str, number: int, turn: int) -> dict[str, Any]:
-    """Two words are looked up, then comes the answer, which is wrong for every third question."""
+    """Two words are looked up, then comes the answer, which is wrong for every third question; nothing is in ASCII."""
     said = "Bob" if number % 3 == 0 else "Ada"
     last = turn + 1 >= TURNS
+    thought = f"“第{turn + 1}步” – ну что ж 🌍\u2028{LONG if number == 7 and not turn else ''}"
     if workflow == "react":
-        act = f"Finish[{said}]" if last else f"look[word{turn}]"
-        return {"role": "assistant", "content": f"Thought {turn + 1}: Next.\nAction {turn + 1}: {act}"}
+        act = f"Finish[{said}]" if last else f"look[词{turn}]"
+        return {"role": "assistant", "content": f"Thought {turn + 1}: {thought}\nAction {turn + 1}: {act}"}
     name, arguments = (
-        ("Finish", {"return_type": "give_answer", "answer": said}) if last else ("look", {"word": f"word{turn}"})
+        ("Finish", {"return_type": "give_answer", "answer": said}) if last else ("look", {"word": f"词{turn}"})
     )
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {
         "role": "assistant",
-        "content": None,
+        "content": thought,
         "tool_calls": [{"id": f"c{turn}", "type": "function", "function": function}],
     }
 
@@ -62,7 +65,7 @@ class Noting:
         received = time.monotonic()
         raw = await request.read()
         body = json.loads(raw)
-        if "tests the connection" in str(body["messages"][0]["content"]):
+        if "tests the connection" in str(body["messages"]):
             return web.json_response(wrapped({"role": "assistant", "content": "ready"}))
         call = read(body)
         port = request.transport.get_extra_info("peername")[1] if request.transport else 0

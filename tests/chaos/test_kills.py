@@ -62,7 +62,7 @@ def test_a_call_that_was_broken_off_is_made_again_as_it_was(again: list[Again]) 
     assert all(one.same for one in again)
 
 
-def test_a_run_that_was_killed_leaves_no_journal_and_no_draft_behind(campaign: Campaign, again: list[Again]) -> None:
+def test_a_run_that_was_killed_leaves_no_draft_behind(campaign: Campaign, again: list[Again]) -> None:
     assert campaign.left_over("killed") == []
 
 

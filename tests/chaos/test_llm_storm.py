@@ -14,10 +14,12 @@ from aiohttp import web
 
 from r_eval import Grid, arun
 from r_eval.analysis.scoring import score_episode
-from r_eval.llms import openai
+from r_eval.llms import attempts
 from r_eval.records import Episode
 
 FAULTS = ("429", "500", "dropped", "stalled", "broken json", "no choice", "wrong type")
+TIMEOUT = 2.0
+"""Seconds; longer than a busy machine lets an answer wait."""
 EPOCHS = 7
 
 
@@ -80,7 +82,7 @@ async def episodes(server: Server, out: Path) -> list[Episode]:
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     grid = Grid(
         workflows=["direct"],
-        llms=[{"llm": "openai/stub", "base_url": url, "connections": 32}],
+        llms=[{"llm": "openai/stub", "base_url": url, "connections": 32, "timeout": TIMEOUT}],
         tasks=["wiki/high-freq", "wiki/hotpotqa", "aminer/soay-*"],
         epochs=EPOCHS,
     )
@@ -94,9 +96,8 @@ async def episodes(server: Server, out: Path) -> list[Episode]:
 def storm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Server, list[Episode], list[Episode]]:
     """The stormy server, its episodes, and those of a faultless one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openai, "LONGEST_WAIT", 0.01)
-        patch.setattr(openai, "ATTEMPT_SECONDS", 2.0)  # longer than a busy machine lets an answer wait
-        patch.setattr(openai, "ATTEMPTS", 14)
+        patch.setattr(attempts, "LONGEST_WAIT", 0.01)
+        patch.setattr(attempts, "ATTEMPTS", 14)
         stormy = Server(0.3)
         rough = asyncio.run(episodes(stormy, tmp_path_factory.mktemp("storm") / "run"))
         calm = asyncio.run(episodes(Server(0.0), tmp_path_factory.mktemp("calm") / "run"))

@@ -104,8 +104,7 @@ def contents(out: Path) -> dict[str, list[str]]:
     root = out / "episodes"
     return {
         str(path.relative_to(root)): [
-            json.dumps(timeless(json.loads(line)), ensure_ascii=False)
-            for line in path.read_text(encoding="utf-8").splitlines()
+            json.dumps(timeless(json.loads(line)), ensure_ascii=False) for line in path.read_bytes().splitlines()
         ]
         for path in sorted(root.rglob("*.jsonl"))
     }

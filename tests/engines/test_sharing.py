@@ -13,7 +13,7 @@ GPUS = [Machine("a", 8, 4), Machine("b", 8, 2), Machine("c", 8, 0)]
 
 
 class Copied(LLM):
-    copied = True
+    is_local = True
 
 
 def llm(kind: type[LLM] = LLM, **settings: object) -> LLM:

@@ -68,39 +68,19 @@ def retry_in(delay: str) -> Any:
 GROQ_CALL = '<tool-use>{"name": "Search", "parameters": {"entity": "Bogotá"}}'
 LFM_CALL = "<|tool_call_start|>[search(query='temperatura en México', n=5)]<|tool_call_end|>"
 OLLAMA_CALL = '{"path":"src/données.py","content":"It\'s é"'
-AZURE_FILTER = (
-    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your "
-    "prompt and retry. Stop sequences and temperature are not allowed to matter here."
-)
+AZURE_FILTER = "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please modify your prompt and retry. Stop sequences and temperature are not allowed to matter here."
 GOOGLE_QUOTA = "You exceeded your current quota, please check your plan and billing details."
 REASONING = "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"
-OPENAI_LONG = (
-    "This model's maximum context length is 4097 tokens. However, your messages resulted in 6988 tokens. Please reduce "
-    "the length of the messages."
-)
-VLLM_LONG = (
-    "This model's maximum context length is 10000 tokens. However, you requested 10515 tokens (2323 in the messages, "
-    "8192 in the completion). Please reduce the length of the messages or completion."
-)
-GROQ_TPM = (
-    "Request too large for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per "
-    "minute (TPM): Limit 6000, Requested 7042, please reduce your message size and try again."
-)
-OPENAI_TPM = (
-    "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29500, Requested "
-    "1200. Please try again in 1.4s."
-)
+OPENAI_LONG = "This model's maximum context length is 4097 tokens. However, your messages resulted in 6988 tokens. Please reduce the length of the messages."
+VLLM_LONG = "This model's maximum context length is 10000 tokens. However, you requested 10515 tokens (2323 in the messages, 8192 in the completion). Please reduce the length of the messages or completion."
+GROQ_TPM = "Request too large for model `llama-3.1-8b-instant` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7042, please reduce your message size and try again."
+OPENAI_TPM = "Rate limit reached for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Used 29500, Requested 1200. Please try again in 1.4s."
 
 CASES = (
     # OpenAI
     Case("OpenAI", 400, openai(OPENAI_LONG, param="messages", code="context_length_exceeded"), "context"),
     Case("OpenAI", 400, openai("Input tokens exceed the configured limit.", code="context_length_exceeded"), "context"),
-    Case(
-        "OpenAI",
-        400,
-        openai("Invalid 'messages[1].content': string too long.", param="messages[1].content", code="string_above_max_length"),
-        "context",
-    ),
+    Case("OpenAI", 400, openai("Invalid 'messages[1].content': string too long.", param="messages[1].content", code="string_above_max_length"), "context"),
     Case("OpenAI", 401, openai("Incorrect API key provided: sk-abc.", code="invalid_api_key"), "key"),
     Case("OpenAI", 401, openai("You didn't provide an API key."), "key"),
     Case("OpenAI", 404, openai("The model `gpt-9` does not exist or you do not have access to it.", code="model_not_found"), "model"),
@@ -109,76 +89,23 @@ CASES = (
     Case("OpenAI", 429, openai("You exceeded your current quota.", "insufficient_quota", code="insufficient_quota"), "quota"),
     Case("OpenAI", 429, openai("Billing hard limit has been reached", code="billing_hard_limit_reached"), "quota"),
     Case("OpenAI", 429, openai(OPENAI_TPM, "tokens", code="rate_limit_exceeded"), "rate_limit", wait=1.4),
-    Case(
-        "OpenAI",
-        429,
-        openai("Rate limit reached: Limit 3, Used 3, Requested 1.", "requests", code="rate_limit_exceeded"),
-        "rate_limit",
-        wait=20.0,
-        headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20s", "x-ratelimit-reset-tokens": "6m0s"},
-    ),
-    Case(
-        "OpenAI",
-        429,
-        openai("Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 44000.", "tokens", code="rate_limit_exceeded"),
-        "context",
-    ),
-    Case(
-        "OpenAI",
-        429,
-        openai("Rate limit reached on requests per day (RPD): Limit 10000. Please try again in 8.64s.", "requests", code="rate_limit_exceeded"),
-        "rate_limit",
-        wait=8.64,
-    ),
-    Case(
-        "OpenAI",
-        429,
-        openai("Rate limit reached on requests per day (RPD): Limit 200. Please try again in 7m12s.", "requests", code="rate_limit_exceeded"),
-        "quota",
-    ),
+    Case("OpenAI", 429, openai("Rate limit reached: Limit 3, Used 3, Requested 1.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=20.0, headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20s", "x-ratelimit-reset-tokens": "6m0s"}),
+    Case("OpenAI", 429, openai("Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 44000.", "tokens", code="rate_limit_exceeded"), "context"),
+    Case("OpenAI", 429, openai("Rate limit reached on requests per day (RPD): Limit 10000. Please try again in 8.64s.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=8.64),
+    Case("OpenAI", 429, openai("Rate limit reached on requests per day (RPD): Limit 200. Please try again in 7m12s.", "requests", code="rate_limit_exceeded"), "quota"),
     Case("OpenAI", 500, openai("The server had an error while processing your request", "server_error"), "server"),
     Case("OpenAI", 503, openai("The engine is currently overloaded", "server_error"), "server", wait=5.0, headers={"Retry-After": "5"}),
     Case("OpenAI", 503, openai("Slow down", "server_error"), "rate_limit"),
     Case("OpenAI", 400, openai("Your request was rejected.", code="content_policy_violation"), "content_filter"),
     Case("OpenAI", 400, openai("Invalid prompt: flagged as potentially violating our usage policy.", code="invalid_prompt"), "content_filter"),
-    Case(
-        "OpenAI",
-        400,
-        openai(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-            param="max_tokens",
-            code="unsupported_parameter",
-        ),
-        "parameter",
-        "max_tokens",
-    ),
-    Case(
-        "OpenAI",
-        400,
-        openai(
-            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
-            param="temperature",
-            code="unsupported_value",
-        ),
-        "parameter",
-        "temperature",
-    ),
+    Case("OpenAI", 400, openai("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", param="max_tokens", code="unsupported_parameter"), "parameter", "max_tokens"),
+    Case("OpenAI", 400, openai("Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.", param="temperature", code="unsupported_value"), "parameter", "temperature"),
     Case("OpenAI", 400, openai("Unsupported parameter: 'stop' is not supported with this model.", code="unsupported_parameter"), "parameter", "stop"),
     Case("OpenAI", 400, openai("Invalid 'stop': array too long. Expected maximum length 4.", param="stop", code="array_above_max_length"), "parameter", "stop"),
     Case("OpenAI", 400, openai("Unknown parameter: 'messages[2].foo'.", param="messages[2].foo", code="unknown_parameter"), "parameter", "foo"),
     Case("OpenAI", 400, openai("Unrecognized request argument supplied: seed"), "parameter", "seed"),
     Case("OpenAI", 400, openai("Unrecognized request arguments supplied: extra_content, seed"), "parameter", "extra_content"),
-    Case(
-        "OpenAI",
-        400,
-        openai(
-            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
-            param="messages[0].role",
-            code="unsupported_value",
-        ),
-        "parameter",
-        "system",
-    ),
+    Case("OpenAI", 400, openai("Unsupported value: 'messages[0].role' does not support 'system' with this model.", param="messages[0].role", code="unsupported_value"), "parameter", "system"),
     Case("OpenAI", 400, openai("Additional properties are not allowed ('reasoning' was unexpected) - 'messages.1'"), "parameter", "reasoning"),
     Case("OpenAI", 400, openai("max_tokens is too large: 9999. This model supports at most 4096 completion tokens.", param="max_tokens", code="invalid_value"), "parameter", "max_tokens"),
     Case("OpenAI", 400, openai("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", param="temperature", code="decimal_above_max_value"), "request"),
@@ -192,12 +119,7 @@ CASES = (
     Case("OpenAI", 429, openai("Rate limit reached for requests per min (RPM): Limit 500, Used 500, Requested 1. Please try again in 120ms.", "requests", code="rate_limit_exceeded"), "rate_limit", wait=0.12),
     Case("OpenAI", 200, choice(finish_reason="content_filter"), "content_filter"),
     # Azure OpenAI
-    Case(
-        "Azure OpenAI",
-        400,
-        openai(AZURE_FILTER, None, "prompt", "content_filter", status=400, innererror={"code": "ResponsibleAIPolicyViolation"}),
-        "content_filter",
-    ),
+    Case("Azure OpenAI", 400, openai(AZURE_FILTER, None, "prompt", "content_filter", status=400, innererror={"code": "ResponsibleAIPolicyViolation"}), "content_filter"),
     Case("Azure OpenAI", 400, openai(AZURE_FILTER, None, "prompt", None), "content_filter"),
     Case("Azure OpenAI", 404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist."}}, "model"),
     Case("Azure OpenAI", 404, {"error": {"code": "404", "message": "Resource not found"}}, "request"),
@@ -531,10 +453,7 @@ CASES = (
     Case("OpenAI", 403, openai("x", code="misalignment_policy_violation"), "content_filter"),
     Case("OpenAI Responses", 400, openai("Encrypted content is not supported with this model.", param="include"), "parameter", "include"),
     Case("OpenAI Responses", 400, openai("Encrypted content is not supported with this model."), "parameter", "include"),
-)  # fmt: skip
-
-
-MENTIONS = (
+    # errors that merely mention a context, a filter, a quota, a key or a model
     # a model's own text, or the conversation, in an error about its form
     Case("vLLM", 400, vllm("1 validation error for ChatCompletionRequest\nmessages.2.content\n  Input should be a valid string [type=string_type, input_value={'x': 'flagged by the content filter'}, input_type=dict]"), "request"),
     Case("TGI", 422, {"error": "Template error: Invalid assistant message: role='assistant' content='The maximum context length is 5 tokens' tool_calls=None", "error_type": "template_error"}, "request"),
@@ -566,65 +485,41 @@ MENTIONS = (
     Case("vLLM", 500, vllm("CUDA out of memory while allocating the KV cache for the context of this prompt", "InternalServerError", 500), "server"),
     Case("Anthropic", 401, anthropic("authentication_error", "Your key was disabled for a breach of our usage policy; the content filter flagged it."), "key"),
 )  # fmt: skip
-"""Errors that merely mention a context, a filter, a quota, a key or a model."""
 
 WORDINGS = {
     "context": (
-        "Prompt too long",
-        "The input is too large: 5000 tokens, limit 4096",
-        "Number of tokens (5000) exceeds limit (4096)",
-        "Maximum sequence length exceeded: 5000 > 4096",
-        "context_length_exceeded",
-        "context window is full",
-        "ran out of context space",
+        "Prompt too long", "The input is too large: 5000 tokens, limit 4096",
+        "Number of tokens (5000) exceeds limit (4096)", "Maximum sequence length exceeded: 5000 > 4096",
+        "context_length_exceeded", "context window is full", "ran out of context space",
         "Your conversation does not fit into the model's context window",
         "prompt has 9000 tokens, which exceeds max_position_embeddings",
         "Input length 9000 exceeds maximum length 4096",
-        "The total number of tokens (prompt + completion) exceeds 8192",
-        "输入内容过长，请缩短后重试",
-        "请求超出模型的最大上下文",
+        "The total number of tokens (prompt + completion) exceeds 8192", "输入内容过长，请缩短后重试", "请求超出模型的最大上下文",
     ),
     "content_filter": (
         "Your prompt was blocked by our safety system",
-        "This request has been flagged for violating the content policy",
-        "Request blocked by guardrail",
-        "输入包含敏感内容",
+        "This request has been flagged for violating the content policy", "Request blocked by guardrail", "输入包含敏感内容",
     ),
     "tool_call": (
-        "Could not parse tool call arguments",
-        "Model generated invalid tool call",
-        "tool call parsing error: unexpected end of input",
-        "Error parsing function call generated by the model",
+        "Could not parse tool call arguments", "Model generated invalid tool call",
+        "tool call parsing error: unexpected end of input", "Error parsing function call generated by the model",
     ),
-    "key": ("The API key you provided is invalid", "Missing API key"),
+    "key": ("The API key you provided is invalid", "Missing API key",),
     "model": (
-        "Unknown model: x",
-        "Unsupported model: x",
-        "模型不存在",
-        "No such model",
-        "The requested model is not available",
-        "The model 'x' could not be found",
-        "Model x is deprecated and no longer available",
+        "Unknown model: x", "Unsupported model: x", "模型不存在", "No such model", "The requested model is not available",
+        "The model 'x' could not be found", "Model x is deprecated and no longer available",
         "model `x` is not supported",
     ),
     "quota": (
-        "You have run out of credits",
-        "Insufficient balance",
-        "Spending limit reached",
-        "Monthly quota exceeded",
-        "You exceeded your current quota, please check your plan",
-        "账户余额不足，请充值",
+        "You have run out of credits", "Insufficient balance", "Spending limit reached", "Monthly quota exceeded",
+        "You exceeded your current quota, please check your plan", "账户余额不足，请充值",
     ),
-    "rate_limit": ("API rate limit exceeded", "Too many requests, slow down"),
+    "rate_limit": ("API rate limit exceeded", "Too many requests, slow down",),
     "parameter": (
-        "Parameter 'seed' is not supported",
-        "stop is not supported by this model",
-        "temperature must be 1 for this model",
-        "This model only supports temperature=1",
-        "tool_choice must be auto",
-        "Tool use is not supported",
-        "Function calling is unavailable for this model",
+        "Parameter 'seed' is not supported", "stop is not supported by this model",
+        "temperature must be 1 for this model", "This model only supports temperature=1", "tool_choice must be auto",
+        "Tool use is not supported", "Function calling is unavailable for this model",
         "System messages are not supported",
     ),
-}
+}  # fmt: skip
 """What servers of one's own say without any code, cause by cause."""

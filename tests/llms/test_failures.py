@@ -15,45 +15,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import httpx
+import openai as sdk
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AuthenticationError,
-    BadRequestError,
-    InternalServerError,
-    NotFoundError,
-    PermissionDeniedError,
-    RateLimitError,
-    UnprocessableEntityError,
-)
 
 from r_eval.llms import attempts, rate_limit
 from r_eval.llms.attempts import ATTEMPTS
 from r_eval.llms.base import LLMError, Message, Request, ToolCall, ToolSpec, make_llm
 from r_eval.llms.failures import classify, error_in, finish, of_exception
 from tests.chat_server import Answer, Server, good
-from tests.llms.failure_cases import CASES, MENTIONS, WORDINGS, Case, openai
+from tests.llms.failure_cases import CASES, WORDINGS, Case, openai
 from tests.timing import quickest
 
 SENTENCES = (
-    "invalid x-api-key",
-    "This model's maximum context length is 5 tokens",
-    "flagged by the content filter",
-    "model 'x' not found",
-    "temperature is not supported",
-    "insufficient balance",
-    "Failed to parse tool call",
-    "Please try again in 1s",
-)
-
-
+    "invalid x-api-key", "This model's maximum context length is 5 tokens", "flagged by the content filter", "try again in 1s",
+    "model 'x' not found", "temperature is not supported", "insufficient balance", "Failed to parse tool call",
+)  # fmt: skip
 LONGEST_WAIT = 0.02
 """Seconds to which the waits between attempts are cut while the cases are played."""
-AT_ONCE = 24
 
 CALL = ToolCall("call-1", "Search", {"entity": "Bogotá"})
 EXTRA = {"foo": 1, "reasoning": "ok", "reasoning_content": "ok", "reasoning_details": [], "extra_content": {}}
@@ -115,7 +95,7 @@ def play_all(cases: Sequence[Case]) -> list[Played]:
     """What became of the requests of all cases, in their order."""
 
     async def main() -> list[Played]:
-        places = asyncio.Semaphore(AT_ONCE)
+        places = asyncio.Semaphore(24)
 
         async def in_turn(case: Case) -> Played:
             async with places:
@@ -127,7 +107,7 @@ def play_all(cases: Sequence[Case]) -> list[Played]:
         patch.setattr(attempts, "LONGEST_WAIT", LONGEST_WAIT)
         patch.setattr(rate_limit, "MAX_PAUSE", LONGEST_WAIT)
         patch.delenv("OPENAI_API_KEY", raising=False)
-        logging.getLogger("r_eval").setLevel(logging.ERROR)
+        patch.setattr(logging.getLogger("r_eval"), "disabled", True)
         return asyncio.run(main())
 
 
@@ -175,21 +155,10 @@ def test_each_provider_is_understood(case: Case) -> None:
     assert str(error).isprintable()
 
 
-@pytest.mark.parametrize("case", MENTIONS, ids=lambda case: f"{case.provider}-{case.cause}")
-def test_prose_that_only_mentions_another_cause_is_judged_rightly(case: Case) -> None:
-    error = failure(case)
-    assert (error.cause, error.parameter) == (case.cause, case.parameter)
-
-
 @pytest.mark.parametrize(("cause", "words"), [(cause, words) for cause in WORDINGS for words in WORDINGS[cause]])
 def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
     assert classify(400, {"error": words}).cause == cause
     assert classify(400, f"Error: {words}.").cause == cause
-
-
-@pytest.mark.parametrize("data", [[], [1, None], [[{"error": {"message": "x"}}]], "error", None, 3, [{"choices": []}]])
-def test_an_answer_of_any_type_may_hold_no_error(data: Any) -> None:
-    assert error_in(data) is None
 
 
 def test_the_table_has_a_row_for_every_cause_of_a_server() -> None:
@@ -201,11 +170,7 @@ def test_the_table_has_a_row_for_every_cause_of_a_server() -> None:
     [
         (429, openai("Slow\n down\x1b[2J\u202e"), "HTTP 429: Slow down [2J"),
         (500, "<title>Oops</title>", "HTTP 500: Oops"),
-        (
-            400,
-            {"error": {"message": "Provider returned error", "metadata": {"raw": '{"detail": "真的错误"}'}}},
-            "HTTP 400: 真的错误",
-        ),
+        (400, {"error": {"message": "Provider returned error", "raw": '{"detail": "真的错误"}'}}, "HTTP 400: 真的错误"),
         (503, None, "HTTP 503: no explanation"),
         (418, {"error": {"code": "teapot"}}, "HTTP 418: teapot"),
     ],
@@ -220,7 +185,6 @@ def test_the_message_is_the_servers_own_sentence(status: int, body: Any, expecte
         ("https://user:sk-secret@other.example:8443/v1", "other.example:8443"),
         ("http://sk-secret@[::1]/", "[::1]"),
         ("/v2/chat", "another path"),
-        ("http://[::1", "an address that is none"),
     ],
 )
 def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
@@ -235,11 +199,7 @@ def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
     [
         ({"Retry-After": "7"}, "", 7.0),
         ({"retry-after": "0.5"}, "", 0.5),
-        ({"RETRY-AFTER": "-3"}, "", None),
-        ({"retry-after": "nan"}, "", None),
-        ({"retry-after": "inf"}, "", None),
-        ({"retry-after": "soon"}, "", None),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, "", None),
+        *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
         ({"retry-after": "", "x-ratelimit-reset-tokens": "120ms"}, "", 0.12),
         ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}, "", 360.0),
@@ -249,7 +209,6 @@ def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
         ({"x-ratelimit-reset-tokens": "1000000001"}, "", None),
         ({}, "Please try again in 20ms.", 0.02),
         ({}, "Please try again in 6m0s.", 360.0),
-        ({}, "Please retry after 26 seconds.", 26.0),
         ({}, "Please retry in 36.429760048s.", 36.429760048),
         ({}, "Try again in a while", None),
         ({}, "Try again in ...s", None),
@@ -267,7 +226,6 @@ def test_a_date_to_come_is_a_wait() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        {},
         {"error": None, "choices": [{"message": {"content": "x"}}]},
         {"error": {}, "choices": [{"message": {"content": "error"}, "error": None}]},
         {"error": {"code": 0, "message": ""}, "choices": [{"message": {}}]},
@@ -277,33 +235,26 @@ def test_a_date_to_come_is_a_wait() -> None:
         {"message": "fine", "choices": [{"message": {"content": "x"}}]},
         {"object": "response", "output": [], "error": None, "message": "x"},
         {"message": {"role": "assistant", "content": "x"}},
+        *({}, [], [1, None], [[{"error": {"message": "x"}}]], "error", None, 3, [{"choices": []}]),
     ],
 )
-def test_a_success_holds_no_error(data: dict[str, Any]) -> None:
+def test_a_success_holds_no_error(data: Any) -> None:
     assert error_in(data) is None
 
 
 @pytest.mark.parametrize(
     ("reasons", "expected"),
     [
-        ("stop STOP end_turn eos eos_token stop_sequence FinishReason.STOP", "stop"),
-        ("length max_tokens MAX_TOKENS model_length", "length"),
-        ("tool_calls tool-calls tool_use function_call", "tool_calls"),
-        (
-            "content_filter SAFETY RECITATION PROHIBITED_CONTENT content_filter:SAFETY sensitive guardrail_intervened",
-            "content_filter",
-        ),
-        ("refusal", "refusal"),
-        ("error pause_turn -", "unknown"),
+        (["stop", "STOP", "end_turn", "eos", "eos_token", "stop_sequence", "FinishReason.STOP"], "stop"),
+        (["length", "max_tokens", "MAX_TOKENS", "model_length"], "length"),
+        (["tool_calls", "tool-calls", "tool_use", "function_call"], "tool_calls"),
+        (["content_filter", "SAFETY", "PROHIBITED_CONTENT", "content_filter:SAFETY", "sensitive"], "content_filter"),
+        (["refusal"], "refusal"),
+        (["error", "pause_turn", "-", None, 3, [], {"stop": 1}, "", "stop" * 10**6], "unknown"),
     ],
 )
-def test_finish_reasons(reasons: str, expected: str) -> None:
-    assert {finish(reason) for reason in reasons.split()} == {expected}
-
-
-@pytest.mark.parametrize("reason", [None, 3, [], {"stop": 1}, "", "stop" * 10**6])
-def test_a_finish_reason_of_any_type_is_unknown(reason: object) -> None:
-    assert finish(reason) == "unknown"
+def test_a_finish_reason_of_any_type(reasons: list[object], expected: str) -> None:
+    assert {finish(reason) for reason in reasons} == {expected}
 
 
 class Response:
@@ -317,10 +268,8 @@ class Response:
         return self._text
 
 
-def exception(
-    name: str, text: str = "", bases: tuple[type[BaseException], ...] = (Exception,), **attributes: Any
-) -> Any:
-    return type(name, bases, attributes)(text)
+def exception(name: str, text: str = "", **attributes: Any) -> Any:
+    return type(name, (Exception,), attributes)(text)
 
 
 class Mute(Exception):
@@ -334,29 +283,27 @@ def wrapped(text: str, cause: BaseException) -> Exception:
     return error
 
 
-class Code:
-    value = (8, "resource exhausted")
+REQUEST = httpx.Request("POST", "https://api.example/v1/chat/completions")
+
+
+def raised(kind: type[sdk.APIStatusError], status: int, error: dict[str, Any]) -> sdk.APIStatusError:
+    """An exception of the OpenAI SDK, as its client makes it."""
+    answer = httpx.Response(status, json={"error": error}, request=REQUEST)
+    return kind(f"Error code: {status} - {error}", response=answer, body=error)
 
 
 EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
-    (exception("RateLimitError", "429", status_code=429, body={"message": "x", "code": "insufficient_quota"}), "quota", ""),
     (exception("BadRequestError", "400", status_code=400, body={"message": "x", "param": "stop", "code": "unsupported_parameter"}), "parameter", "stop"),
-    (exception("BadRequestError", "400", status_code=400, body=None, code="context_length_exceeded", param="messages"), "context", ""),
-    (exception("HTTPStatusError", "Client error '401'", response=Response(401)), "key", ""),
     (exception("HTTPStatusError", "x", response=Response(404, '{"error": "model \'foo\' not found"}')), "model", ""),
     (exception("APIStatusError", "x", status_code=529, body={"type": "error", "error": {"type": "overloaded_error"}}), "server", ""),
     (exception("ClientError", "x", response={"Error": {"Code": "ThrottlingException", "Message": "Too many requests"}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "rate_limit", ""),
     (exception("ValidationException", "x", response={"Error": {"Code": "ValidationException", "Message": "Input is too long for requested model."}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "context", ""),
     (exception("ResourceExhausted", "429 Resource exhausted", code=429), "rate_limit", ""),
-    (exception("AioRpcError", "StatusCode.RESOURCE_EXHAUSTED", code=Code), "server", ""),
+    (exception("AioRpcError", "StatusCode.RESOURCE_EXHAUSTED", code=lambda _: 8), "server", ""),
     (exception("ClientError", "400", code=400, status="INVALID_ARGUMENT", details={"error": {"message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}), "context", ""),
     (exception("OpenAIContextOverflowError", "too much"), "context", ""),
-    (exception("APITimeoutError", "Request timed out.", (exception("APIConnectionError").__class__,)), "timeout", ""),
-    (exception("APIConnectionError", "Connection error."), "connection", ""),
-    (exception("ReadTimeout"), "timeout", ""),
     (exception("ServerDisconnectedError", "Server disconnected"), "connection", ""),
     (TimeoutError(), "timeout", ""),
-    (ConnectionResetError(104, "Connection reset by peer"), "connection", ""),
     (OSError("no route to host"), "connection", ""),
     (json.JSONDecodeError("Expecting value", "", 0), "reply", ""),
     (exception("NoCredentialsError", "Unable to locate credentials"), "key", ""),
@@ -369,12 +316,29 @@ EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
     (exception("Odd", "x", status_code=True, code=[], body=7, response="x", headers=3), "server", ""),
     (KeyError("choices"), "server", ""),
     (ValueError("Rate limit exceeded, please slow down"), "rate_limit", ""),
+    (raised(sdk.RateLimitError, 429, {"message": "slow", "code": "rate_limit_exceeded"}), "rate_limit", ""),
+    (raised(sdk.RateLimitError, 429, {"message": "x", "code": "insufficient_quota"}), "quota", ""),
+    (raised(sdk.AuthenticationError, 401, {"message": "x", "code": "invalid_api_key"}), "key", ""),
+    (raised(sdk.PermissionDeniedError, 403, {"message": "x"}), "key", ""),
+    (raised(sdk.NotFoundError, 404, {"message": "The model `x` does not exist", "code": "model_not_found"}), "model", ""),
+    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "context_length_exceeded"}), "context", ""),
+    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "content_filter"}), "content_filter", ""),
+    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
+    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
+    (raised(sdk.UnprocessableEntityError, 422, {"message": "x"}), "request", ""),
+    (raised(sdk.InternalServerError, 503, {"message": "x"}), "server", ""),
+    (sdk.APITimeoutError(request=REQUEST), "timeout", ""),
+    (sdk.APIConnectionError(request=REQUEST), "connection", ""),
+    (httpx.ReadTimeout("", request=REQUEST), "timeout", ""),
+    (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
+    (httpx.RemoteProtocolError("peer closed connection", request=REQUEST), "connection", ""),
+    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
+    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(503, stream=httpx.ByteStream(b""), request=REQUEST)), "server", ""),
+    (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("error", "cause", "parameter"), EXCEPTIONS, ids=[f"{i}-{type(e[0]).__name__}" for i, e in enumerate(EXCEPTIONS)]
-)
+@pytest.mark.parametrize(("error", "cause", "parameter"), EXCEPTIONS)
 def test_exceptions_of_clients(error: BaseException, cause: str, parameter: str) -> None:
     failed = of_exception(error)
     assert (failed.cause, failed.parameter) == (cause, parameter)
@@ -382,66 +346,16 @@ def test_exceptions_of_clients(error: BaseException, cause: str, parameter: str)
     assert len(str(failed)) <= 300
 
 
-REQUEST = httpx.Request("POST", "https://api.example/v1/chat/completions")
-
-
-def sdk(kind: type[APIStatusError], status: int, error: dict[str, Any], **headers: str) -> APIStatusError:
-    """An exception of the OpenAI SDK, as its client makes it."""
-    answer = httpx.Response(status, headers=headers, json={"error": error}, request=REQUEST)
-    return kind(f"Error code: {status} - {error}", response=answer, body=error)
-
-
-REAL: tuple[tuple[BaseException, str, str], ...] = (
-    (sdk(RateLimitError, 429, {"message": "slow", "code": "rate_limit_exceeded"}), "rate_limit", ""),
-    (sdk(RateLimitError, 429, {"message": "x", "code": "insufficient_quota"}), "quota", ""),
-    (sdk(AuthenticationError, 401, {"message": "x", "code": "invalid_api_key"}), "key", ""),
-    (sdk(PermissionDeniedError, 403, {"message": "x"}), "key", ""),
-    (sdk(NotFoundError, 404, {"message": "The model `x` does not exist", "code": "model_not_found"}), "model", ""),
-    (sdk(BadRequestError, 400, {"message": "x", "code": "context_length_exceeded"}), "context", ""),
-    (sdk(BadRequestError, 400, {"message": "x", "code": "content_filter"}), "content_filter", ""),
-    (sdk(BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
-    (sdk(BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
-    (sdk(UnprocessableEntityError, 422, {"message": "x"}), "request", ""),
-    (sdk(InternalServerError, 503, {"message": "x"}), "server", ""),
-    (APITimeoutError(request=REQUEST), "timeout", ""),
-    (APIConnectionError(request=REQUEST), "connection", ""),
-    (httpx.ReadTimeout("", request=REQUEST), "timeout", ""),
-    (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
-    (httpx.RemoteProtocolError("peer closed connection", request=REQUEST), "connection", ""),
-    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
-    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(503, stream=httpx.ByteStream(b""), request=REQUEST)), "server", ""),
-    (TimeoutError(), "timeout", ""),
-    (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("error", "cause", "parameter"), REAL, ids=[f"{i}-{type(e[0]).__name__}" for i, e in enumerate(REAL)]
-)
-def test_real_exceptions_of_clients(error: BaseException, cause: str, parameter: str) -> None:
-    failed = of_exception(error)
-    assert (failed.cause, failed.parameter) == (cause, parameter)
-
-
 def test_the_wait_in_an_exceptions_response() -> None:
-    error = exception(
-        "RateLimitError", "x", status_code=429, body={}, response=Response(429, headers={"Retry-After": "3"})
-    )
+    error = exception("RateLimitError", "x", status_code=429, response=Response(429, headers={"Retry-After": "3"}))
     assert of_exception(error).wait == 3.0
 
 
 NAMES = """error errors message msg detail details code type status param metadata raw innererror loc choices body Error
     finish_reason base_resp promptFeedback blockReason failed_generation retryDelay object status_code violations"""
 KEYS = st.sampled_from(NAMES.split())
-LEAVES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=20),
-    st.sampled_from(SENTENCES),
-    st.sampled_from(['{"error": {"code": 429}}', "[[[[", "Error {", "\ud800", "1301", "extra_forbidden"]),
-)
+ODD = ('{"error": {"code": 429}}', "[[[[", "Error {", "\ud800", "1301", "extra_forbidden", "at stop.", *SENTENCES)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.sampled_from(ODD)
 BODIES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=25
 )
@@ -463,59 +377,28 @@ def test_no_body_raises(status: int, body: Any, headers: dict[str, str]) -> None
     assert inside is None or inside.cause in LLMError.OUTCOMES
 
 
-@given(
-    st.sampled_from(SENTENCES),
-    st.text(max_size=30),
-    st.sampled_from(
-        [
-            ("content_filter", "content_filter"),
-            ("context_length_exceeded", "context"),
-            ("insufficient_quota", "quota"),
-            ("invalid_api_key", "key"),
-            ("model_not_found", "model"),
-            ("tool_use_failed", "tool_call"),
-            ("rate_limit_exceeded", "rate_limit"),
-        ]
-    ),
-)
-def test_words_of_a_prompt_decide_nothing_where_a_code_does(sentence: str, noise: str, known: tuple[str, str]) -> None:
-    code, cause = known
-    if cause == "rate_limit" and "balance" in sentence:
+KNOWN = {
+    "content_filter": "content_filter", "context_length_exceeded": "context", "insufficient_quota": "quota",
+    "invalid_api_key": "key", "model_not_found": "model", "tool_use_failed": "tool_call",
+    "rate_limit_exceeded": "rate_limit",
+}  # fmt: skip
+
+
+@given(st.sampled_from(SENTENCES), st.text(max_size=30), st.sampled_from([*KNOWN]))
+def test_words_of_a_prompt_decide_nothing_where_a_code_does(sentence: str, noise: str, code: str) -> None:
+    if code == "rate_limit_exceeded" and "balance" in sentence:
         return  # the one code that its own wording makes more precise
-    assert classify(400, openai(f"Rejected: {noise} '{sentence}'", code=code)).cause == cause
+    assert classify(400, openai(f"Rejected: {noise} '{sentence}'", code=code)).cause == KNOWN[code]
     body = openai("Rejected", code=code, failed_generation=sentence, input=sentence)
-    assert classify(400, body).cause == cause
+    assert classify(400, body).cause == KNOWN[code]
 
 
 HOSTILE = (
-    *(
-        "[",
-        "a.",
-        "raw='",
-        "error:",
-        "a.error: ",
-        "exceeds a ",
-        "prompt (a",
-        "model ",
-        "model a",
-        "max_tokens ",
-        "'",
-        "``",
-    ),
-    *("unknown parameter ", "property a``", "'loc': (a, ", "not supp a ", "tool_choice a", "argument not supported"),
-    *(
-        "limit: 1 ",
-        "again in 1",
-        "content='",
-        "<title ",
-        '{"error":',
-        "expecting ",
-        "Error {",
-        "上下文",
-        "\n",
-        "\ud800",
-    ),
-)
+    "[", "a.", "raw='", "error:", "a.error: ", "exceeds a ", "prompt (a", "model ", "model a", "max_tokens ", "'", "``",
+    "unknown parameter ", "property a``", "'loc': (a, ", "not supp a ", "tool_choice a", "argument not supported",
+    "limit: 1 ", "again in 1", "content='", "<title ", '{"error":', "expecting ", "Error {", "上下文", "\n", "\ud800",
+    "seed at ", "body.stop", " ",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

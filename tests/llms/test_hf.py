@@ -110,12 +110,6 @@ def test_a_base_model_completes_the_texts_of_the_messages(base: HF) -> None:
     assert ask(base, request).tokens.prompt == len("Answer.\nQ: 你好\nA:".encode()) + 1
 
 
-def test_a_base_model_that_is_offered_tools_says_that_it_is_one(base: HF, batches: list[int]) -> None:
-    with pytest.raises(LLMError, match="is a base model: tools need a chat template") as caught:
-        ask(base, user("Hi", tools=(SEARCH,)))
-    assert (caught.value.cause, batches) == ("request", [])
-
-
 # Batches
 
 

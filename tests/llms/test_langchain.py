@@ -148,6 +148,19 @@ def test_what_the_model_does_not_take_is_left_out_from_then_on(opened: Any, name
     assert llm.is_greedy is (name != "temperature")
 
 
+def test_what_came_with_a_reply_is_left_out_where_the_model_does_not_want_it_back(opened: Any) -> None:
+    class Picky(Caller):
+        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> Any:
+            if any(message.additional_kwargs for message in messages):
+                raise StatusError(400, "Invalid signature")
+            return super()._generate(messages, stop, run_manager, **more)
+
+    llm = opened(Picky(answer=AIMessage("非洲", additional_kwargs={"signature": "c2ln"}), seen=[]))
+    request = Request((*ASK.messages, ask(llm).message(), Message("user", "Why?")))
+    assert [ask(llm, request).text for _ in range(2)] == ["非洲", "非洲"]
+    assert list(llm.adaptations) == ["extra"]
+
+
 def test_tools_are_native_where_the_model_binds_them_and_the_grid_does_not_mind(opened: Any) -> None:
     chat = Caller(answer=AIMessage("x"), seen=[])
     llm, other = opened(chat), opened(chat, native_tools=False)
@@ -156,6 +169,7 @@ def test_tools_are_native_where_the_model_binds_them_and_the_grid_does_not_mind(
         ask(one, request)
     ask(llm, dataclasses.replace(request, tool_choice="required"))
     auto, none, required = (seen[2] for seen in chat.seen)
+    assert "Find a page." in chat.seen[1][0][0].content
     assert auto["tools"][0]["function"]["parameters"] == SEARCH.parameters
     assert "tool_choice" not in auto
     assert "tools" not in none

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from r_eval.errors import UserError
 from r_eval.llms import attempts
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.chat import Refusals, chat_body
 from r_eval.records import Tokens
 from tests.chat_server import ASK, KEY, Answer, Server, bad, good, run
 
@@ -315,7 +317,17 @@ def test_without_a_key_none_is_sent() -> None:
     assert all("Authorization" not in headers for headers in server.headers)
 
 
-@pytest.mark.parametrize("answer", [bad(400), bad(401), bad(500), Answer(body="{"), Answer(body="{", drop=True)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        bad(400, f"Wrong key {KEY}"),
+        bad(401, KEY),
+        Answer(302, headers={"Location": f"https://{KEY}.example/"}),
+        Answer(body=f"{{{KEY}"),
+        Answer(body={"choices": [{"message": {"content": {"key": KEY}}}]}),
+        Answer(body="{", drop=True),
+    ],
+)
 def test_no_error_message_holds_the_key(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     error, _ = refused(answer)
@@ -368,16 +380,22 @@ def test_no_server_is_a_connection_error_that_names_the_address() -> None:
     assert caught.value.cause == "connection"
 
 
-@pytest.mark.parametrize("url", ["not an address", "http://", "ftp://127.0.0.1/v1", "http://no.such.host.invalid/v1"])
-def test_an_address_that_cannot_be_reached_is_a_connection_error(url: str) -> None:
+def test_a_host_that_is_not_there_is_a_connection_error() -> None:
     with pytest.raises(LLMError) as caught:
-        asyncio.run(opened_and_closed(url))
+        asyncio.run(opened_and_closed("http://no.such.host.invalid/v1"))
     assert caught.value.cause == "connection"
 
 
-def test_an_llm_that_is_not_open_says_so() -> None:
-    with pytest.raises(LLMError, match="not open"):
+@pytest.mark.parametrize("url", ["not an address", "http://", "ftp://127.0.0.1/v1", "http://[x"])
+def test_what_is_no_address_is_told_before_anything_is_sent(url: str) -> None:
+    with pytest.raises(UserError, match="base_url must be the address of a server"):
+        make_llm("openai/some-model", {"base_url": url})
+
+
+def test_an_llm_that_is_not_open_says_so_at_once() -> None:
+    with pytest.raises(LLMError, match=r"^openai/some-model: it is not open$") as caught:
         asyncio.run(make_llm("openai/some-model", {"base_url": "http://127.0.0.1:9/v1"}).generate(ASK))
+    assert caught.value.retries == 0
 
 
 def test_a_server_that_dies_is_a_connection_error() -> None:
@@ -490,6 +508,17 @@ def test_a_server_that_refuses_a_parameter_which_is_not_sent_is_an_error() -> No
     server = Server(bad(400, "Unsupported value: 'temperature' does not support 0."))
     with pytest.raises(LLMError, match="'temperature' does not support 0"):
         run(server, lambda llm: llm.generate(ASK))
+
+
+def test_reasoning_that_its_own_provider_refuses_is_not_sent_again() -> None:
+    llm, refusals = make_llm("openai/m"), Refusals("openai/m", "https://api.deepseek.com", "m", {})
+    request = Request((Message("assistant", "Africa", reasoning="想一想。"),))
+    error = LLMError("parameter", "not supported", parameter="reasoning_content")
+    first = refusals.snapshot()
+    assert chat_body(llm, request, first)["messages"][0]["reasoning_content"] == "想一想。"
+    assert refusals.learn_from(error, request, first)
+    assert "reasoning_content" not in chat_body(llm, request, refusals.snapshot())["messages"][0]
+    assert not refusals.learn_from(error, request, refusals.snapshot())
 
 
 def test_a_refusal_of_the_model_is_told_apart() -> None:

@@ -158,17 +158,20 @@ def test_limits_a_minute_hold_before_the_calls_are_made(
     assert began[8] >= 0.79
 
 
-def test_tokens_count_as_they_were_when_the_reply_has_told_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("counted", [10, 0])
+def test_tokens_count_as_the_reply_has_told_them_and_as_estimated_where_it_has_not(
+    counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rate_limit, "MINUTE", 0.5)
 
     async def second() -> float:
         limiter = AdaptiveLimiter(4, tokens=100)
         turn = await limiter.acquire(90)
-        limiter.on_success(turn, 10)
+        limiter.on_success(turn, counted)
         limiter.release()
         return await passed(limiter, 90)
 
-    assert asyncio.run(second()) < 0.4
+    assert (asyncio.run(second()) < 0.4) is bool(counted)
 
 
 def test_a_request_larger_than_the_limit_waits_for_an_empty_minute_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:

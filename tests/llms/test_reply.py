@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gzip
 import json
 import time
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from r_eval.llms.base import LLMError, Reply
+from r_eval.llms import tokens
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall
 from r_eval.llms.reply import MAX_CALLS, decode_body, encode_body, parse_reply
+from r_eval.text import clean
 from tests.chat_server import ASK, USED, Answer, Server, bad, good, run
 
 
@@ -194,6 +197,58 @@ def test_unknown_keys_of_a_call_and_of_its_function_are_kept_for_their_server() 
     }
 
 
+def nested(levels: int) -> Any:
+    value: Any = "深"
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize("huge", ["字" * 200_000, [{}] * 200_000, nested(5_000)], ids=["long", "many", "deep"])
+def test_unknown_keys_beyond_the_bound_are_dropped(huge: Any) -> None:
+    assert parse_reply(answer(content="x", signature="é" * 40_000)).extra == {"signature": "é" * 40_000}
+    reply = parse_reply(answer(content="x", details=huge, tool_calls=[{**call("{}"), "signature": "s"}]))
+    assert (reply.text, reply.extra, reply.tool_calls[0].extra) == ("x", None, None)
+    (made,) = called({**call("{}"), "signature": huge}).tool_calls
+    assert (made.name, made.extra) == ("Search", None)
+
+
+@pytest.mark.parametrize("huge", [{"entity": "字" * 190_000}, {"entity": [{}] * 19_000}, '{"entity": ' + "[" * 150_000])
+def test_the_calls_of_a_reply_hold_no_more_arguments_together_than_the_bound(huge: Any) -> None:
+    calls = called(*[call({"entity": "肯尼亚"})] * 2, *[call(huge, "n" * 10**6)] * 62).tool_calls
+    assert [(made.arguments, made.error) for made in calls[:2]] == [({"entity": "肯尼亚"}, None)] * 2
+    assert "too long" in (calls[-1].error or "") or "cannot be used" in (calls[-1].error or "")
+    assert len(json.dumps([made.arguments for made in calls])) < 3_000_000
+    assert max(len(made.name) for made in calls) == 1_000
+
+
+# Estimated tokens
+
+LONG = [ToolCall("a", word * 1_000, {}, "It cannot be read.") for word in ("x", "搜", "👩‍👩‍👧", " ")]
+
+
+@pytest.mark.parametrize("made", LONG, ids=["a word", "Chinese", "emoji", "spaces"])
+def test_an_estimate_holds_nothing_up(made: ToolCall) -> None:
+    reply = Reply(made.name * 500, tuple(dataclasses.replace(made, id=str(i)) for i in range(64)))
+    request = Request((Message("user", "你好"), reply.message(), *[Message("tool", made.name)] * 64))
+    tokens.estimate(request, reply)  # the vocabulary is loaded once
+    seconds = []
+    for _ in range(5):
+        started = time.process_time()
+        used = tokens.estimate(request, reply)
+        seconds.append(time.process_time() - started)
+    assert min(seconds) < 0.05
+    assert used.prompt > used.completion > 64
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Nairobi is the capital of Kenya. ", 8), ("内罗毕是肯尼亚的首都。", 15), ("a" * 16, 2)]
+)
+def test_long_texts_are_estimated_from_samples(text: str, expected: int) -> None:
+    assert abs(tokens.count(text) - expected) <= 2
+    assert tokens.count(text * 10_000) == pytest.approx(tokens.count(text * 100) * 100, rel=0.05)
+
+
 # Bytes
 
 
@@ -217,6 +272,17 @@ def test_what_is_read_can_be_written(body: bytes, text: str) -> None:
 def test_what_is_no_json_is_a_value_error(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         decode_body(body)
+
+
+@pytest.mark.parametrize("half", ["\ud800", "\udfff\ud83d", "北\ud83d", "a\ud83d\ude00"])
+def test_halves_of_pairs_are_replaced_and_pairs_joined_in_no_time(half: str) -> None:
+    text, seconds = half * 340_000, []
+    for _ in range(3):
+        started = time.process_time()
+        cleaned = clean(text)
+        seconds.append(time.process_time() - started)
+    assert cleaned == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert min(seconds) < 0.2
 
 
 class Raw(Server):

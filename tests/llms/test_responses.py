@@ -512,6 +512,7 @@ def test_a_lesson_in_mid_run_costs_no_episode_in_flight() -> None:
     ("settings", "path", "header"),
     [
         ({}, "/v1/responses", ("Authorization", f"Bearer {KEY}")),
+        ({"api_key_header": "api-key"}, "/v1/responses", ("api-key", KEY)),
         ({"azure_endpoint": "URL/"}, "/openai/v1/responses", ("Authorization", f"Bearer {KEY}")),
         ({"azure_endpoint": "URL/openai/v1/"}, "/openai/v1/responses", ("Authorization", f"Bearer {KEY}")),
         ({"azure_endpoint": "URL", "entra": True}, "/openai/v1/responses", ("Authorization", f"Bearer {TOKEN}")),
@@ -536,7 +537,7 @@ def test_key_and_token_go_where_they_belong(
     assert ask(server, **settings).text == "ready"
     assert server.paths[-1] == path
     assert server.headers[-1].get(header[0]) == header[1]
-    assert ("api-key" in server.headers[-1]) is (header[0] == "api-key")
+    assert {"api-key", "Authorization"}.intersection(server.headers[-1]) == {header[0]}
 
 
 def managed_identity(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -601,10 +602,8 @@ def test_the_message_about_a_wrong_key_names_its_variable() -> None:
         ({"api_key_env": "NOT_SET"}, LLMError, "NOT_SET"),
         ({"azure_endpoint": "https://x.example", "base_url": "http://y.example"}, UserError, "exclude each other"),
         ({"entra": True}, UserError, "azure_endpoint"),
-        ({"azure_endpoint": "name.openai.azure.com"}, UserError, "azure_endpoint is no address"),
-        ({"base_url": "::::"}, UserError, "base_url is no address"),
-        ({"base_url": "http://[x"}, UserError, "base_url is no address"),
-        ({"base_url": "ftp://肯尼亚.example"}, UserError, "base_url is no address"),
+        ({"azure_endpoint": "name.openai.azure.com"}, UserError, "azure_endpoint must be the address"),
+        ({"base_url": "ftp://肯尼亚.example"}, UserError, "base_url must be the address"),
         ({"azure_endpoint": "https://x.example", "entra": True}, MissingExtra, "azure-identity"),
         ({"reasoning": "a lot"}, UserError, "reasoning must be"),
         ({"stop": "x"}, UserError, "unknown setting 'stop'"),
@@ -629,8 +628,9 @@ def test_a_key_that_no_header_can_hold_is_told(value: str, monkeypatch: pytest.M
 
 
 def test_what_is_not_open_says_so_at_once() -> None:
-    with pytest.raises(LLMError, match="not open"):
+    with pytest.raises(LLMError, match="not open") as caught:
         asyncio.run(make_llm("responses/m").generate(ASK))
+    assert caught.value.retries == 0
 
 
 def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

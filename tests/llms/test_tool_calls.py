@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.tool_calls import RESPONSE, invents_result
+from r_eval.llms.tool_calls import RESPONSE, invents_result, repair_history
 from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.llms.tool_calls import read_reply as read
 from r_eval.llms.tool_calls import render_tools as write
@@ -334,3 +334,59 @@ def test_results_of_parallel_calls_and_the_next_question_are_one_turn() -> None:
 def test_a_dollar_in_a_description_is_left_alone() -> None:
     tool = ToolSpec("Price", "In $ or $tools.", {"type": "object"})
     assert "In $ or $tools." in write(Request((Message("user", "Q"),), tools=(tool,))).messages[0].content
+
+
+# The repair of a conversation
+
+LOOK = Message("assistant", "I look.", (ToolCall("a.1", "Search", {"entity": "Kenya"}),), reasoning="So.")
+FOUND = Message("tool", "In Africa: 非洲.", call_id="a.1", name="Search")
+messages = st.one_of(
+    st.builds(Message, st.sampled_from(["system", "user"]), st.sampled_from(["", " ", "Go on.", "é\ud800"])),
+    st.builds(
+        lambda calls, text: Message("assistant", text, tuple(calls), reasoning=text),
+        st.lists(
+            st.builds(
+                ToolCall,
+                st.sampled_from(["", "a", "b", "call00000", "no id!"]),
+                st.sampled_from(["Search", "a b", "搜索"]),
+                st.just({"entity": "\ud800"}),
+            ),
+            max_size=3,
+        ),
+        st.sampled_from(["", "So.", "\ud800"]),
+    ),
+    st.builds(lambda call_id: Message("tool", "", call_id=call_id), st.sampled_from(["", "a", "b", "call00000"])),
+)
+
+
+def test_a_sound_conversation_stays_the_same_tuple() -> None:
+    history = (Message("user", "Where?"), LOOK, FOUND, Message("assistant", "In Africa."))
+    assert repair_history(history) is history
+
+
+def test_a_call_without_a_result_is_told_to_be_undone_and_a_result_without_a_call_is_the_users() -> None:
+    again = Message("user", "Well?")
+    missing = Message("tool", "Not carried out.", call_id="a.1", name="Search")
+    assert repair_history((LOOK, again)) == (LOOK, missing, again)
+    assert repair_history((FOUND,)) == (Message("user", FOUND.content),)
+
+
+@settings(max_examples=200)
+@given(st.lists(messages, max_size=8).map(tuple))
+def test_a_repaired_conversation_is_sound(history: tuple[Message, ...]) -> None:
+    repaired = repair_history(history)
+    assert repair_history(repaired) is repaired
+    repr(repaired).encode()
+    due: list[ToolCall] = []
+    for message in repaired:
+        assert message.tool_calls or message.content.strip() or message.role == "system"
+        if message.role == "tool":
+            (answered,) = (call for call in due if call.id == message.call_id)
+            due.remove(answered)
+            assert message.name == answered.name
+        else:
+            assert not due
+        due += message.tool_calls
+    assert not due
+    ids = [call.id for message in repaired for call in message.tool_calls]
+    assert len(set(ids)) == len(ids)

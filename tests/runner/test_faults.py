@@ -115,7 +115,7 @@ def is_whole(desk: Desk, out: str = "out") -> bool:
     """Whether a run is complete, every episode recorded once, and nothing else left in its folder."""
     state = json.loads((desk.path / out / "run.json").read_text(encoding="utf-8"))["state"]
     once = Counter(record["episode_id"] for record in lines(desk, out))
-    left = [p.name for p in (desk.path / out).rglob("*") if p.name.startswith("journal") or ".part" in p.name]
+    left = [p.name for p in (desk.path / out).rglob("*") if ".part" in p.name]
     return state == "complete" and len(once) == EPISODES and set(once.values()) == {1} and not left
 
 

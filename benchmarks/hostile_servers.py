@@ -1,0 +1,160 @@
+"""What servers cost that answer with far too much, or far too slowly; and the episodes of another LLM beside them.
+
+    python benchmarks/hostile_servers.py [--questions 20] [--timeout 3]
+
+Each line is a run of two LLMs in a process of its own: one behind a server that misbehaves, one behind a sound one
+whose replies take 50 ms. Memory is the peak of the process above that of the same run with two sound servers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import gzip
+import json
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+CASES = {
+    "sound": "a sound reply",
+    "bomb": "a reply of 1 GB, compressed to 1 MB",
+    "large": "a body of 300 MB",
+    "arguments": "a tool call with 20 MB of arguments",
+    "slow": "a byte a second",
+    "calls": "100,000 tool calls",
+    "nested": "2 MB of opening brackets as arguments",
+}
+
+
+def reply(content: str | None = "北京 🌍", calls: list[Any] | None = None) -> bytes:
+    message = {"role": "assistant", "content": content, "tool_calls": calls}
+    usage = {"prompt_tokens": 20, "completion_tokens": 5}
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}).encode()
+
+
+def call(number: int, arguments: str) -> dict[str, Any]:
+    return {"id": f"c{number}", "type": "function", "function": {"name": "Finish", "arguments": arguments}}
+
+
+def bomb() -> bytes:
+    """A gigabyte of spaces in a reply's text, compressed."""
+    whole = reply("@")
+    before, after = whole.split(b"@")
+    packed = gzip.compress(b" " * (1 << 20), 9)
+    return gzip.compress(before) + packed * 1024 + gzip.compress(after)
+
+
+class Servers:
+    """All servers in one; the case is the first part of the path."""
+
+    def __init__(self) -> None:
+        self._bodies = {
+            "sound": reply(),
+            "bomb": bomb(),
+            "large": reply("x" * (300 << 20)),
+            "arguments": reply(None, [call(0, json.dumps({"answer": "x" * (20 << 20)}))]),
+            "calls": reply(None, [call(i, "{}") for i in range(100_000)]),
+            "nested": reply(None, [call(0, '{"answer": ' + "[" * (2 << 20))]),
+        }
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        if "tests the connection" in await request.text():
+            return web.Response(body=self._bodies["sound"], content_type="application/json")
+        case = request.match_info["case"]
+        if case == "slow":
+            stream = web.StreamResponse(headers={"Content-Type": "application/json"})
+            await stream.prepare(request)
+            with contextlib.suppress(ConnectionError):  # until the other side has enough
+                while True:
+                    await stream.write(b" ")
+                    await asyncio.sleep(1)
+            return stream
+        await asyncio.sleep(0.05)
+        packed = {"Content-Encoding": "gzip"} if case == "bomb" else {}
+        return web.Response(body=self._bodies[case], content_type="application/json", headers=packed)
+
+
+async def serve(port: Any) -> None:
+    app = web.Application(client_max_size=1 << 28)
+    app.router.add_post("/{case}/v1/chat/completions", Servers().chat)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port.send(runner.addresses[0][1])
+    await asyncio.Event().wait()
+
+
+def measured(case: str, port: int, questions: int, timeout: float, result: Any) -> None:
+    """Run the grid of a case; send the peak of memory, the seconds, and what came of both LLMs' episodes."""
+    import r_eval
+
+    url = f"http://127.0.0.1:{port}"
+    llms = [
+        {"llm": "openai/hostile", "base_url": f"{url}/{case}/v1", "timeout": timeout, "connections": 4},
+        {"llm": "openai/sound", "base_url": f"{url}/sound/v1", "connections": 4},
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["R_EVAL_REPLIES"] = f"{folder}/replies"
+        grid = r_eval.Grid(llms=llms, workflows=["fc"], tasks=["aminer/soay-easy"], samples=questions)
+        started = time.perf_counter()
+        ended: dict[str, float] = {}
+
+        class Clock:
+            """Notes when an LLM's last episode ended."""
+
+            def finished(self, episode: Any) -> None:
+                ended[episode.llm] = time.perf_counter() - started
+
+            def __getattr__(self, name: str) -> Any:
+                return lambda *_: None
+
+        done = r_eval.run(grid, out=f"{folder}/run", watcher=Clock())
+        kinds = {name: Counter(e.outcome.kind for e in done.episodes() if e.llm == name) for name in ended}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    result.send((peak, ended, kinds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--timeout", type=float, default=3.0)
+    wanted = parser.parse_args()
+    spawn = multiprocessing.get_context("spawn")
+    port_here, port_there = spawn.Pipe()
+    server = spawn.Process(target=_serving, args=(port_there,), daemon=True)
+    server.start()
+    port = port_here.recv()
+    base = 0.0
+    print(
+        f"{'the server sends':40} {'MiB above':>9} {'seconds':>8} {'sound LLM: s':>13}  its episodes; the sound LLM's"
+    )
+    for case, what in CASES.items():
+        here, there = spawn.Pipe()
+        process = spawn.Process(target=measured, args=(case, port, wanted.questions, wanted.timeout, there))
+        process.start()
+        peak, ended, kinds = here.recv()
+        process.join()
+        base = base or peak
+        counted = [kinds["openai/hostile"], kinds["openai/sound"]]
+        told = "; ".join(", ".join(f"{n} {kind}" for kind, n in one.items()) for one in counted)
+        print(f"{what:40} {peak - base:9.0f} {ended['openai/hostile']:8.1f} {ended['openai/sound']:13.1f}  {told}")
+        sys.stdout.flush()
+
+
+def _serving(port: Any) -> None:
+    asyncio.run(serve(port))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    main()
