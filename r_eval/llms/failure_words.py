@@ -152,6 +152,7 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 """What wording says where no code decides, in the order in which it is tried: a cause, and the parameter if that is it;
 where a row names none, the words hold its name."""
 
+REFUSAL_CODES = frozenset({"unsupportedparameter", "unsupportedvalue", "unknownparameter"})
 PARAMETERS = frozenset({"temperature", "top_p", "tools", "stop", "seed", "tool_choice", "max_tokens"})
 NEVER_REFUSED = frozenset({"", "messages", "prompt", "input", "model"})
 ALIASES = {"stop_sequences": "stop", "max_new_tokens": "max_tokens", "max_output_tokens": "max_tokens"}

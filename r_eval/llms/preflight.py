@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from r_eval.llms import tokens
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
+from r_eval.llms.json_text import json_values
 
 if TYPE_CHECKING:
     from r_eval.llms.openai import OpenAI
@@ -61,8 +62,7 @@ async def learn_capabilities(llm: OpenAI) -> None:
     request = preflight_request(llm.native_tools, None if llm.temperature == 0 else 0)
     try:
         async with asyncio.timeout(SECONDS):
-            # Meanwhile the vocabulary of estimates is loaded, which would hold up the event loop later on.
-            reply, _ = await asyncio.gather(_first_reply(llm, request), asyncio.to_thread(tokens.count, " "))
+            reply, _ = await asyncio.gather(_first_reply(llm, request), asyncio.to_thread(_load_ahead))
             if reply.estimated:
                 logger.warning("%s counts no tokens; they are estimated", llm.name)
             elif llm.native_tools and llm.settings.native_tools is None:
@@ -71,6 +71,12 @@ async def learn_capabilities(llm: OpenAI) -> None:
         raise LLMError("timeout", f"{llm.name}: {llm.base_url} gave no answer within {SECONDS:.0f} s") from None
     finally:
         notice.cancel()
+
+
+def _load_ahead() -> None:
+    """Load what would hold up the event loop when it is first needed: the vocabulary of estimates, json-repair."""
+    tokens.count(" ")
+    next(json_values('{"a": b}'), None)
 
 
 async def _first_reply(llm: OpenAI, request: Request) -> Reply:

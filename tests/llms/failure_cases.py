@@ -101,6 +101,8 @@ CASES = (
     Case("OpenAI", 400, openai("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", param="max_tokens", code="unsupported_parameter"), "parameter", "max_tokens"),
     Case("OpenAI", 400, openai("Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.", param="temperature", code="unsupported_value"), "parameter", "temperature"),
     Case("OpenAI", 400, openai("Unsupported parameter: 'stop' is not supported with this model.", code="unsupported_parameter"), "parameter", "stop"),
+    Case("OpenAI", 400, openai("'max_tokens' is not supported here; reduce the length of the messages or use 'max_completion_tokens'.", param="max_tokens", code="unsupported_parameter"), "parameter", "max_tokens"),
+    Case("OpenAI", 400, openai("'seed' is not supported with this model; see our usage policies.", param="seed", code="unsupported_value"), "parameter", "seed"),
     Case("OpenAI", 400, openai("Invalid 'stop': array too long. Expected maximum length 4.", param="stop", code="array_above_max_length"), "parameter", "stop"),
     Case("OpenAI", 400, openai("Unknown parameter: 'messages[2].foo'.", param="messages[2].foo", code="unknown_parameter"), "parameter", "foo"),
     Case("OpenAI", 400, openai("Unrecognized request argument supplied: seed"), "parameter", "seed"),

@@ -392,7 +392,7 @@ PIECES = [
     "<｜tool▁call▁begin｜>", "<｜tool▁call▁begin｜>function<｜tool▁sep｜>Search\n```json\n{", "Action:",
     "Action: Search\n", "Action: Search\nAction Input: {", "Action: Search[", "Observation\n", "```json\n{\n",
     "Search(Search(", "Search()\n", "Search(entity='a',", '{"name":"Search","arguments":{', '{"Search":', '"""', " ",
-    "-", "9", "a", "a:", "\\", "\n>",
+    "-", "9", "a", "a:", "\\", "\n>", "x-", "[" + "x" * 300,
 ]  # fmt: skip
 
 
