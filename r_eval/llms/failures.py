@@ -151,9 +151,9 @@ def _decide(found: Evidence) -> tuple[str, str]:
     if by_code is not None:
         return by_code, ""
     text = found.text
-    rows = table.WORDS.items() if found.status in table.FAULTS else ()
+    rows = list(table.WORDS.items()) if found.status in table.FAULTS else []
     if found.codes & table.REFUSAL_CODES:  # then the parameter is what is refused, whatever else the sentence mentions
-        rows = sorted(rows, key=lambda row: not row[0].startswith("parameter"))
+        rows.sort(key=lambda row: not row[0].startswith("parameter"))
     for row, words in rows:
         cause, _, name = row.partition(" ")
         if (said := words.search(text)) and (found.status < 500 or cause not in LLMError.FATAL):
