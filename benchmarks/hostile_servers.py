@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import gzip
 import json
 import multiprocessing
 import os
@@ -19,6 +18,7 @@ import resource
 import sys
 import tempfile
 import time
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,13 @@ def bomb() -> bytes:
     """A gigabyte of spaces in a reply's text, compressed."""
     whole = reply("@")
     before, after = whole.split(b"@")
-    packed = gzip.compress(b" " * (1 << 20), 9)
-    return gzip.compress(before) + packed * 1024 + gzip.compress(after)
+    packer = zlib.compressobj(9, wbits=31)
+    pieces = [
+        packer.compress(before),
+        *(packer.compress(b" " * (1 << 20)) for _ in range(1024)),
+        packer.compress(after),
+    ]
+    return b"".join([*pieces, packer.flush()])
 
 
 class Servers:
