@@ -58,6 +58,7 @@ class ReplyStores:
         run: The run's id.
         use_cache: Whether replies are shared with other episodes and runs.
         cache_all: Whether those of LLMs that are not greedy are, too.
+        is_new: Whether the run has just begun, so that no reply of its own can be there.
         usage: By the LLM's name.
     """
 
@@ -66,6 +67,7 @@ class ReplyStores:
     use_cache: bool = True
     cache_all: bool = False
     usage: dict[str, LLMUsage] = dataclasses.field(default_factory=dict)
+    is_new: bool = False
 
     def of_episode(self, llm: LLM, episode_id: str, scope: str, epoch: int) -> EpisodeReplies:
         """The replies of one episode; `scope` is the fingerprint of its cell.
@@ -97,7 +99,7 @@ class EpisodeReplies:
         """
         keeper = self._stores.keeper
         key = self._keys.key(request) if self._keys is not None else None
-        if keeper is not None and key is not None:
+        if keeper is not None and key is not None and (self._is_shared() or not self._stores.is_new):
             kept = await keeper.find(key if self._is_shared() else key._replace(shared=None))
             if kept is not None:
                 self._usage.cached += kept.owner != self._owner

@@ -71,7 +71,7 @@ class RequestKeys:
     def __init__(self, identity: Mapping[str, object], owner: bytes, epoch: int) -> None:
         self._owner = owner
         self._start = _digest(json.dumps(identity, sort_keys=True, default=str), str(epoch))
-        self._messages: dict[tuple[str | int, ...], tuple[bytes, Message]] = {}
+        self._messages: dict[int, tuple[bytes, Message]] = {}
         self._tools: tuple[tuple[ToolSpec, ...], str] = ((), "")
         self._times: collections.Counter[bytes] = collections.Counter()
 
@@ -89,13 +89,13 @@ class RequestKeys:
 
     def _message_digest(self, message: Message) -> bytes:
         """Hash of a message, made once however often it is sent."""
-        texts = (message.role, message.content, message.call_id, message.name, message.reasoning)
-        parts = (*texts, id(message.tool_calls), id(message.extra))  # the ids stay taken: the message is held on to
-        if parts not in self._messages:
+        known = self._messages.get(id(message))  # which stays taken: the message is held on to
+        if known is None:
+            texts = (message.role, message.content, message.call_id, message.name, message.reasoning)
             calls = [(call.id, call.name, call.arguments, call.error, call.extra) for call in message.tool_calls]
             further = json.dumps([calls, message.extra], default=str) if calls or message.extra else ""
-            self._messages[parts] = (_digest(*texts, further), message)
-        return self._messages[parts][0]
+            known = self._messages[id(message)] = (_digest(*texts, further), message)
+        return known[0]
 
 
 def episode_owner(run: str, episode_id: str, scope: str) -> bytes:

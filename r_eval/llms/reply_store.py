@@ -14,6 +14,7 @@ Any number of processes may use it at once. What reads and writes it for an epis
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import datetime
 import fcntl
@@ -84,6 +85,7 @@ class ReplyStore:
         self._reading = threading.Lock()
         self._inode = (0, 0)
         self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any] | None] | None] = queue.SimpleQueue()
+        self._forgotten: collections.deque[bytes] = collections.deque()
         self._closed = self._given_up = False
         self._thread = threading.Thread(target=self._work, name="reply-store", daemon=True)
         self._thread.start()
@@ -107,8 +109,8 @@ class ReplyStore:
         await self._hand_over(functools.partial(_put, key=key, kept=kept))
 
     def forget(self, owner: bytes) -> None:
-        """Delete, soon, what only serves the resume of an episode."""
-        self._jobs.put((lambda connection: connection.execute(FORGET, (owner,)), None))
+        """Delete what only serves the resume of an episode, with the next reply that is kept, or at the end."""
+        self._forgotten.append(owner)
 
     def close(self) -> None:
         """Commit what was handed over, and close the file; may be called more than once."""
@@ -144,12 +146,16 @@ class ReplyStore:
     def _carry_out(self, group: Sequence[Work[Any]]) -> list[Any]:
         """What a group returns, in one transaction; in a new file, where this one is damaged; Nones without a file."""
         error: Exception | None = None
+        owners = list(self._forgotten)
         for _ in range(0 if self._given_up else 3):
             try:
                 connection = self._connected(error)
                 connection.execute("BEGIN IMMEDIATE")
                 results = [work(connection) for work in group]
+                connection.executemany(FORGET, [(owner,) for owner in owners])
                 connection.execute("COMMIT")
+                for _ in owners:
+                    self._forgotten.popleft()
                 return results
             except Exception as failure:  # noqa: BLE001  whoever waits must never wait for good
                 error = failure

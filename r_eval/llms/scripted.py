@@ -27,8 +27,15 @@ class MessageDict(dict[str, Any]):
     """A message as a dict; the fields of a `Message` can be read as attributes too."""
 
     def __init__(self, message: Message, entry: dict[str, Any]) -> None:
-        super().__init__(entry, **({"name": message.name} if message.role == "tool" else {}))
-        self.__dict__ = {field.name: getattr(message, field.name) for field in dataclasses.fields(Message)}
+        super().__init__(entry)
+        self._message = message
+        if message.role == "tool":
+            self["name"] = message.name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # as when it is copied, before it has a message
+            raise AttributeError(name)
+        return getattr(self._message, name)
 
 
 class Scripted(LLM):
@@ -74,7 +81,8 @@ class Scripted(LLM):
             answer = Reply(answer, tokens=Tokens(prompt=words, completion=len(answer.split())), estimated=True)
         if not (isinstance(answer, Reply) and isinstance(answer.text, str)):
             raise LLMError("request", f"{self._place} returned {type(answer).__name__}, not a text or a Reply")
-        return dataclasses.replace(answer, text=clean(answer.text))
+        text = clean(answer.text)
+        return answer if text is answer.text else dataclasses.replace(answer, text=text)
 
     async def _in_thread(self, view: Request) -> object:
         if self._pool is None:

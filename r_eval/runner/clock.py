@@ -60,7 +60,6 @@ class Clock:
         self._work += max(0.0, seconds)
         if self._limit is not None and self._work + self._environment() > self._limit:
             raise LimitReached("seconds", f"more than {self._limit:g} s")
-        self._reschedule()
 
     def _reschedule(self) -> None:
         if self._deadline is None or self._limit is None or self._deadline.expired():

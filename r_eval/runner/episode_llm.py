@@ -104,7 +104,8 @@ class EpisodeLLM:
             request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.totals.calls}"))
         reply, seconds, replayed = await self._fitting(self._replies, request, self._llm.native_tools)
         self._count(reply)
-        whole = split_reasoning(dataclasses.replace(reply, text=clean(reply.text)))
+        text = clean(reply.text)
+        whole = split_reasoning(reply if text is reply.text else dataclasses.replace(reply, text=text))
         reply, invented = _cut(whole, request.stop)
         self._steps.append(
             Step.model_construct(
@@ -143,7 +144,8 @@ class EpisodeLLM:
         """The reply to a request; where the context overflows, to the request with its older observations shortened."""
         shortened = False
         while True:
-            sent = dataclasses.replace(request, messages=repair_history(self._truncator.apply(request.messages)))
+            messages = repair_history(self._truncator.apply(request.messages))
+            sent = request if messages is request.messages else dataclasses.replace(request, messages=messages)
             if sent.tools and not native_tools:
                 sent = render_tools(sent)
             try:

@@ -231,7 +231,7 @@ async def arun(
         shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
         with Store(folder, plan, fresh) as store, traced(watcher or Silent()) as told:
             kept = ReplyStore()
-            replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent)
+            replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent, store.is_new)
             local = Local(plan, sandbox, shown, replies, told, connections)
             with opened(engine, local, grid, limit) as carrying_out:
                 runner = Runner(plan, store, carrying_out, told, replies)

@@ -36,6 +36,7 @@ class Store:
 
     Attributes:
         run_id: Under which replies are kept for the resume of this run.
+        is_new: Whether the folder held no run before.
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
         clock: How long this folder's run has gone on, earlier sessions included.
         crashed: Whether the last run in this folder ended without a word.
@@ -50,7 +51,7 @@ class Store:
         self._ledgers: dict[Cell, Ledger] = {}
         self._places: dict[int, dict[str, int]] = {}
         self._created = now()
-        self.run_id = secrets.token_hex(8)
+        self.run_id, self.is_new = secrets.token_hex(8), True
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, LLMUsage] = {}
         self.clock = Clock()
@@ -97,7 +98,7 @@ class Store:
         manifest = self.folder.manifest()
         try:
             self._created = manifest["created"]
-            self.run_id = str(manifest.get("id") or self.run_id)
+            self.run_id, self.is_new = str(manifest.get("id") or self.run_id), False
             self.spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
             self.clock = Clock(float(manifest.get("seconds", 0.0)))
             self.crashed = manifest["state"] == "running"
