@@ -37,6 +37,7 @@ lint: $(VENVS)/lint/ready
 $(VENVS)/demo/ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENVS)/demo
 	$(VENVS)/demo/bin/python $(PIP) install --editable '.[demo]'
+	$(VENVS)/demo/bin/r-eval doctor --fetch
 	touch $@
 
 $(VENVS)/test/ready: $(SOURCES)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from r_eval.analysis.columns import Shared
+from r_eval.analysis.rows import Role
 from r_eval.analysis.statistics.board import board
 from r_eval.analysis.statistics.moments import moments
 from r_eval.analysis.statistics.paired import Comparison, compare_pairs, corrected, interval_of_difference
@@ -24,7 +25,7 @@ class AgainstClean:
     """One system under one condition less the same system under `clean`.
 
     Attributes:
-        overall: Over all tasks that both have; corrected over the contenders of the condition.
+        overall: Over all tasks that both have; corrected over the tool-using systems of the condition.
         by_task: On each of them, where there are several.
     """
 
@@ -32,7 +33,7 @@ class AgainstClean:
     system: str
     workflow: str
     llm: str
-    bound: bool
+    role: Role
     overall: Comparison
     by_task: Sequence[Comparison]
 
@@ -67,7 +68,7 @@ def against_clean(
         own = [one for one in systems if one.condition == condition and one.name in clean]
         pairs = compared([(scores_of(one, left_out), clean[one.name]) for one in own], shared)
         lines = [
-            AgainstClean(condition, one.name, one.workflow, one.llm, one.bound, *pair)
+            AgainstClean(condition, one.name, one.workflow, one.llm, one.role, *pair)
             for one, pair in zip(own, pairs, strict=bool(pairs))
         ]
         found += _corrected([line for line in lines if line.overall.questions])
@@ -124,13 +125,11 @@ def compared(pairs: Sequence[tuple[Scores, Scores]], shared: Shared) -> list[tup
 
 
 def _corrected(lines: Sequence[AgainstClean]) -> list[AgainstClean]:
-    """With Holm's correction over the contenders; bounds are read each for itself."""
-    found = iter(corrected([line.overall for line in lines if not line.bound]))
+    """With Holm's correction over the tool-using systems; baselines and references are read each for itself."""
+    found = iter(corrected([line.overall for line in lines if line.role == "system"]))
     return [
         line
-        if line.bound
-        else AgainstClean(
-            *(line.condition, line.system, line.workflow, line.llm, line.bound), next(found), line.by_task
-        )
+        if line.role != "system"
+        else AgainstClean(*(line.condition, line.system, line.workflow, line.llm, line.role), next(found), line.by_task)
         for line in lines
     ]

@@ -5,25 +5,21 @@ the published tables have it; a test reproduces their 252 cells). Ranks go by th
 systems under the same condition. A system that lacks one of the tasks behind an average is shown, but not
 ranked by it.
 
-Shares of response types are over all recorded episodes. Scores, seconds, tokens and money are over the scored ones.
+Shares of response types are over all recorded episodes, scores over the scored ones.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from r_eval.analysis.columns import Shared, clusters
 from r_eval.analysis.estimate import average, of_questions
-from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, Use
+from r_eval.analysis.rows import ALL, LEVELS, Aggregates, Failure, Row, Task, roles
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.analysis.systems import suffixes
 from r_eval.folder import Cell, RunFolder
-
-USED = ("seconds", "calls", "prompt_tokens", "completion_tokens", "cost")
-"""Fields of a score record that a system's use is the mean of."""
 
 
 def aggregate(*runs: RunFolder) -> Aggregates:
@@ -45,11 +41,11 @@ def aggregate(*runs: RunFolder) -> Aggregates:
             known = {key: str(entry.get(key) or "") for key in Task.__dataclass_fields__}
             tasks.setdefault(entry["name"], Task(**{**known, "domain": known["domain"] or domain_of(known["name"])}))
         cells = run.cells()
-        bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+        role = roles(manifest)
         expected = {cell: int(entry["episodes"]) for cell, entry in zip(cells, manifest["cells"], strict=True)}
         shared = clusters(run)
         for (condition, system), own in _by_system(cells).items():
-            row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix, bound=system in bounds)
+            row = Row(condition, system + suffix, own[0].workflow, own[0].llm + suffix, role=role[system])
             _fill(row, ((cell, run.scores(cell).values()) for cell in own), expected, shared, scoring)
             rows.append(row)
     return finish(manifests, list(tasks.values()), _merged(rows), list(scoring))
@@ -108,7 +104,6 @@ def _merged(rows: Iterable[Row]) -> list[Row]:
         first = found.setdefault((row.condition, row.system), row)
         if first is row:
             continue
-        first.use = _use_together(first, row)
         first.tasks |= row.tasks
         first.types += row.types
         first.recorded += row.recorded
@@ -116,17 +111,6 @@ def _merged(rows: Iterable[Row]) -> list[Row]:
         first.unparsed += row.unparsed
         first.failures += row.failures
     return list(found.values())
-
-
-def _use_together(one: Row, two: Row) -> Use:
-    """Weighted means of two parts of a system; a median cannot be had from two medians."""
-    weights = [sum(cell.n for cell in row.tasks.values()) for row in (one, two)]
-    together = Use()
-    for name in Use.__dataclass_fields__:
-        parts = [(getattr(row.use, name), weight) for row, weight in zip((one, two), weights, strict=True) if weight]
-        if parts and name != "seconds_median" and all(value is not None for value, _ in parts):
-            setattr(together, name, sum(value * weight for value, weight in parts) / sum(w for _, w in parts))
-    return together
 
 
 def _fill(
@@ -137,7 +121,6 @@ def _fill(
     scoring: dict[tuple[str, float], None],
 ) -> None:
     """Read the score records of a system, cell by cell, into its row."""
-    use: dict[str, list[Any]] = {key: [] for key in USED}
     failures: Counter[tuple[str, str, str]] = Counter()
     for cell, records in cells:
         questions, scores = [], []
@@ -148,34 +131,18 @@ def _fill(
             row.unparsed += record["unparsed"]
             scoring.setdefault((record["taxonomy"], record["threshold"]))
             if record["outcome"] != "finished":
-                failures[cell.task, record["outcome"], record["cause"]] += 1
+                failures[cell.task, record["outcome"], record["outcome_cause"]] += 1
             if record["score"] is not None:
                 questions.append(record["question_id"])
                 scores.append(record["score"])
-                for key, values in use.items():
-                    values.append(record[key])
         row.tasks[cell.task] = of_questions(questions, scores, expected[cell], shared.get(cell.task))
     row.failures = [Failure(*key, count) for key, count in failures.most_common()]
-    row.use = _use(use)
-
-
-def _use(values: Mapping[str, list[Any]]) -> Use:
-    means = {key: statistics.fmean(found) if found and None not in found else None for key, found in values.items()}
-    seconds = values["seconds"]
-    return Use(
-        seconds_mean=means["seconds"],
-        seconds_median=statistics.median(seconds) if seconds else None,
-        calls=means["calls"],
-        prompt_tokens=means["prompt_tokens"],
-        completion_tokens=means["completion_tokens"],
-        cost=means["cost"],
-    )
 
 
 def _rank(rows: Sequence[Row], group: str) -> None:
     """Ranks within one condition. Means that differ by rounding of the last bits only are a tie.
 
-    Bounds are not ranked: an oracle in the first place would say nothing about the systems.
+    References are not ranked: an oracle in the first place would say nothing about the systems.
     """
     means = [round(mean, 12) for row in rows if (mean := _ranked(row, group)) is not None]
     for row in rows:
@@ -185,4 +152,4 @@ def _rank(rows: Sequence[Row], group: str) -> None:
 
 def _ranked(row: Row, group: str) -> float | None:
     found = row.averages[group]
-    return found.mean if found.tasks == found.of_tasks and not row.baseline else None
+    return found.mean if found.tasks == found.of_tasks and not row.reference else None

@@ -10,14 +10,14 @@ from r_eval.analysis.beyond import Beyond
 from r_eval.analysis.closed_book import ClosedBook
 from r_eval.analysis.faithful import Faithful
 from r_eval.analysis.recovery import Recovery
-from r_eval.analysis.rows import BASELINES
+from r_eval.analysis.rows import role_of
 from r_eval.analysis.stability import Stability
 
 Line = TypeVar("Line", Faithful, ClosedBook, Stability, Recovery)
 
 
 def sentences(found: Beyond) -> Iterator[tuple[str, str]]:
-    """At most one sentence a finding, with a word that says what it is about; bounds are left out."""
+    """At most one sentence a finding, with a word that says what it is about; baselines and references are left out."""
     if lines := [one for one in _overall(found.faithful) if one.answers]:
         yield "Memory", _memory(lines)
     if closed := [one for one in _overall(found.closed_book) if one.right]:
@@ -26,13 +26,13 @@ def sentences(found: Beyond) -> Iterator[tuple[str, str]]:
         yield "Variants", _variants(steady)
     if faulty := [one for one in _overall(found.recovery) if one.failures]:
         yield "Retries", _retries(faulty)
-    if against := [one for one in found.against_clean if not one.bound]:
+    if against := [one for one in found.against_clean if one.role == "system"]:
         yield "Condition", _condition(against)
 
 
 def _overall(lines: Sequence[Line]) -> list[Line]:
     """The line over all tasks of each system, or that of its only task."""
-    found = {(one.condition, one.system): one for one in lines if one.workflow not in BASELINES}
+    found = {(one.condition, one.system): one for one in lines if role_of(one.workflow) == "system"}
     return list(found.values())  # the last one of a system is that over all tasks
 
 

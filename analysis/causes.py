@@ -3,13 +3,14 @@
 The response type says which part of the system failed; the cause says how. A right answer has none. The order
 in which a cause is looked for:
 
-1. What the machinery did, where it ended the episode.
-2. A failed program's own error.
-3. A limit. Where at least half of the actions before it went wrong in one way (repeated, unreadable, ...) that is the
+1. An infrastructure failure, where it ended the episode.
+2. A last reply that was cut at max_tokens: whatever went wrong after it, a longer reply may not have.
+3. A failed program's own error.
+4. A limit. Where at least half of the actions before it went wrong in one way (repeated, unreadable, ...) that is the
    cause, since more steps would not have helped; a context or a time that ran out is named as itself. Where no
    call was right at all, it is what went wrong most often.
-4. Giving up, with a word for an LLM that declined or whose reply was empty or cut off.
-5. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not
+5. Giving up, with a word for an LLM that declined or whose reply was empty.
+6. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not
    seen: no call, nothing but failed calls, an invented observation, right documents that were not found, or simply
    stopping short of it.
 
@@ -45,7 +46,7 @@ CAUSES: dict[str, str] = {
     "content_filter": "The provider's content filter blocked the question or the answer.",
     "gave_up": "Gave up.",
     "empty_reply": "The LLM replied nothing.",
-    "cut_off": "The reply was cut at its longest.",
+    "cut_off": "The reply was cut at max_tokens.",
     "no_gold": "The question has no gold program or evidence for this workflow to use.",
     "steps": "Used its steps up.",
     "tokens": "Used its tokens up.",
@@ -102,6 +103,7 @@ ENDINGS: dict[OutcomeKind, dict[str, str]] = {
         "bad_arguments": "bad_arguments",
         "not_found": "empty_search",
         "temporary": "failed_call",
+        "tool_error": "failed_call",
         "exception": "program_exception",
         "time": "program_time",
         "memory": "program_memory",
@@ -137,6 +139,7 @@ STEP_ERRORS: dict[str, str] = {
     "bad_arguments": "bad_arguments",
     "not_found": "empty_search",
     "temporary": "failed_call",
+    "tool_error": "failed_call",
     "environment": "environment",
     "repeated": "repeated_call",
     "limit": "limit",
@@ -267,6 +270,8 @@ def why(episode: Episode, response: Response, made: Actions | None = None) -> st
     if outcome.kind in INFRASTRUCTURE_FAILURES:
         return named(outcome)
     made = actions(episode.steps) if made is None else made
+    if STEP_ERRORS.get(made.last) == "cut_off":
+        return "cut_off"
     if outcome.kind == "exhausted" or (outcome.kind == "tool_misuse" and outcome.cause in LIMITS and not made.right):
         return _limited(outcome, made)
     if outcome.kind == "tool_misuse":
@@ -298,7 +303,7 @@ def _failed_program(outcome: Outcome) -> str:
 def _of_reply(made: Actions) -> str:
     """What was wrong with the last reply as a whole."""
     word = STEP_ERRORS.get(made.last, "")
-    return word if word in ("refused", "cut_off", "empty_reply") else ""
+    return word if word in ("refused", "empty_reply") else ""
 
 
 def _answered(episode: Episode, response: Response, made: Actions) -> str:

@@ -80,17 +80,17 @@ def open_books(runs: Sequence[RunFolder]) -> set[str]:
 def closed_book(systems: Sequence[System], shared: Shared, without: Collection[str] = ()) -> list[ClosedBook]:
     """A line a system and task for which `direct` ran with the same LLM, then one over several tasks of a system.
 
-    Systems that bound the others (no knowledge, or the gold) are left out.
+    Baselines themselves and references are left out.
 
     Args:
         shared: By task and question, what a question shares with others.
         without: Tasks that are left out; see `open_books`.
     """
-    alone = {(one.condition, one.llm): one for one in systems if one.workflow == DIRECT}
+    alone = {(one.condition, one.llm): one for one in systems if one.role == "baseline"}
     lines: list[ClosedBook] = []
     for system in systems:
         direct = alone.get((system.condition, system.llm))
-        if direct is None or system.bound:
+        if direct is None or system.role != "system":
             continue
         own = [
             _of_task(system, cell, direct.cells[task], shared.get(task, {}))

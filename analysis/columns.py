@@ -19,11 +19,14 @@ from r_eval.analysis.responses import TYPES
 from r_eval.analysis.retrieval import RETRIEVAL
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import Cell, RunFolder
+from r_eval.records import Question
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NUMBERS = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_tokens", "cost", "characters")
+LATENCY = ("seconds", "queue", "retry")
+"""Numbers that only episodes have whose replies were all made in this run."""
+NUMBERS = (*LATENCY, "calls", "prompt_tokens", "completion_tokens", "cost", "characters", "replayed")
 CLUSTER_KEYS = ("template", "document", "documents", "cluster")
 """Keys of a question's meta that name what it shares with others, the first that is there counts."""
 
@@ -39,10 +42,11 @@ class Columns:
         cell: System, condition and task.
         questions: Question ids.
         epochs: From 0.
-        scores: From 0 to 1; NaN where the machinery failed.
+        scores: From 0 to 1; NaN for infrastructure failures.
         types: Places in `TYPES`.
         outcomes, causes: Words, as the record has them.
-        numbers: The columns of NUMBERS, an episode; NaN where it is not known (an unknown price).
+        numbers: The columns of NUMBERS, an episode; NaN where it is not known: an unknown price, and the
+            LATENCY of an episode with a replayed reply.
         metrics: Further metrics that were asked for, by name; NaN as in `scores`.
         expected: Episodes that the grid asks for.
         retrieval: The metrics of retrieval by name; NaN where one is not known.
@@ -92,26 +96,29 @@ def of_records(cell: Cell, records: list[dict[str, Any]], expected: int) -> Colu
         _floats(record["score"] for record in records),
         np.array([place[record["response_type"]] for record in records], np.int8),
         [sys.intern(record["outcome"]) for record in records],
-        [sys.intern(record["cause"]) for record in records],
-        {name: _floats(record.get(name) for record in records) for name in NUMBERS},
+        [sys.intern(record["outcome_cause"]) for record in records],
+        {name: _floats(_number(record, name) for record in records) for name in NUMBERS},
         {name: _floats(record["metrics"].get(name) for record in records) for name in names},
         expected,
         {name: _floats((record.get("retrieval") or {}).get(name) for record in records) for name in RETRIEVAL},
     )
 
 
+def _number(record: dict[str, Any], name: str) -> float | None:
+    return None if name in LATENCY and record.get("replayed") else record.get(name)
+
+
 def clusters(run: RunFolder) -> dict[str, dict[str, str]]:
     """By task and question id, what the question shares with others: its template, document, or itself alone."""
     return {
-        entry["name"]: {
-            question.id: _cluster(question.meta) or question.id for question in run.questions(entry["name"])
-        }
+        entry["name"]: {question.id: cluster_of(question) for question in run.questions(entry["name"])}
         for entry in run.manifest()["tasks"]
     }
 
 
-def _cluster(meta: dict[str, Any]) -> str:
-    found = next((meta[key] for key in CLUSTER_KEYS if meta.get(key)), "")
+def cluster_of(question: Question) -> str:
+    """What a question shares with others, its own id where that is nothing."""
+    found = next((question.meta[key] for key in CLUSTER_KEYS if question.meta.get(key)), question.id)
     return found if isinstance(found, str) else repr(found)
 
 

@@ -18,7 +18,7 @@ from r_eval.analysis import metrics
 from r_eval.analysis.columns import clusters
 from r_eval.analysis.epochs import over_epochs
 from r_eval.analysis.published import is_published
-from r_eval.analysis.rows import BASELINES
+from r_eval.analysis.rows import Role, roles
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.analysis.statistics.board import Board, board
 from r_eval.analysis.statistics.paired import Comparison, compare_by_task, compare_pairs, corrected, flipped
@@ -38,8 +38,12 @@ class Entry:
     place: int
     system: str
     condition: str
-    bound: bool
+    role: Role
     scores: Scores
+
+    @property
+    def reference(self) -> bool:
+        return self.role == "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Compared:
 
     Attributes:
         all_pairs: Whether every system of a run was compared with every other, and so ranked.
-        bounds: Systems left out because they are no contenders; they are compared where they are named.
+        references: Systems left out because they see the gold; they are compared where they are named.
         unscored: Systems left out because they have no score yet.
         reworded: Questions that have another text in another run, and are left out.
     """
@@ -72,7 +76,7 @@ class Compared:
     pairs: list[Pair]
     all_pairs: bool
     ranking: list[Place]
-    bounds: list[str]
+    references: list[str]
     unscored: list[str]
     reworded: int
 
@@ -110,9 +114,9 @@ def compare_runs(
         found = board({name: columns[name] for pair in pairs for name in pair}, shared)
         if found.questions:
             every = len(runs) == 1 and systems is None
-            bounds = [entry.system for entry in under if entry.bound and every]
-            unscored = [entry.system for entry in under if every and not entry.bound and not entry.scores]
-            compared.append(Compared(condition, *_compared(found, pairs, every), bounds, unscored, reworded))
+            references = [entry.system for entry in under if entry.reference and every]
+            unscored = [entry.system for entry in under if every and not entry.reference and not entry.scores]
+            compared.append(Compared(condition, *_compared(found, pairs, every), references, unscored, reworded))
     if not compared:
         raise UserError(_nothing(entries, systems, len(runs), reworded))
     return compared
@@ -143,12 +147,11 @@ def _entries(place: int, run: RunFolder, metric: str | None) -> Iterator[Entry]:
     """The systems of a run under each condition."""
     _see_to_scores(run, metric)
     manifest = run.manifest()
-    bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+    role = roles(manifest)
     found: dict[tuple[str, str], Entry] = {}
     for cell in run.cells():
-        bound = cell.system in bounds or cell.workflow in BASELINES
         key = cell.condition, cell.system
-        entry = found.setdefault(key, Entry(place, cell.system, cell.condition, bound, {}))
+        entry = found.setdefault(key, Entry(place, cell.system, cell.condition, role[cell.system], {}))
         if means := _by_question(run.scores(cell).values(), metric):
             entry.scores[cell.task] = means
     yield from found.values()
@@ -214,10 +217,10 @@ def _asked(
         columns = {name: _together(name, [e for e in entries if e.system == name], names) for name in systems}
         return columns, [systems] if all(columns.values()) else []
     if len(names) == 1:
-        columns = {entry.system: entry.scores for entry in entries if entry.scores and not entry.bound}
+        columns = {entry.system: entry.scores for entry in entries if entry.scores and not entry.reference}
         return columns, list(combinations(columns, 2))
     columns, pairs = {}, []
-    for system in dict.fromkeys(e.system for e in entries if (e.system == systems[0] if systems else not e.bound)):
+    for system in dict.fromkeys(e.system for e in entries if (e.system == systems[0] if systems else not e.reference)):
         own = {f"{system} ({names[entry.place]})": entry.scores for entry in entries if entry.system == system}
         columns |= own
         pairs += [(later, earlier) for earlier, later in combinations(own, 2)]
@@ -247,5 +250,5 @@ def _nothing(entries: Sequence[Entry], systems: tuple[str, str] | None, runs: in
     if systems is not None:
         return f"{systems[0]} and {systems[1]} have no scores under the same condition"
     if runs == 1:
-        return f"there are no two systems to compare, bounds aside; the run has: {known}"
+        return f"there are no two systems to compare, references aside; the run has: {known}"
     return f"no system is in two of these runs; name two with --systems A B. They have: {known}"

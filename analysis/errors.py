@@ -7,7 +7,7 @@ Plain data for tables and the page. Everything rests on the kept scores and the 
   whose groups differ much says what makes questions hard; it does not say why, and groups overlap.
 - Examples: episodes to read for each cause.
 
-Episodes that the machinery stopped are counted in the distributions (ME) and left out of the shares. The interval of
+Infrastructure failures are counted in the distributions (ME) and left out of the shares. The interval of
 a share goes by the distinct questions behind it, since several episodes of one question are no independent sample.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.estimate import interval
 from r_eval.analysis.facts import Facts, bucket, facts_of, popularity_by_name
 from r_eval.analysis.responses import TYPES
+from r_eval.analysis.rows import Role, roles
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import Cell, RunFolder
 
@@ -39,7 +40,7 @@ class Distribution:
     """How the episodes of a system end, over a task or a level; "" for all of them.
 
     Attributes:
-        episodes: Recorded, those that the machinery stopped among them.
+        episodes: Recorded, infrastructure failures among them.
         undecided: Those of which the supporting evidence could not be judged.
         types: Episodes of each response type, all six in their order.
         causes: Episodes of each cause that there is, in the order of `causes.CAUSES`; right answers have none.
@@ -184,14 +185,14 @@ def analyse_errors(run: RunFolder, examples: int = EXAMPLES) -> ErrorAnalysis:
             levels.add(Distribution(cell.system, cell.condition, level=record["level"]), record)
             if record["score"] is not None:
                 _separate(shares, cell, record, facts)
-            if record["why"]:
+            if record["cause"]:
                 _keep(found, cell, record, (number, facts.place, record["episode_id"]), examples)
     by_cause = sorted(found, key=lambda key: _ORDER[key[0]])  # stable: systems in the grid's order
     return ErrorAnalysis(
         systems.made(),
         tasks.made(),
         levels.made(),
-        list(_separators(shares)),
+        list(_separators(shares, roles(run.manifest()))),
         [example for key in by_cause for _, example in found[key]],
     )
 
@@ -207,8 +208,8 @@ class _Distributions:
         one.episodes += 1
         one.undecided += record["undecided"]
         one.types[record["response_type"]] += 1
-        if record["why"]:
-            one.causes[record["why"]] = one.causes.get(record["why"], 0) + 1
+        if record["cause"]:
+            one.causes[record["cause"]] = one.causes.get(record["cause"], 0) + 1
 
     def made(self) -> list[Distribution]:
         for one in self._made.values():
@@ -224,12 +225,16 @@ def _separate(shares: _Shares, cell: Cell, record: dict[str, Any], facts: Facts)
         shares[name, cell.system, cell.condition][value].add(question, right)
 
 
-def _separators(shares: _Shares) -> Iterator[Separator]:
-    """Those with anything known, by property; all systems of a condition together come before each of them."""
+def _separators(shares: _Shares, role: Mapping[str, Role]) -> Iterator[Separator]:
+    """Those with anything known, by property; all systems of a condition together come before each of them.
+
+    Baselines and references are no part of "all systems": they fail, and succeed, for other reasons.
+    """
     together: _Shares = defaultdict(lambda: defaultdict(_Share))
-    for (name, _, condition), groups in shares.items():
+    for (name, system, condition), groups in shares.items():
         for value, share in groups.items():
-            together[name, "", condition][value].merge(share)
+            if role[system] == "system":
+                together[name, "", condition][value].merge(share)
     order = list(SEPARATORS)
     found = sorted([*together.items(), *shares.items()], key=lambda item: order.index(item[0][0]))
     for (name, system, condition), groups in found:
@@ -241,11 +246,11 @@ def _separators(shares: _Shares) -> Iterator[Separator]:
 
 def _keep(found: _Found, cell: Cell, record: dict[str, Any], place: _Place, examples: int) -> None:
     """Keep an episode as an example of its cause if it is among the first."""
-    kept = found.setdefault((record["why"], cell.system, cell.condition), [])
+    kept = found.setdefault((record["cause"], cell.system, cell.condition), [])
     if len(kept) >= examples and (not kept or place > kept[-1][0]):
         return
     episode = (cell.task, record["question_id"], record["episode_id"])
-    kept.append((place, Example(record["why"], record["response_type"], cell.system, cell.condition, *episode)))
+    kept.append((place, Example(record["cause"], record["response_type"], cell.system, cell.condition, *episode)))
     kept.sort(key=lambda item: item[0])
     del kept[examples:]
 

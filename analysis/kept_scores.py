@@ -15,10 +15,11 @@ from r_eval.analysis.responses import ResponseType
 from r_eval.folder import whole_lines
 
 Number = Annotated[float, Field(ge=-1e15, le=1e15)] | None
+Whole = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class ScoreRecord(BaseModel):
-    """A line of `scores/`. Keys that earlier versions lack have a default."""
+    """A line of `scores/`. Keys that earlier versions of the scorer lack have a default."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -34,7 +35,7 @@ class ScoreRecord(BaseModel):
     metric: str
     metrics: dict[str, Number]
     response_type: ResponseType
-    why: str | None = ""
+    cause: str = ""
     reward: Number = None
     supported: bool | None = None
     undecided: bool
@@ -45,15 +46,22 @@ class ScoreRecord(BaseModel):
     seconds: Number
     queue: Number = None
     retry: Number = None
-    calls: Number
+    calls: Whole
     api_calls: Number = None
     api_found: Number = None
-    prompt_tokens: Number
-    completion_tokens: Number
+    prompt_tokens: Whole
+    completion_tokens: Whole
+    cached_tokens: Whole = 0
     cost: Number = None
+    llm_seconds: Number = None
+    environment_seconds: Number = None
+    replayed: Whole = 0
+    truncated: Whole = 0
+    steps: Whole = 0
     characters: Number = None
     outcome: str
-    cause: str
+    outcome_cause: str = ""
+    scorer_version: int = 0
 
 
 def sound(path: Path) -> bool:

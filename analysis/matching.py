@@ -94,8 +94,8 @@ def profile(
     of a level of which the system lacks a task.
 
     Args:
-        base: "" for raw means; "best" divides by the best contender of each axis (bounds may exceed 1); a system's
-            name divides by that system.
+        base: "" for raw means; "best" divides by the best ranked system of each axis (references may exceed 1); a
+            system's name divides by that system.
         condition: None takes the first one.
 
     Raises:
@@ -115,7 +115,7 @@ def profile(
         over = [
             row
             for row, line in zip(raw, rows, strict=True)
-            if base == line.system or (base == BEST and not line.baseline)
+            if base == line.system or (base == BEST and not line.reference)
         ]
         bases = [max((line[axis] or 0.0 for line in over), default=0.0) for axis in range(len(axes))]
         raw = [[_over(value, of) for value, of in zip(line, bases, strict=True)] for line in raw]
@@ -130,7 +130,7 @@ def suited(
 ) -> list[Suited]:
     """For each workflow the LLM that suits it best, or for each LLM the workflow, by axis and over everything.
 
-    Compared are those that have all tasks of the axis; bounds are none of them.
+    Compared are those that have all tasks of the axis; references are none of them.
 
     Args:
         systems: With their columns, for the paired test; without them nothing is told apart.
@@ -139,7 +139,7 @@ def suited(
     found = []
     named = "llm" if fixed == "workflow" else "workflow"
     for condition in aggregates.conditions:
-        rows = [row for row in aggregates.under(condition) if not row.baseline]
+        rows = [row for row in aggregates.under(condition) if not row.reference]
         fields = []
         for shared in dict.fromkeys(getattr(row, fixed) for row in rows):
             own = [row for row in rows if getattr(row, fixed) == shared]

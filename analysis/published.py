@@ -13,7 +13,7 @@ from pathlib import Path
 from r_eval.analysis.aggregate import aggregate, domain_of, finish
 from r_eval.analysis.csv_lines import number_in, table_lines
 from r_eval.analysis.estimate import published
-from r_eval.analysis.rows import Aggregates, Row, Task
+from r_eval.analysis.rows import Aggregates, Row, Task, role_of
 from r_eval.analysis.systems import CLEAN
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -100,7 +100,7 @@ def read_published(folder: Path) -> Aggregates:
         task = paper.get(line["task"]) or Task(line["task"], domain=domain_of(line["task"]))
         tasks.setdefault(task.name, task)
         system = f"{line['workflow']}+{line['llm']}"
-        row = rows.setdefault(system, Row(CLEAN, system, line["workflow"], line["llm"]))
+        row = rows.setdefault(system, Row(CLEAN, system, line["workflow"], line["llm"], role=role_of(line["workflow"])))
         if task.name in row.tasks:
             raise UserError(f"{path}:{number}: {system} has a second score for {line['task']}")
         score = number_in(path, number, line, "score", 100.0)

@@ -10,7 +10,7 @@ result that was cut off. Of every call that failed so:
 - stopped: else; it gave up, ran out of steps, or its program failed.
 
 Calls that no environment saw (an unknown API, arguments that are wrong) are not among the calls. Episodes that the
-machinery stopped are left out, and so are systems that bound the others. Longer episodes meet more failures, so that
+machinery stopped are left out, and so are references and baselines. Longer episodes meet more failures, so that
 those that met one and those that did not are not alike: beside the scores of both stands what the same system reaches
 on the same questions in the bare environment, paired by question.
 """
@@ -33,7 +33,7 @@ from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
 
 Reaction = Literal["retried", "another", "answered", "stopped"]
 REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
-REACHED = (None, "not_found", "temporary")
+REACHED = (None, "not_found", "temporary", "tool_error")
 """Errors of a call that the environment saw."""
 
 
@@ -130,7 +130,7 @@ def recovery(
     Raises:
         UserError: A record cannot be read.
     """
-    contenders = {(one.condition, one.name): one for one in systems if not one.bound and one.condition != CLEAN}
+    contenders = {(one.condition, one.name): one for one in systems if one.role == "system" and one.condition != CLEAN}
     told: dict[tuple[str, str], dict[str, list[_Told]]] = {key: {} for key in contenders}
     for run, suffix in zip(runs, suffixes(runs), strict=True):
         for cell in run.cells():

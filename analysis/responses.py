@@ -1,8 +1,9 @@
 """The six response types: what an episode's ending says about where it went wrong.
 
-`strict` is the table of DESIGN section 4. An answer matches when its score reaches the threshold (0.5).
-Evidence is what query APIs returned and nothing else:
+`strict` is R-Eval's own rule. An answer matches when its score reaches the threshold (0.5).
+Evidence is what the model was shown of the environment's knowledge, and nothing else:
 
+- Documents that came with the question, where a prompt held them.
 - The observations of `call` steps that went through. A call that was refused (unknown API, bad arguments, a
   limit, a repetition, a failure of the environment) returned boilerplate. One that found nothing counts
   with the model's own arguments cut out, since "could not find X" holds X only because the model wrote it.
@@ -13,6 +14,11 @@ Evidence is what query APIs returned and nothing else:
 - Yes, no, true, false, numbers of up to two digits and empty golds are in any text by chance, and golds of more than
   LONGEST tokens (a summary, a continuation) are in none as they stand. Without named evidence or documents both are
   `undecided`: counted as not supported, and flagged so that tables can say how many there were.
+
+`paper` is the rule of the paper's text (its section 3.4), at the same threshold. There the evidence is useful where it
+holds *the response*, not the gold: right and useful is EM, right and not useful AM, wrong and useful GE. Wrong and not
+useful is RE, unless the process was interrupted, by a tool or an LLM that failed (ME) or by wrong use of a tool (TE).
+What the model itself wrote is no evidence here either, since every answer would be in it.
 
 The published code starts from the same idea and differs in each point. `published` is its rule to the letter
 (`benchmark/error_analysis.py`, see `published_rule`): the reward is its own F1 and the threshold 0.05; the
@@ -39,7 +45,7 @@ from r_eval.analysis.metrics.normalise import ARTICLES, Tokens, has_camel, token
 from r_eval.analysis.metrics.published import normalise_published
 from r_eval.analysis.metrics.verdict import WORDS
 from r_eval.errors import UserError
-from r_eval.records import Episode, OutcomeKind, Step
+from r_eval.records import Document, Episode, OutcomeKind, Step
 from r_eval.tasks.placeholders import expressions as grammar
 
 ResponseType = Literal["EM", "AM", "GE", "RE", "ME", "TE"]
@@ -52,10 +58,10 @@ NAMES: dict[ResponseType, str] = {
     "AM": "answer match",
     "GE": "grounded-generation error",
     "RE": "reasoning error",
-    "ME": "machinery error",
+    "ME": "infrastructure failure",
     "TE": "tool-using error",
 }
-THRESHOLDS: dict[str, float] = {"strict": 0.5, "published": 0.05}
+THRESHOLDS: dict[str, float] = {"strict": 0.5, "paper": 0.5, "published": 0.05}
 EXPRESSIONS = frozenset({"covered_match", "covered_match_published"})
 """Metrics whose golds are expressions: what must have been observed are their operands."""
 LONGEST = 30
@@ -78,11 +84,11 @@ class Response:
 
     Attributes:
         matched: The answer's score reaches the threshold.
-        supported: The evidence holds the gold.
+        supported: The evidence holds the gold; under `paper`, the response.
         undecided: Containment could not judge; `supported` is then False.
         missing: The named evidence, or the golds, that no observation holds; empty where documents decided.
         retrieved: The share of the right documents that were found; None where that is not known, and under
-            `published`, which does not ask.
+            `paper` and `published`, which do not use it.
     """
 
     type: ResponseType
@@ -104,36 +110,42 @@ def classify(
     threshold: float | None = None,
     retrieved: float | None = None,
     metric: str = "",
+    shown: Sequence[str] = (),
 ) -> Response:
     """The response type of an episode.
 
     Args:
         score: Of the answer, 0 to 1; under `published`, the reward of the published F1.
-        taxonomy: "strict" or "published".
+        taxonomy: "strict", "paper" or "published".
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         retrieved: The share of the right documents that its calls found, where these are known by their ids.
         metric: Of the score; the golds of one of EXPRESSIONS are expressions.
+        shown: Documents that a prompt held; see `documents_shown`.
 
     Raises:
         UserError: There is no such taxonomy.
     """
+    if taxonomy not in THRESHOLDS:
+        raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")
+    matched = score >= (THRESHOLDS[taxonomy] if threshold is None else threshold)
     if taxonomy == "published":
-        return _published(episode, score >= (THRESHOLDS["published"] if threshold is None else threshold))
-    if taxonomy == "strict":
-        matched = score >= (THRESHOLDS["strict"] if threshold is None else threshold)
-        return _strict(episode, matched, retrieved, metric in EXPRESSIONS)
-    raise UserError(f"no taxonomy is called {taxonomy!r}; there are {' and '.join(THRESHOLDS)}")
+        return _published(episode, matched)
+    if taxonomy == "paper":
+        return _paper(episode, matched, shown)
+    return _strict(episode, matched, retrieved, metric in EXPRESSIONS, shown)
 
 
-def _strict(episode: Episode, matched: bool, retrieved: float | None, expressions: bool) -> Response:
+def _strict(
+    episode: Episode, matched: bool, retrieved: float | None, expressions: bool, shown: Sequence[str]
+) -> Response:
     undecided, missing = False, tuple[str, ...]()
     if episode.evidence:
-        missing = unseen(episode)
+        missing = unseen(episode, shown)
         supported = not missing
     elif retrieved is not None:
         supported = retrieved >= 1.0
     else:
-        observed = _observed(episode)
+        observed = _observed(episode, shown)
         judged = [_held(gold, observed) if expressions else observed.holds_gold(gold) for gold in episode.golds]
         supported = any(judged)
         undecided = not supported and None in judged
@@ -158,14 +170,25 @@ def _all_of(tree: grammar.Expression, observed: Observed) -> bool | None:
     return decisive if decisive in found else None if None in found else not decisive
 
 
-def unseen(episode: Episode) -> tuple[str, ...]:
-    """The evidence that the question names and no observation holds."""
-    observed = _observed(episode)
+def _paper(episode: Episode, matched: bool, shown: Sequence[str]) -> Response:
+    held = _observed(episode, shown).holds_gold(episode.answer) if episode.answer.strip() else False
+    type_ = type_of("paper", episode.outcome.kind, episode.outcome.cause, matched, bool(held))
+    return Response(type_, matched, bool(held), undecided=held is None, missing=() if held else (episode.answer,))
+
+
+def unseen(episode: Episode, shown: Sequence[str] = ()) -> tuple[str, ...]:
+    """The evidence that the question names and that was not observed; `shown` is as for `classify`."""
+    observed = _observed(episode, shown)
     return tuple(text for text in episode.evidence if not observed.holds(text))
 
 
-def _observed(episode: Episode) -> Observed:
-    return Observed([text for step in episode.steps if (text := evidence_text(step))])
+def documents_shown(episode: Episode, documents: Sequence[Document]) -> list[str]:
+    """The texts of those documents, of all that came with the question, that some message held whole."""
+    return [one.text for one in documents if one.text and any(one.text in sent.content for sent in episode.messages)]
+
+
+def _observed(episode: Episode, shown: Sequence[str]) -> Observed:
+    return Observed([*shown, *(text for step in episode.steps if (text := evidence_text(step)))])
 
 
 def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:

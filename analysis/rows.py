@@ -6,15 +6,17 @@ Plain data; `aggregate` fills it from a run's scores, `published` from a file of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from r_eval.analysis.estimate import Estimate
 from r_eval.records import INFRASTRUCTURE_FAILURES
 
 LEVELS = ("KS", "KU", "KA")
-BASELINES = frozenset({"direct", "oracle"})
-"""Workflows that bound the others: no knowledge, and the gold program. A run names those that were given the gold."""
+Role = Literal["system", "baseline", "reference"]
+"""A system uses tools. A baseline does without and is ranked with the systems. A reference sees the gold and is shown
+beside the ranking, never in it."""
 
 ALL = "all"
 
@@ -29,18 +31,6 @@ class Task:
     domain: str = ""
     level: str = ""
     metric: str = ""
-
-
-@dataclass(slots=True)
-class Use:
-    """What the scored episodes of a system took, an episode; None where it is not known."""
-
-    seconds_mean: float | None = None
-    seconds_median: float | None = None
-    calls: float | None = None
-    prompt_tokens: float | None = None
-    completion_tokens: float | None = None
-    cost: float | None = None
 
 
 @dataclass(slots=True)
@@ -68,7 +58,6 @@ class Row:
         ranks: By group; 1 is best, ties share the lower number, None is unranked.
         types: Episodes of each response type.
         recorded: Episodes on disk; `expected` those that the grid asks for.
-        bound: Whether its run says that the workflow was given the gold.
     """
 
     condition: str
@@ -82,18 +71,17 @@ class Row:
     recorded: int = 0
     undecided: int = 0
     unparsed: int = 0
-    use: Use = field(default_factory=Use)
     failures: list[Failure] = field(default_factory=list)
-    bound: bool = False
+    role: Role = "system"
 
     @property
     def overall(self) -> Estimate:
         return self.averages[ALL]
 
     @property
-    def baseline(self) -> bool:
-        """Whether the workflow is a bound rather than a contender."""
-        return self.bound or self.workflow in BASELINES
+    def reference(self) -> bool:
+        """Whether it stands beside the ranking, since it sees the gold."""
+        return self.role == "reference"
 
     def share(self, type_: str) -> float | None:
         """Share of the recorded episodes that are of a response type."""
@@ -149,3 +137,19 @@ class Aggregates:
     @property
     def missing(self) -> int:
         return sum(row.overall.missing for row in self.rows)
+
+
+def role_of(workflow: str, uses_gold: bool = False) -> Role:
+    """The role of a workflow's systems, by the workflow's own name."""
+    if uses_gold or workflow == "oracle":
+        return "reference"
+    return "baseline" if workflow == "direct" else "system"
+
+
+def roles(manifest: Mapping[str, Any]) -> dict[str, Role]:
+    """The role of each system of a run, by its name; a workflow that the grid renames keeps its role."""
+    entries = (manifest.get("grid") or {}).get("workflows", ())
+    own = {one["name"]: str(one["workflow"]) for one in entries if isinstance(one, dict) and one.get("name")}
+    gold = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+    cells = {f"{cell['workflow']}+{cell['llm']}": cell["workflow"] for cell in manifest["cells"]}
+    return {name: role_of(own.get(workflow, workflow), name in gold) for name, workflow in cells.items()}

@@ -4,13 +4,13 @@ A line of `scores/<system>/<condition>/<task>.jsonl` belongs to the episode with
 Scoring reads episodes and writes scores, so it can be repeated at any time with another metric, taxonomy or
 threshold; the last one asked for is what is kept.
 
-Rule: what the machinery did (`tool_failure`, `llm_failure`, `cancelled`) has no score (null), and leaves
+Rule: an infrastructure failure (`tool_failure`, `llm_failure`, `cancelled`) has no score (null), and leaves
 the cell incomplete; everything else has one, and a missing answer is worth 0. Where the metric itself failed, such as
 a judge that could not be reached, there is no score either and the type is ME, whatever the answer was.
 
 Besides what is counted of an episode, a record has what the response type rests on (`reward`, `supported`,
-`outcome`, `cause`), so that types under other thresholds need no episodes (`sensitivity`), and what the error
-analysis asks about: the cause below the type (`why`), how many query API calls were made and found something, and how
+`outcome`, `outcome_cause`), so that types under other thresholds need no episodes (`sensitivity`), and what the error
+analysis needs: the cause below the type (`cause`), how many query API calls were made and found something, and how
 well they found what is right (`retrieval`).
 """
 
@@ -20,7 +20,7 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,20 +28,23 @@ from typing import Any
 from r_eval.analysis import metrics as known_metrics
 from r_eval.analysis.causes import Actions, actions, why
 from r_eval.analysis.kept_scores import sound
-from r_eval.analysis.responses import THRESHOLDS, Response, classify, evidence_text, unseen
+from r_eval.analysis.responses import THRESHOLDS, Response, classify, documents_shown, evidence_text, unseen
 from r_eval.analysis.retrieval import Retrieval, Right, Rights, by_ids, by_texts
-from r_eval.analysis.rows import BASELINES
+from r_eval.analysis.rows import roles
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder, read_lines
-from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
+from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode
 
 DEFAULT_METRIC = "token_f1"
 BATCH = 512
 """Episodes in memory at a time."""
 TICK = 20_000_000
 """Nanoseconds within which a file system may give two changes of a file the same time."""
-LATER = ("why", "retrieval", "characters")
-"""Keys that the score records of earlier versions lack."""
+VERSION = 1
+"""Of the scorer: a change of metrics, types, causes or of the score records raises it, and kept scores are renewed."""
+
+Documents = Mapping[str, Sequence[Document]]
+"""By question id, the documents that come with a question."""
 
 
 @dataclass(slots=True)
@@ -50,7 +53,7 @@ class Scores:
 
     Attributes:
         episodes: Episodes recorded.
-        scored: Those of them with a score; the others were stopped by the machinery.
+        scored: Those of them with a score; the others are infrastructure failures.
         mean: Over the scored episodes, not over tasks; `aggregate` has the averages that tables show.
     """
 
@@ -89,7 +92,7 @@ def score_run(
 
     Args:
         metrics: More metrics to compute beside each task's own.
-        taxonomy: "strict" or "published"; see `responses`.
+        taxonomy: "strict", "paper" or "published"; see `responses`.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         cells: Which ones; None takes all.
 
@@ -99,7 +102,7 @@ def score_run(
     """
     manifest = run.manifest()
     own = {task["name"]: task.get("metric") or DEFAULT_METRIC for task in manifest["tasks"]}
-    bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+    role = roles(manifest)
     for name in metrics:
         known_metrics.get(name)
     for name in dict.fromkeys(own.values()):
@@ -109,15 +112,19 @@ def score_run(
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
     scores = Scores(taxonomy, limit)
     rights = Rights(run)
+    documents: dict[str, Documents] = {}
     for cell in _by_task(run.cells() if cells is None else cells):
         if not cell.path(run.episodes_root).exists():
             cell.path(run.scores_root).unlink(missing_ok=True)
             continue
         changed = _changed(run, cell)
         episodes = run.cell_episodes(cell)
-        searches = cell.system not in bounds and cell.workflow not in BASELINES
-        right = rights.of(cell.task) if searches else None
-        records = _counted(score_cell(cell, episodes, own, metrics, taxonomy, limit, right), scores)
+        right = rights.of(cell.task) if role[cell.system] == "system" else None
+        if cell.task not in documents:
+            documents[cell.task] = {q.id: q.context for q in run.questions(cell.task) if q.context}
+        metric = own.get(cell.task, DEFAULT_METRIC)
+        made = score_cell(episodes, metric, metrics, taxonomy, limit, right, documents[cell.task])
+        records = _counted(made, scores)
         run.write_scores(cell, records)
         os.utime(cell.path(run.scores_root), ns=(changed, changed))
     return scores
@@ -141,19 +148,18 @@ def _changed(run: RunFolder, cell: Cell) -> int:
 
 
 def score_cell(
-    cell: Cell,
     episodes: Iterable[Episode],
-    own: dict[str, str],
+    metric: str,
     metrics: Sequence[str],
     taxonomy: str,
     threshold: float,
     right: Right | None = None,
+    documents: Documents | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Score records of one cell; `own` names each task's metric, `right` is as for `score_episodes`."""
-    metric = own.get(cell.task, DEFAULT_METRIC)
+    """Score records of one cell, some at a time; the arguments are those of `score_episodes`."""
     episodes = iter(episodes)
     while batch := list(itertools.islice(episodes, BATCH)):
-        yield from score_episodes(batch, metric, metrics, taxonomy, threshold, right)
+        yield from score_episodes(batch, metric, metrics, taxonomy, threshold, right, documents)
 
 
 def score_episode(
@@ -163,9 +169,10 @@ def score_episode(
     taxonomy: str = "strict",
     threshold: float | None = None,
     right: Right | None = None,
+    documents: Documents | None = None,
 ) -> dict[str, Any]:
-    """The score record of one episode, as a line of `scores/` has it; `right` is as for `score_episodes`."""
-    return next(score_episodes([episode], metric, metrics, taxonomy, threshold, right))
+    """The score record of one episode, as a line of `scores/` has it; the arguments are those of `score_episodes`."""
+    return next(score_episodes([episode], metric, metrics, taxonomy, threshold, right, documents))
 
 
 def score_episodes(
@@ -175,14 +182,16 @@ def score_episodes(
     taxonomy: str = "strict",
     threshold: float | None = None,
     right: Right | None = None,
+    documents: Documents | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The score records of some episodes of one task.
 
     Under the published taxonomy the response type rests on `token_f1_published`, whatever the task's metric is.
 
     Args:
-        right: The right documents of the questions; None for a system that makes no search of its own, such as a bound:
-            its retrieval is not scored.
+        right: The right documents of the questions; None for baselines and references, which make no search of their
+            own: their retrieval is not scored.
+        documents: Those that come with the questions; what a prompt held of them was observed.
     """
     limit = THRESHOLDS[taxonomy] if threshold is None else threshold
     rewarding = "token_f1_published" if taxonomy == "published" else metric
@@ -190,7 +199,8 @@ def score_episodes(
     for place, episode in enumerate(episodes):
         own, reward = values[metric][place], values[rewarding][place]
         more = {name: values[name][place] for name in metrics}
-        yield _record(episode, metric, own, more, reward, taxonomy, limit, right)
+        shown = documents_shown(episode, (documents or {}).get(episode.question_id, ()))
+        yield _record(episode, metric, own, more, reward, taxonomy, limit, right, shown)
 
 
 def _computed(name: str, episodes: Sequence[Episode]) -> list[float | None]:
@@ -214,13 +224,16 @@ def _record(
     taxonomy: str,
     threshold: float,
     right: Right | None,
+    shown: Sequence[str],
 ) -> dict[str, Any]:
     made = actions(episode.steps)
     failed = episode.outcome.kind in INFRASTRUCTURE_FAILURES
     ranked = _ranked(episode, made, right)
-    response = classify(episode, reward or 0.0, taxonomy, threshold, ranked["recall"] if ranked else None, metric)
+    recall = ranked["recall"] if ranked else None
+    response = classify(episode, reward or 0.0, taxonomy, threshold, recall, metric, shown)
     cause = "unscored" if reward is None and not failed else why(episode, response, made)
     usage, seconds = episode.usage, episode.seconds
+    replies = [step for step in episode.steps if step.kind == "thought"]
     return {
         "episode_id": episode.episode_id,
         "question_id": episode.question_id,
@@ -234,12 +247,12 @@ def _record(
         "metric": metric,
         "metrics": dict.fromkeys(more) if failed else more,
         "response_type": response.type if reward is not None else "ME",
-        "why": cause,
+        "cause": cause,
         "reward": reward,
         "supported": response.supported,
         "undecided": response.undecided,
-        "retrieval": None if failed else ranked or _judged(episode, response, taxonomy, right),
-        "unparsed": any(step.kind == "answer" and step.error == "unparsed" for step in episode.steps),
+        "retrieval": None if failed else ranked or _judged(episode, response, taxonomy, right, shown),
+        "unparsed": not failed and any(s.kind == "answer" and s.error == "unparsed" for s in episode.steps),
         "taxonomy": taxonomy,
         "threshold": threshold,
         "seconds": seconds.own,
@@ -250,10 +263,17 @@ def _record(
         "api_found": made.found,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
         "cost": usage.cost,
+        "llm_seconds": max(0.0, seconds.llm - seconds.queue - seconds.retry),
+        "environment_seconds": seconds.environment,
+        "replayed": sum(step.replayed for step in replies),
+        "truncated": sum(step.error == "length" for step in replies),
+        "steps": len(episode.steps),
         "characters": None if failed else len(episode.answer),
         "outcome": episode.outcome.kind,
-        "cause": episode.outcome.cause,
+        "outcome_cause": episode.outcome.cause,
+        "scorer_version": VERSION,
     }
 
 
@@ -263,22 +283,24 @@ def _ranked(episode: Episode, made: Actions, right: Right | None) -> Retrieval |
     return by_ids(episode.steps, wanted, made.found) if wanted else None
 
 
-def _judged(episode: Episode, response: Response, taxonomy: str, right: Right | None) -> Retrieval | None:
+def _judged(
+    episode: Episode, response: Response, taxonomy: str, right: Right | None, shown: Sequence[str]
+) -> Retrieval | None:
     """The metrics of retrieval where the question names its evidence."""
     if right is None or not episode.evidence:
         return None
-    return by_texts(episode.evidence, response.missing if taxonomy == "strict" else unseen(episode))
+    return by_texts(episode.evidence, response.missing if taxonomy == "strict" else unseen(episode, shown))
 
 
 def ensure_scored(run: RunFolder) -> None:
-    """Score the cells of a run whose scores are missing, damaged, older than their episodes, or from a version that
-    wrote less.
+    """Score the cells of a run whose scores are missing, damaged, older than their episodes, or of another version of
+    the scorer.
 
     The settings are those of the kept scores. A run that goes on is scored as far as it has come.
     """
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
     kept = next((record for cell in there if (record := _first(cell.path(run.scores_root)))), None)
-    old = kept is not None and not kept.keys() >= set(LATER)
+    old = kept is not None and kept.get("scorer_version") != VERSION
     stale = there if old else [cell for cell in there if _stale(run, cell)]
     if stale and kept:
         score_run(run, known_metrics.of_kept_scores(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)

@@ -82,8 +82,8 @@ def _count(one: Sensitivity, record: dict[str, Any]) -> None:
         for counts in one.types.values():
             counts["ME"] += 1
         return
-    matched = type_of(one.taxonomy, record["outcome"], record["cause"], True, supported)
-    not_matched = type_of(one.taxonomy, record["outcome"], record["cause"], False, supported)
+    matched = type_of(one.taxonomy, record["outcome"], record["outcome_cause"], True, supported)
+    not_matched = type_of(one.taxonomy, record["outcome"], record["outcome_cause"], False, supported)
     for at, counts in one.types.items():
         counts[matched if reward >= at else not_matched] += 1
 

@@ -75,7 +75,7 @@ def _scores(
     for heading in [*(("average", "rank", "n") if whole else ()), *(["missing"] if incomplete else [])]:
         table.add_column(heading, justify="right", no_wrap=True)
     keys = [*columns, *([ALL] if whole else [])]
-    best = {key: _best([_mean(row, key) for row in rows if not row.baseline]) for key in keys}
+    best = {key: _best([_mean(row, key) for row in rows if not row.reference]) for key in keys}
     for row in rows:
         cells = [_score(_mean(row, key), best[key], row) for key in keys]
         last = [str(row.ranks[ALL] or "-"), str(row.overall.n or "-")] if whole else []
@@ -139,7 +139,7 @@ def _title(text: str, aggregates: Aggregates, condition: str | None) -> str:
 def _system(row: Row) -> str:
     from rich.markup import escape
 
-    return f"[dim]{escape(row.system)}[/]" if row.baseline else escape(row.system)
+    return f"[dim]{escape(row.system)}[/]" if row.reference else escape(row.system)
 
 
 def _mean(row: Row, name: str) -> float | None:
@@ -156,6 +156,6 @@ def _score(mean: float | None, best: float | None, row: Row) -> str:
     if mean is None:
         return "-"
     text = f"{100 * mean:.1f}"
-    if row.baseline:
+    if row.reference:
         return f"[dim]{text}[/]"
     return f"[bold]{text}[/]" if mean == best and mean > 0 else text

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r_eval.analysis.columns import Columns, clusters, columns
-from r_eval.analysis.rows import BASELINES
+from r_eval.analysis.columns import LATENCY, Columns, clusters, columns
+from r_eval.analysis.rows import Role, roles
 from r_eval.folder import Cell, RunFolder
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,6 @@ class System:
 
     Attributes:
         name: As in the aggregates' rows, like `workflow` and `llm`.
-        bound: Whether it bounds the others (no knowledge, or the gold) rather than contends.
         cells: By task.
         settings: Of its LLM, as the grid gives them.
     """
@@ -36,14 +35,23 @@ class System:
     name: str
     workflow: str
     llm: str
-    bound: bool = False
+    role: Role = "system"
     cells: dict[str, Columns] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def reference(self) -> bool:
+        """Whether it stands beside the ranking, since it sees the gold."""
+        return self.role == "reference"
+
     def scored(self, name: str) -> Floats:
-        """A number of every scored episode, task after task; NaN where it is not known."""
+        """A number of every scored episode, task after task; NaN where it is not known.
+
+        Of LATENCY only the episodes whose replies were all made in this run.
+        """
         parts = [cell.numbers[name][~np.isnan(cell.scores)] for cell in self.cells.values()]
-        return np.concatenate(parts) if parts else np.empty(0)
+        found = np.concatenate(parts) if parts else np.empty(0)
+        return found[~np.isnan(found)] if name in LATENCY else found
 
 
 def systems(*runs: RunFolder) -> list[System]:
@@ -55,11 +63,11 @@ def systems(*runs: RunFolder) -> list[System]:
     found: dict[tuple[str, str], System] = {}
     for run, suffix in zip(runs, suffixes(runs), strict=True):
         manifest = run.manifest()
-        bounds = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+        role = roles(manifest)
         for part in columns(run):
             cell = part.cell
-            bound = cell.system in bounds or cell.workflow in BASELINES
-            system = System(cell.condition, cell.system + suffix, cell.workflow, cell.llm + suffix, bound)
+            names = cell.system + suffix, cell.workflow, cell.llm + suffix
+            system = System(cell.condition, *names, role[cell.system])
             system.settings = llm_settings(manifest, cell.llm)
             found.setdefault((cell.condition, system.name), system).cells[cell.task] = part
     return list(found.values())

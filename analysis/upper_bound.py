@@ -39,7 +39,7 @@ class UpperBound:
         mean: Over tasks, 0 to 1.
         tasks: By task, over its questions.
         contributions: In the greedy order.
-        questions: That some system has a score on; `incomplete` of them some contender has none on.
+        questions: That some system has a score on; `incomplete` of them some system has none on.
     """
 
     condition: str
@@ -51,10 +51,10 @@ class UpperBound:
 
 
 def upper_bounds(systems: Sequence[System]) -> list[UpperBound]:
-    """The upper bound of each condition over its contenders; conditions without a scored question have none."""
+    """The upper bound of each condition over its ranked systems; conditions without a scored question have none."""
     found = []
     for condition in dict.fromkeys(system.condition for system in systems):
-        own = [system for system in systems if system.condition == condition and not system.bound]
+        own = [system for system in systems if system.condition == condition and not system.reference]
         bound = _upper_bound(condition, own)
         if bound is not None:
             found.append(bound)

@@ -1,8 +1,7 @@
 """How building and asking snapshots grow with the number of pages and scholars.
 
-For every size, invented pages and papers are written as the dumps that `r-eval build-snapshot` reads, a snapshot is
-made of them, and its environment is asked. Words follow Zipf's law; the papers are as many as the scholars. Files
-are removed when they have been measured.
+For every size, invented pages and scholars are written as the files that `wiki` and `aminer` take, a snapshot is made
+of them, and its environment is asked. Words follow Zipf's law. Files are removed when they have been measured.
 
     python benchmarks/environments.py [--sizes 10000,100000,1000000] [--folder DIR] [--domains wiki,aminer]
 """
@@ -69,36 +68,34 @@ def pages(size: int) -> Iterator[dict[str, Any]]:
         yield {"title": title, "text": text, "redirects": redirects, "popularity": int(1 / (rng.random() + 1e-6))}
 
 
-def papers(size: int) -> Iterator[dict[str, Any]]:
-    """As many papers as scholars: everyone has a first paper, and writes others with someone who came before."""
+def scholars(size: int) -> Iterator[dict[str, Any]]:
+    """Everyone has a paper, and shares another with someone else."""
     rng = random.Random(size)
     given, family = Words(rng, 3000, capital=True), Words(rng, 40_000, capital=True)
     places, topics, words = Words(rng, 20_000, capital=True), Words(rng, 5000), Words(rng, 30_000)
     interests = [topics.phrase(2) for _ in range(5000)]
-    scholars: list[tuple[str, str]] = []
     for number in range(size):
-        scholars.append((f"{given.phrase(1)} {family.phrase(1)}", f"University of {places.phrase(1)}"))
-        team = {number, int(number * rng.random() ** 2)}
+        papers = [{"id": f"p{n}", "title": f"{words.phrase(6)} {n}"} for n in {number, rng.randrange(size)}]
         yield {
-            "id": f"p{number}",
-            "title": f"{words.phrase(6).capitalize()} {number}",
-            "year": rng.randint(1980, 2025),
-            "n_citation": int(1 / (rng.random() + 1e-6)),
-            "authors": [{"id": f"s{who}", "name": scholars[who][0], "org": scholars[who][1]} for who in team],
-            "keywords": rng.sample(interests, 2),
+            "id": f"s{number}",
+            "name": f"{given.phrase(1)} {family.phrase(1)}",
+            "organization": f"University of {places.phrase(1)}",
+            "interests": rng.sample(interests, 2),
+            "publications": papers,
         }
 
 
-DUMPS: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {"wiki": pages, "aminer": papers}
+DUMPS: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {"wiki": pages, "aminer": scholars}
 
 
 def build(domain: str, source: str, out: str) -> tuple[float, float]:
     """Seconds, and MiB of memory, in a process of its own."""
-    from r_eval.environments.aminer.importing import import_file as import_scholars
-    from r_eval.environments.wiki.importing import import_file as import_pages
+    from r_eval.environments.aminer.scholars import snapshot_of as of_scholars
+    from r_eval.environments.wiki.pages import snapshot_of as of_pages
 
     started = time.perf_counter()
-    (import_pages if domain == "wiki" else import_scholars)(Path(source), Path(out))
+    snapshot_of = of_pages if domain == "wiki" else of_scholars
+    Path(out).write_bytes(snapshot_of(Path(source)).read_bytes())
     return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -125,13 +122,12 @@ def wiki_requests(source: Path, rng: random.Random, size: int) -> dict[str, list
 
 def aminer_requests(source: Path, rng: random.Random, size: int) -> dict[str, list[dict[str, str]]]:
     sample = picked(source, rng, size)
-    authors = [paper["authors"][0] for paper in sample]
     requests = {
-        "name": [{"name": a["name"]} for a in authors],
-        "name, organization": [{"name": a["name"], "organization": a["org"]} for a in authors],
-        "organization": [{"organization": a["org"]} for a in authors],
-        "interest": [{"interest": paper["keywords"][0]} for paper in sample],
-        "mistyped name": [{"name": mistyped(rng, a["name"])} for a in authors],
+        "name": [{"name": one["name"]} for one in sample],
+        "name, organization": [{"name": one["name"], "organization": one["organization"]} for one in sample],
+        "organization": [{"organization": one["organization"]} for one in sample],
+        "interest": [{"interest": one["interests"][0]} for one in sample],
+        "mistyped name": [{"name": mistyped(rng, one["name"])} for one in sample],
     }
     return {f"searchPerson {kind}": asked for kind, asked in requests.items()}
 

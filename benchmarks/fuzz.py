@@ -91,7 +91,7 @@ def read_grid(path: Path, chance: random.Random) -> None:
 
 def read_question_file(path: Path, chance: random.Random) -> None:
     """Read a question file, its season, and what a public or next season would be made of."""
-    from r_eval.checking.questions import form
+    from r_eval.checks.questions import form
     from r_eval.tasks.questions import read_questions
     from r_eval.tasks.seasons.refresh import Refresher
     from r_eval.tasks.seasons.season import read_season, season_path
@@ -202,7 +202,7 @@ def read_run(path: Path, chance: random.Random) -> None:
     from r_eval.analysis.report import write_report
     from r_eval.analysis.scoring import score_run
     from r_eval.api import load_run
-    from r_eval.cli.reading import show_command
+    from r_eval.cli.show import show
     from r_eval.folder import RunFolder
     from r_eval.grid import Grid
 
@@ -219,7 +219,7 @@ def read_run(path: Path, chance: random.Random) -> None:
         write_leaderboard([run], path.parent / "board")
     elif what < 0.85:
         with contextlib.redirect_stdout(io.StringIO()):
-            show_command(path, next(run.episodes()).episode_id)
+            show(path, next(run.episodes()).episode_id)
     else:
         r_eval.run(Grid.load(path.parents[1] / "good" / "grid.yaml"), out=path)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from r_eval.testing.hostile import HOSTILE
+from tests.hostile import HOSTILE
 
 ODD: tuple[Any, ...] = (
     None,

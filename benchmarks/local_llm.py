@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from r_eval import arun
-from r_eval.cli.running import demo_grid
+from r_eval.cli.demo import demo_grid
 from r_eval.llms.base import LLM, LLMError, Reply, Request, make_llm
 from r_eval.llms.gguf import GGUF
 

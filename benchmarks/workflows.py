@@ -1,8 +1,7 @@
 """What each workflow does on the demo grid: score, LLM calls, tokens and seconds, as the table of docs/workflows.md.
 
-The figures are those of the run's deployment table, an episode. Replies are kept in the cache, and count when they are
-taken from it as they did when they were made; a second run is therefore quick and prints the same. `--fresh` makes
-every reply anew.
+The figures are those of the run's deployment table, an episode. Replies are kept in the cache; a second run is
+therefore quick, and has no seconds for episodes with replayed replies. `--fresh` makes every reply anew.
 
     python benchmarks/workflows.py [--questions 4] [--fresh]
 """
@@ -14,25 +13,25 @@ import tempfile
 from pathlib import Path
 
 from r_eval import run
+from r_eval.analysis.deployment import Deployed, deployment
 from r_eval.analysis.published import load
 from r_eval.analysis.rows import Row
-from r_eval.cli.running import demo_grid
+from r_eval.analysis.systems import systems
+from r_eval.cli.demo import demo_grid
 
 HEADER = ("workflow", "score, %", "95 % interval", "LLM calls", "prompt tokens", "reply tokens", "seconds")
 
 
-def line(row: Row) -> list[str]:
+def line(row: Row, use: Deployed) -> list[str]:
     """The cells of one workflow's line; an episode's mean, where it is not a percentage."""
-    overall, use = row.overall, row.use
+    overall = row.overall
+    taken = ((use.calls, 1), (use.prompt_tokens, 0), (use.completion_tokens, 0), (use.seconds, 1))
     none = overall.low is None or overall.high is None
     return [
         row.workflow,
         _number(overall.mean, 100, 1),
         "" if none else f"{_number(overall.low, 100, 1)} to {_number(overall.high, 100, 1)}",
-        _number(use.calls, 1, 1),
-        _number(use.prompt_tokens, 1, 0),
-        _number(use.completion_tokens, 1, 0),
-        _number(use.seconds_mean, 1, 1),
+        *(_number(number.mean if number else None, 1, places) for number, places in taken),
     ]
 
 
@@ -50,13 +49,13 @@ def main(questions: int, fresh: bool) -> None:
     grid = demo_grid()
     with tempfile.TemporaryDirectory() as folder:
         done = run(grid, Path(folder) / "run", limit=questions, cache=False if fresh else None)
-        aggregates = load(done.folder)
+        aggregates, taken = load(done.folder), deployment(systems(done.folder))
         state = done.state
     llm = grid.llms[0].llm
     print(
         f"{llm}, {len(aggregates.tasks)} tasks of {min(questions, grid.samples or questions)} questions, run {state}\n"
     )
-    print(markdown([line(row) for row in aggregates.rows]))
+    print(markdown([line(row, use) for row, use in zip(aggregates.rows, taken, strict=True)]))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from r_eval.records import Document, Episode, Outcome, Question, Seconds, Step, Tokens, Usage
+from r_eval.records import Document, Episode, Outcome, Question, Seconds, SentMessage, Step, Tokens, Usage
 
 PAGE = Path(__file__).with_name("records.md")
 BEGIN, END = "<!-- types: python docs/record_types.py -->\n", "<!-- end of types -->\n"
-MODELS: tuple[type[BaseModel], ...] = (Question, Document, Episode, Outcome, Step, Tokens, Usage, Seconds)
+MODELS: tuple[type[BaseModel], ...] = (Question, Document, Episode, Outcome, SentMessage, Step, Tokens, Usage, Seconds)
 
 
 def table() -> str:

@@ -1,8 +1,8 @@
-"""What an environment is: a class whose `@query_api` methods are a domain's knowledge.
+"""What an environment is: query APIs over a domain's knowledge, written as functions or as methods of a class.
 
-From a method's signature and docstring come the ReAct action list, the PAL stubs, the JSON schema for function
-calling, the argument check and the documentation, with no further words (see `schema`). The
-class knows nothing of LLMs, questions or scores.
+R-Eval derives the ReAct action list, the PAL stubs, the JSON schema for function calling, the argument check and the
+documentation from the signatures and docstrings (see `schema`). A file of functions becomes such a class by itself
+(see `functions`). An environment knows nothing of LLMs, questions or scores.
 
 Every episode works on its own shallow copy of the environment (`Environment.open`), so an attribute set by a
 query API, such as the page that a wiki reader stands on, belongs to that episode alone; objects made in
@@ -14,41 +14,102 @@ those of `tools` do.
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import hashlib
+import dataclasses
+import functools
 import inspect
+import itertools
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json, to_jsonable_python
 
-from r_eval.environments.schema import ApiSpec, specs_of
+from r_eval.environments.observation import Observation
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.signatures import specs_of
+from r_eval.fingerprints import code_hashes, short_hash
+from r_eval.isolation import DaemonThreads, ForeignLoop
+from r_eval.text import clean_data
 
 if TYPE_CHECKING:
-    from r_eval.records import Question
+    from r_eval.records import Document
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+MOST_ITEMS = 100_000
+"""What is taken from an iterator that a query API returns, which may have no end."""
+OWN_TIMEOUT = 600.0
+"""`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
+threads = DaemonThreads("query-api")
+"""Where whatever may block is carried out: query APIs that are not async, and the hooks of environments."""
+coroutines = ForeignLoop("async-query-api")
 
-class NotFound(Exception):
-    """Raised by a query API that found nothing: its message is the observation, one that a model can act on."""
+
+class ToolError(Exception):
+    """Raised by a query API that cannot do what it was called for: the model reads the message and can act on it."""
 
 
-class TemporaryFailure(Exception):
-    """Raised by a query API that failed this once: its message is the observation, and the model may try again."""
+class NotFound(ToolError):
+    """Raised by a query API that found nothing."""
+
+
+class TemporaryFailure(ToolError):
+    """Raised by a query API that failed this once: the model may make the same call again."""
 
 
 class EnvironmentFailure(Exception):
-    """Raised by a query API whose own machinery failed (a server down, a broken file); never the model's fault."""
+    """Raised by a query API whose infrastructure failed (a server is down, a file is broken); never the model's fault.
+
+    Any exception of a query API that is no `ToolError` counts as one.
+    """
 
 
-def query_api(method: Method) -> Method:
-    """Mark a method of an `Environment` as one of its query APIs."""
-    method.__query_api__ = True  # type: ignore[attr-defined]
+@overload
+def query_api(method: Method) -> Method: ...
+
+
+@overload
+def query_api(*, blocking: bool = True) -> Callable[[Method], Method]: ...
+
+
+def query_api(method: Method | None = None, *, blocking: bool = True) -> Method | Callable[[Method], Method]:
+    """Mark a function of a file, or a method of an `Environment`, as a query API.
+
+    Args:
+        blocking: False for one that returns within microseconds, from memory for example: it is called on the event
+            loop itself, which saves the way to a thread and back.
+
+    Raises:
+        TypeError: It is no function.
+    """
+    if method is None:
+        return functools.partial(query_api, blocking=blocking)
+    function: Any = getattr(method, "__func__", method)  # of a static or class method
+    if not callable(function):
+        raise TypeError(f"@query_api marks functions and methods, not a {type(method).__name__}")
+    function.__query_api__ = "blocking" if blocking else "immediate"
     return method
+
+
+def marked(cls: type[Any]) -> dict[str, Callable[..., Any]]:
+    """The functions of a class that are marked with `@query_api`, by name, those of base classes first."""
+    found: dict[str, Callable[..., Any]] = {}
+    for parent in reversed(cls.__mro__):
+        for name, member in vars(parent).items():
+            function: Any = member
+            if isinstance(member, staticmethod | classmethod):
+                function = member.__func__
+            elif isinstance(member, property):  # which is refused later
+                function = member.fget
+            if is_marked(function):
+                found[name] = function
+    return found
+
+
+def is_marked(value: Any) -> bool:
+    """Whether something is marked with `@query_api`; objects that have any attribute one asks for are not."""
+    return isinstance(inspect.getattr_static(value, "__query_api__", None), str)
 
 
 class Environment:
@@ -67,17 +128,17 @@ class Environment:
         ...         return ["flour", "water"]
         >>> list(Recipes.query_apis())
         ['ingredients']
+
+    Attributes:
+        timeout: Seconds that a call, or opening or closing a session, may take; after that it has failed.
     """
+
+    timeout: float = 60.0
 
     @classmethod
     def query_apis(cls) -> dict[str, Callable[..., Any]]:
         """The query API functions by name, in the order in which the class (base classes first) defines them."""
-        found: dict[str, Callable[..., Any]] = {}
-        for parent in reversed(cls.__mro__):
-            for name, member in vars(parent).items():
-                if getattr(member, "__query_api__", False):
-                    found[name] = member
-        return found
+        return marked(cls)
 
     def specs(self) -> dict[str, ApiSpec]:
         """What can be asked of this environment, by the query APIs' names, in their order."""
@@ -85,22 +146,27 @@ class Environment:
         return specs_of(kind)
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a query API; one that is not async runs in a thread, so that it does not hold the loop up.
+        """Carry out a query API beside the event loop, which foreign code may block: in a thread, or where the API is
+        async in another thread's loop.
 
         Args:
             api: A name among `specs`.
             arguments: As the API's spec has checked them.
 
+        Returns:
+            The value as plain JSON data, or an `Observation` of that.
+
         Raises:
-            NotFound: There is no such thing; the message is the observation.
-            TemporaryFailure: It failed this once, and what is to be done is the model's business.
-            EnvironmentFailure: The environment's own machinery failed. So does any other exception count.
+            ToolError: The model's business; the message is the observation.
+            EnvironmentFailure: The infrastructure failed. Any other exception counts as the same.
         """
         method = getattr(self, api)
         if inspect.iscoroutinefunction(method):
-            return await method(**arguments)
-        value = await asyncio.to_thread(method, **arguments)
-        return await value if inspect.isawaitable(value) else value
+            return await coroutines.run(_awaited(method(**arguments)))
+        if getattr(method, "__query_api__", "") == "immediate":
+            return _plain(method(**arguments))
+        value = await threads.run(_called, method, arguments)
+        return await coroutines.run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
     def description(self) -> str:
@@ -109,21 +175,19 @@ class Environment:
 
     @property
     def version(self) -> str:
-        """Hash of the knowledge, part of every cell's fingerprint. By default, of the class's source file."""
-        try:
-            source = Path(inspect.getfile(type(self))).read_bytes()
-        except (OSError, TypeError):
-            source = type(self).__qualname__.encode()
-        return hashlib.blake2b(source, digest_size=8).hexdigest()
+        """Hash of the knowledge, part of every cell's fingerprint, as are the specs, the settings and the files that
+        they name. By default, of the class's code, in which comments and layout do not count.
+        """
+        return short_hash(code_hashes(type(self), Environment))
 
-    def for_question(self, question: Question) -> Self:
-        """The environment for the episodes of one question, where that brings something to it; by default itself.
+    def for_documents(self, documents: Sequence[Document]) -> Self:
+        """The environment for a question that comes with documents; by default itself.
 
-        Asked of the bare environment, before conditions are put around it and before it is opened. Nothing of the gold
-        may get into what query APIs return.
+        Called on the bare environment, before conditions are put around it and before it is opened.
 
         Args:
-            question: As the question file has it.
+            documents: The question's `context`. Nothing else of the question, the gold answer least of all, reaches an
+                environment.
         """
         return self
 
@@ -147,7 +211,7 @@ class Environment:
             return "\n".join([f"{len(lines)} result{'' if len(lines) == 1 else 's'}.", *lines])
         return _json(plain)
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found, the best first, for the metrics of retrieval; none where it has no ids.
 
         Args:
@@ -170,3 +234,33 @@ class Environment:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _called(method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What a sync query API returns as plain data, so that reading it does not hold up the event loop either."""
+    value = method(**arguments)
+    return value if inspect.isawaitable(value) else _plain(value)
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return _plain(await value)
+
+
+def _plain(value: Any) -> Any:
+    """A value as plain JSON data; inside its `Observation` where it is one.
+
+    Raises:
+        ValueError: It has no end, or cannot be such data.
+    """
+    if isinstance(value, Observation):
+        return dataclasses.replace(value, value=_plain(value.value))
+    if isinstance(value, Iterator):
+        value = list(itertools.islice(value, MOST_ITEMS + 1))
+        if len(value) > MOST_ITEMS:
+            raise ValueError(f"it returned an iterator of more than {MOST_ITEMS:,} items; return a list")
+    plain = to_jsonable_python(value)
+    try:
+        to_json(plain)
+    except ValueError:  # half a surrogate pair
+        plain = clean_data(plain)
+    return plain

@@ -1,7 +1,8 @@
-"""JSON schemas of others: references replaced by what they refer to, and the Python type that stands for one.
+"""JSON schemas of others: references replaced by what they refer to, old dialects brought up to date, and the Python
+type that stands for one.
 
-Such a schema comes from a server or a file, so both are bounded: a schema that contains itself, or that refers so
-often that it would grow without end, is cut off by a schema that allows everything.
+Such a schema comes from a server or a file, so its size is bounded. A schema that contains itself is cut off, where it
+comes round again, by one that allows everything.
 """
 
 from __future__ import annotations
@@ -10,47 +11,77 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NotRequired, TypedDict, Union
 
-DEEPEST = 40
-MOST_NODES = 20_000
+DEEPEST = 50
+MOST_NODES = 10_000
 PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+KINDS = frozenset({*PLAIN, "object", "array"})
+DROPPED = frozenset(
+    {"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$comment"}
+    | {"discriminator", "example", "externalDocs", "nullable", "xml"}
+)
+"""Keywords that say nothing of a value once references are gone and `nullable` is part of the type."""
+VALUES = frozenset({"enum", "const", "default", "examples"})
+"""Keywords that hold values, not schemas."""
+NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SINGLE = frozenset(
+    {"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedProperties"}
+)
+BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 
 
-def inlined(schema: Any, root: Any = None) -> dict[str, Any]:
-    """A schema without `$ref`, `$defs` and `definitions`; what a reference named becomes the title of its copy.
+def inlined(schema: Any, root: Any = None, notes: list[str] | None = None) -> dict[str, Any]:
+    """A schema of JSON Schema 2020-12 without `$ref`, `$defs` and `definitions`; what a reference named becomes the
+    title of its copy.
+
+    What older drafts and OpenAPI 3.0 wrote otherwise is rewritten: `nullable`, a boolean `exclusiveMinimum` or
+    `required`, a list as `items`, numbers in an `enum` of strings. A keyword that is null counts as absent.
 
     Args:
         schema: Part of `root`.
-        root: The document that local references (`#/...`) point into; by default the schema itself. A reference to
-            another document, or to nothing, allows everything.
+        root: The document that local references (`#/...`) point into; by default the schema itself.
+        notes: Receives what the schema allows that it did not, such as anything in place of a reference to nowhere.
+
+    Raises:
+        ValueError: It is nested too deeply, or too large.
     """
-    return _Inliner(schema if root is None else root).copy(schema)
+    return _Inliner(schema if root is None else root, [] if notes is None else notes).copy(schema)
 
 
 class _Inliner:
-    def __init__(self, root: Any) -> None:
-        self.root = root
+    def __init__(self, root: Any, notes: list[str]) -> None:
+        self.root, self.notes = root, notes
         self.nodes = 0
         self.open: list[str] = []
 
     def copy(self, schema: Any, depth: int = 0) -> dict[str, Any]:
         self.nodes += 1
+        if depth > DEEPEST:
+            raise ValueError(f"the schema is nested deeper than {DEEPEST} levels")
+        if self.nodes > MOST_NODES:
+            raise ValueError(f"the schema has more than {MOST_NODES:,} parts")
         if not isinstance(schema, Mapping):
             return {"not": {}} if schema is False else {}
-        if depth > DEEPEST or self.nodes > MOST_NODES:
-            return {}
-        reference = schema.get("$ref")
-        if isinstance(reference, str):
-            return self._referred(reference, schema, depth)
-        copied = {key: self._part(key, value, depth + 1) for key, value in schema.items() if key not in DROPPED}
+        if isinstance(schema.get("$ref"), str):
+            return self._resolve(schema["$ref"], schema, depth)
+        copied = {
+            str(key): self._part(key, value, depth + 1)
+            for key, value in schema.items()
+            if key not in DROPPED and (value is not None or key in VALUES)
+        }
         if isinstance(schema.get("items"), list):
             copied["prefixItems"] = [self.copy(inner, depth + 1) for inner in copied.pop("items")]
+        _modernise(copied, schema)
         return copied
 
-    def _referred(self, reference: str, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _resolve(self, reference: str, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         if reference in self.open:
             return {}
+        target = at_pointer(self.root, reference)
+        if target is None:
+            self.notes.append(f"anything is allowed in place of the unknown {reference[:80]}")
         self.open.append(reference)
-        found = self.copy(at_pointer(self.root, reference), depth + 1)
+        found = self.copy(target, depth + 1)
         self.open.pop()
         if found and "title" not in found:
             found["title"] = reference.rpartition("/")[2]
@@ -58,19 +89,53 @@ class _Inliner:
         return found | self.copy(beside, depth)
 
     def _part(self, key: str, value: Any, depth: int) -> Any:
-        if key in ("properties", "patternProperties", "dependentSchemas") and isinstance(value, Mapping):
+        if key in NAMED and isinstance(value, Mapping):
             return {str(name): self.copy(inner, depth) for name, inner in value.items()}
-        if key in ("allOf", "anyOf", "oneOf", "prefixItems") and isinstance(value, list):
+        if key in LISTED and isinstance(value, list):
             return [self.copy(inner, depth) for inner in value]
-        if key in SUBSCHEMAS and isinstance(value, Mapping):
-            return self.copy(value, depth)
-        return value
+        return self.copy(value, depth) if key in SINGLE and isinstance(value, Mapping) else value
 
 
-DROPPED = frozenset({"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$comment"})
-SUBSCHEMAS = frozenset(
-    {"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedProperties"}
-)
+def _modernise(made: dict[str, Any], schema: Mapping[str, Any]) -> None:
+    """Rewrite what older drafts and OpenAPI 3.0 say in other words, in place.
+
+    Args:
+        made: The copy of a schema.
+        schema: The schema as it was.
+    """
+    for bound, exclusive in BOUNDS:
+        if isinstance(made.get(exclusive), bool) and made.pop(exclusive) and bound in made:
+            made[exclusive] = made.pop(bound)
+    if isinstance(made.get("required"), bool):  # draft 3, which says it in the property itself
+        del made["required"]
+    inner = schema.get("properties")
+    if isinstance(inner, Mapping) and isinstance(made.get("required", []), list):
+        needed = [str(name) for name, one in inner.items() if isinstance(one, Mapping) and one.get("required") is True]
+        if needed:
+            made["required"] = [*made.get("required", []), *needed]
+    kind = made.get("type")
+    if kind == "any":
+        del made["type"]
+    elif isinstance(kind, str) and kind.lower() in KINDS:
+        made["type"] = kind.lower()
+    if made.get("type") == "string":
+        for key in ("const", "default"):
+            if key in made:
+                made[key] = _as_text(made[key])
+        if isinstance(made.get("enum"), list):
+            made["enum"] = [_as_text(one) for one in made["enum"]]
+    if schema.get("nullable") is True:
+        if isinstance(made.get("type"), str):
+            made["type"] = [made["type"], "null"]
+        if isinstance(made.get("enum"), list) and None not in made["enum"]:
+            made["enum"] = [*made["enum"], None]
+
+
+def _as_text(value: Any) -> Any:
+    """A value of a schema of strings, which YAML and careless writers leave unquoted."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
 
 
 def untitled(schema: Any) -> Any:
@@ -79,12 +144,11 @@ def untitled(schema: Any) -> Any:
         return [untitled(one) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
-    names = ("properties", "patternProperties", "dependentSchemas")
     return {
         key: {name: untitled(inner) for name, inner in value.items()}
-        if key in names and isinstance(value, Mapping)
+        if key in NAMED and isinstance(value, Mapping)
         else value
-        if key in ("enum", "const", "default", "examples")
+        if key in VALUES
         else untitled(value)
         for key, value in schema.items()
         if key != "title"
@@ -144,6 +208,28 @@ def merged(schema: Mapping[str, Any]) -> dict[str, Any]:
         needed |= dict.fromkeys(part.get("required", []))
     if properties and len(parts) > 1:
         result |= {"type": "object", "properties": properties, "required": list(needed)}
+    return result
+
+
+def alternatives_merged(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An object schema with the properties of all parts of its `allOf`, `anyOf` and `oneOf` as its own, those required
+    that every alternative requires; a property that differs between alternatives may be any of them.
+
+    It allows more than `schema` does, and is for showing: many LLM servers refuse alternatives at the root.
+    """
+    result = merged(schema)
+    for key in ("anyOf", "oneOf"):
+        listed = result.get(key)
+        branches = [alternatives_merged(one) for one in listed if isinstance(one, Mapping)] if listed else []
+        found: dict[str, list[Any]] = {}
+        for name, inner in ((name, inner) for one in branches for name, inner in one.get("properties", {}).items()):
+            if inner not in found.setdefault(name, []):
+                found[name].append(inner)
+        if found:
+            joined = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
+            shared = [n for n in found if all(n in one.get("required", []) for one in branches)]
+            needed = dict.fromkeys([*result.get("required", []), *shared])
+            result |= {"properties": {**joined, **result.get("properties", {})}, "required": list(needed)}
     return result
 
 

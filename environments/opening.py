@@ -1,5 +1,6 @@
 """How an environment is opened by what a person writes in a grid or on the command line.
 
+- `./recipes.py`: a Python file, whose functions marked with `@query_api` are the query APIs;
 - `wiki`, `module:Class`, `./recipes.py:Recipes`: a Python class; the settings are its constructor's arguments;
 - `mcp:<command or URL>`: the tools of an MCP server;
 - `openapi:<file or URL>`: the operations of an HTTP API;
@@ -13,13 +14,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic.errors import PydanticInvalidForJsonSchema
-
-from r_eval.environments.base import Environment, EnvironmentFailure
-from r_eval.environments.schema import FunctionSpec, Mistake, spec_of
+from r_eval.environments.base import Environment, EnvironmentFailure, marked
+from r_eval.environments.functions import environment_class
+from r_eval.environments.schema import RESERVED, Mistake
+from r_eval.environments.signatures import FunctionSpec, SignatureError, spec_of
 from r_eval.errors import UserError
 from r_eval.files import is_file
-from r_eval.plugins import load, unknown
+from r_eval.plugins import load, module_of_file, unknown
 
 
 def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> Environment:
@@ -35,14 +36,16 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
             raise UserError(f"environment '{name}': expected {SCHEMES[scheme][1]}")
         cls, first = SCHEMES[scheme][0](), (rest.strip(),)
     else:
-        cls = load("environments", name, Environment)
-    checked = _settings(name, cls, dict(settings or {}), len(first))
+        cls = _class_of(name)
+    options = dict(settings or {})
+    timeout = _timeout(name, cls, options)
+    checked = _settings(name, cls, options, len(first))
     try:
         environment: Environment = cls(*first, **checked)
-        for spec in environment.specs().values():
-            spec.json_schema()
-    except PydanticInvalidForJsonSchema as error:
-        raise UserError(f"environment '{name}': a query API takes what is no data: {error.message}") from None
+        environment.timeout = timeout or environment.timeout
+        environment.specs()
+    except SignatureError as error:
+        raise UserError(str(error)) from None
     except UserError:
         raise
     except (OSError, TypeError, ValueError, NameError, EnvironmentFailure) as error:
@@ -62,8 +65,29 @@ def located(name: str, folder: Path) -> str:
         return f"openapi:{_below(rest, folder)}"
     if scheme == "langchain":
         return f"langchain:{located(rest, folder)}"
+    if name.endswith(".py") and scheme not in SCHEMES:
+        return _below(name, folder)
     where, colon, attribute = name.rpartition(":")
     return name if scheme in SCHEMES or not colon else f"{_below(where, folder)}:{attribute}"
+
+
+def _class_of(name: str) -> type[Environment]:
+    """The class that a name stands for; that of a file without a class is made of its functions.
+
+    Raises:
+        UserError: There is none, or a query API has a name that every environment needs itself.
+    """
+    if name.endswith(".py"):
+        cls = environment_class(module_of_file(name), name)
+    else:
+        cls = load("environments", name, Environment)
+    for api, function in marked(cls).items():
+        if api in RESERVED:  # `specs` and `query_apis` could not even be asked for the APIs
+            try:
+                spec_of(function, api)
+            except SignatureError as error:
+                raise UserError(str(error)) from None
+    return cls
 
 
 def _below(path: str, folder: Path) -> str:
@@ -88,12 +112,23 @@ def _langchain() -> Any:
     return LangChain
 
 
+MOST_SECONDS = 86_400.0
 SCHEMES: Mapping[str, tuple[Callable[[], Any], str]] = {
     "mcp": (_mcp, "mcp:<command or URL>"),
     "openapi": (_openapi, "openapi:<file or URL>"),
     "langchain": (_langchain, "langchain:<module or file.py>:<factory>"),
 }
 """What stands before the colon: the class, loaded late, and the form."""
+
+
+def _timeout(name: str, cls: type[Any], settings: dict[str, Any]) -> float | None:
+    """The setting `timeout`, which every environment has: taken out, unless the class has one of its own."""
+    if "timeout" not in settings or "timeout" in inspect.signature(cls).parameters:
+        return None
+    seconds = settings.pop("timeout")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < MOST_SECONDS:
+        raise UserError(f"environment '{name}': timeout: expected seconds above 0, not {seconds!r}")
+    return float(seconds)
 
 
 def _settings(name: str, cls: type[Any], settings: dict[str, Any], first: int) -> dict[str, Any]:
@@ -124,6 +159,6 @@ def _settings(name: str, cls: type[Any], settings: dict[str, Any], first: int) -
 def _constructor(cls: type[Any]) -> FunctionSpec | None:
     """The constructor's signature; None where it has types that cannot be checked."""
     try:
-        return spec_of(cls.__init__)
-    except (TypeError, NameError):
+        return spec_of(cls.__init__, is_bound=True)
+    except SignatureError:
         return None

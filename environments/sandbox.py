@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
-from r_eval.environments.base import EnvironmentFailure, TemporaryFailure
+from r_eval.environments.base import EnvironmentFailure, TemporaryFailure, ToolError
 from r_eval.environments.prelude import Prelude, TooLarge, plain, read, read_arguments
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class ProgramError:
     """Why a program ended early.
 
     Attributes:
-        cause: syntax, unknown_api, bad_arguments, not_found, temporary, exception, time, memory, output (printed too
-            much), calls, crash, or no_answer.
+        cause: syntax, unknown_api, bad_arguments, not_found, temporary, tool_error, exception, time, memory, output
+            (printed too much), calls, crash, or no_answer.
         message: One line for the model or a person; names the line of the program where it is known.
         line: That line's number, from 1. Where a limit ended the program, it is not known where it was.
     """
@@ -269,6 +269,9 @@ class _Run:
         except TemporaryFailure as failure:
             self.raised[str(failure)] = "temporary"
             return {"exception": OSError(str(failure))}
+        except ToolError as failure:
+            self.raised[str(failure)] = "tool_error"
+            return {"exception": RuntimeError(str(failure))}
         except (NameError, TypeError, LookupError) as error:
             cause = {NameError: "unknown_api", TypeError: "bad_arguments"}.get(type(error), "not_found")
             self.raised[str(error)] = cause

@@ -1,30 +1,27 @@
 """What a query API's signature and docstring say, in every form in which a model or a person reads it.
 
 One `ApiSpec` gives the JSON schema for function calling, the one-line action description for ReAct, the Python stub
-for PAL, and the argument check whose error message a model can act on. Here a spec is read from a Python function;
-`tools.declared` reads one from a JSON schema.
+for PAL, and the argument check whose error message a model can act on. `signatures` reads a spec from a Python
+function, `tools.declared` from a JSON schema.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import inspect
 import json
-import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import docstring_parser
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticUserError
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.jsonschemas import inlined, untitled
 from r_eval.environments.typenames import shape_of, shaped_in, type_name
 
 MISSING = inspect.Parameter.empty
+_METHODS = ("call", "close", "description", "for_documents", "open", "query_apis", "records", "render", "retrieved_ids")
+RESERVED = frozenset({*_METHODS, "specs", "timeout", "triples", "version", "Finish"})
+"""Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""
 
 
 class BadArguments(Exception):
@@ -152,8 +149,8 @@ class ApiSpec:
             return f"{self.name}: {clip(mistake.why, 200)}. {takes}"
         expected = next((p.expected for p in self.parameters if p.name == mistake.name), "another type")
         why = f" ({clip(mistake.why, 120)})" if mistake.why else ""
-        given = clip(repr(arguments.get(mistake.name)))
-        return f"{self.name}: argument '{mistake.name}' must be {expected}, not {given}{why}."
+        written = clip(repr(arguments.get(mistake.name)))
+        return f"{self.name}: argument '{mistake.name}' must be {expected}, not {written}{why}."
 
 
 def unpacked_json(value: Any) -> Any:
@@ -169,108 +166,6 @@ def unpacked_json(value: Any) -> Any:
 def clip(text: str, length: int = 80) -> str:
     """Text for a message, never longer than a line."""
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-TYPE_ERRORS = ("_type", "_parsing", "_from_float", "literal_error", "enum")
-"""Ends of the kinds of pydantic's errors that the name of the expected type explains."""
-
-
-@dataclasses.dataclass(frozen=True)
-class FunctionSpec(ApiSpec):
-    """The spec of a Python function.
-
-    Attributes:
-        model: One field a parameter, called `p0`, `p1`, ..., since a parameter may have a name that no field can
-            have; the parameter's name is the field's alias.
-    """
-
-    model: type[BaseModel]
-
-    def json_schema(self) -> dict[str, Any]:
-        schema = untitled(inlined(self.model.model_json_schema()))
-        for parameter in self.parameters:
-            if parameter.description:
-                schema["properties"][parameter.name]["description"] = parameter.description
-        schema.pop("description", None)
-        schema.setdefault("properties", {})
-        return dict(schema)
-
-    def returns_schema(self) -> dict[str, Any]:
-        try:
-            return inlined(TypeAdapter(self.returns).json_schema(mode="serialization"))
-        except PydanticUserError:
-            return {}
-
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
-        try:
-            checked = self.model.model_validate(arguments)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            name, *inside = map(str, first["loc"])
-            place = f"{'.'.join(inside)}: " if inside else ""
-            explained = not inside and first["type"].endswith(TYPE_ERRORS)
-            return Mistake(name, first["type"] == "missing" and not inside, "" if explained else place + first["msg"])
-        given = checked.model_fields_set
-        return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in given}
-
-
-def spec_of(function: Callable[..., Any], name: str | None = None) -> FunctionSpec:
-    """The spec of one query API function (unbound method).
-
-    Args:
-        name: What the API is called, where that is not the function's own name.
-
-    Raises:
-        TypeError, NameError: A parameter is of a kind that cannot be given by name, or of a type that is no data,
-            or a type is not defined.
-    """
-    name = name or function.__name__
-    hints = typing.get_type_hints(function, include_extras=True)
-    doc = docstring_parser.parse(inspect.getdoc(function) or "")
-    described = {p.arg_name: " ".join((p.description or "").split()) for p in doc.params}
-    parameters = []
-    for p in list(inspect.signature(function).parameters.values())[1:]:
-        if p.kind not in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
-            raise TypeError(f"{name}: the parameter {p} cannot be given by name")
-        parameters.append(Parameter(p.name, hints.get(p.name, Any), p.default, described.get(p.name, "")))
-    return FunctionSpec(
-        name=name,
-        summary=doc.short_description or "",
-        details=doc.long_description or "",
-        parameters=tuple(parameters),
-        returns=hints.get("return", Any),
-        model=_model(name, parameters),
-    )
-
-
-def _model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
-    fields: dict[str, Any] = {
-        f"p{i}": (p.annotation, Field(... if p.required else p.default, alias=p.name)) for i, p in enumerate(parameters)
-    }
-    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-    try:
-        return create_model(name, __config__=config, **fields)
-    except PydanticUserError as error:
-        why = error.message.partition("\n")[0].partition(". Set ")[0]
-        raise TypeError(f"{name}: a parameter is of a type that is no data: {why}") from None
-
-
-RESERVED = frozenset({"Finish", "call", "close", "description", "open", "records", "render", "specs", "triples"})
-"""Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""
-
-
-@functools.cache
-def specs_of(environment: Any) -> dict[str, ApiSpec]:
-    """The specs of all query APIs of an environment class, by name.
-
-    Raises:
-        TypeError, NameError: One cannot be a query API; the message says which and why.
-    """
-    apis: Mapping[str, Callable[..., Any]] = environment.query_apis()
-    for name in apis:
-        if name in RESERVED:
-            raise TypeError(f"{environment.__name__}: a query API cannot be called {name}, that name is taken")
-    return {name: spec_of(function, name) for name, function in apis.items()}
 
 
 def shapes(specs: Sequence[ApiSpec]) -> str:

@@ -1,30 +1,41 @@
 """A session: an environment opened for one episode, with its call log.
 
 Whatever a model asks for comes back as an observation that it can act on: an unknown API, arguments that do not fit,
-nothing found, a failure that may pass. Only a failure of the environment's own machinery leaves the session as an
-exception (`EnvironmentFailure`), since the system under test is then not to blame.
+a `ToolError` of the query API. Only a failure of the infrastructure leaves the session as an exception
+(`EnvironmentFailure`), since the system under test is then not to blame.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import difflib
 import re
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, TemporaryFailure
+from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, TemporaryFailure, ToolError, threads
+from r_eval.environments.observation import Observation, as_observation
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, clip
+from r_eval.isolation import describe
 from r_eval.records import Step
 
+T = TypeVar("T")
 OBSERVATION_TOKENS = 1000
 CHARACTERS_A_TOKEN = 4
 RECORDS = re.compile(r"\d+ results?\.(?=\n)")
 """How a list of records begins (see `Environment.render`); each of them is a line."""
+LARGE = 10_000
+"""Characters or items of a value from which its text is made beside the event loop."""
+RECORDED_CHARACTERS = 100_000
+"""How much of what a call in a program returns is recorded."""
+REMEDY = "if the arguments are to blame, raise NotFound(...) or ToolError(...) there: the model reads its message"
+"""What to do about an exception that a query API may have meant for the model."""
 SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 
 
@@ -35,14 +46,29 @@ class CallResult:
     Attributes:
         value: The API's value as plain JSON data; None where there is an error.
         observation: The same as text, as a model reads it; with an error, the message.
-        error: None, or the kind of error: unknown_api, bad_arguments, not_found, temporary.
-        found: Ids of what a search found.
+        error: None, or the kind of error: unknown_api, bad_arguments, not_found, temporary, tool_error.
+        retrieved_ids: Of what a search found, the best first.
     """
 
     value: Any
     observation: str
     error: str | None = None
-    found: list[str] = dataclasses.field(default_factory=list)
+    retrieved_ids: list[str] = dataclasses.field(default_factory=list)
+
+
+class SessionClock(Protocol):
+    """Whatever bounds the seconds of an episode; it stands still during calls, and counts those that came back."""
+
+    def stopped(self) -> contextlib.AbstractContextManager[None]: ...
+
+    def charge(self, seconds: float) -> None: ...
+
+
+class _NoClock:
+    def stopped(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def charge(self, seconds: float) -> None: ...
 
 
 class Session:
@@ -54,6 +80,7 @@ class Session:
         record: Receives a `Step` for every call, in order, as it happens.
         tokens: Observations longer than this, at four characters a token, are cut between records, lines or sentences,
             and say so.
+        clock: Is stopped for the time of a call or a program, and charged with the calls that came back.
     """
 
     def __init__(
@@ -62,13 +89,16 @@ class Session:
         sandbox: Sandbox,
         record: Callable[[Step], None] = lambda step: None,
         tokens: int = OBSERVATION_TOKENS,
+        clock: SessionClock | None = None,
     ) -> None:
         self._environment = environment.open()
         self._sandbox = sandbox
         self._record = record
+        self._clock = clock or _NoClock()
         self._characters = tokens * CHARACTERS_A_TOKEN
         self.description = environment.description
         self.specs: dict[str, ApiSpec] = environment.specs()
+        self.timeout = self._environment.timeout
         self.seconds = 0.0
 
     def close(self) -> None:
@@ -89,7 +119,8 @@ class Session:
         """Run a program in the sandbox with the query APIs as its functions; every call of them is recorded.
 
         Inside the program a call that fails raises TypeError (arguments), NameError (no such API), LookupError
-        (nothing found) or OSError (failed this once), and values are plain data: text, numbers, lists, dicts.
+        (nothing found), OSError (failed this once) or RuntimeError (any other `ToolError`), and values are plain data:
+        text, numbers, lists, dicts.
         `expressions` are evaluated after it.
 
         Raises:
@@ -106,9 +137,12 @@ class Session:
                 raise LookupError(result.observation)
             if result.error == "temporary":
                 raise TemporaryFailure(result.observation)
+            if result.error == "tool_error":
+                raise ToolError(result.observation)
             return result.value
 
-        return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
+        with self._clock.stopped():
+            return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
 
     async def _call(
         self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int | None
@@ -118,29 +152,34 @@ class Session:
         names = [p.name for p in spec.parameters] if spec else []
         named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
         written: dict[str, Any] = {}
+        failure: EnvironmentFailure | None = None
         try:
             written = to_jsonable_python({**named, **arguments}, fallback=str)
-            result = await self._carry_out(api, arguments, positional)
-        except EnvironmentFailure as failure:
-            result = CallResult(None, str(failure), "environment")
-        except ValueError as error:
+            with self._clock.stopped():
+                result = await self._carry_out(api, arguments, positional)
+        except EnvironmentFailure as error:
+            failure, result = error, CallResult(None, str(error), "environment")
+        except ValueError as error:  # of `to_jsonable_python`, or of pydantic for numbers of thousands of digits
             result = CallResult(None, f"The arguments of {clip(api)} cannot be read: {error}.", "bad_arguments")
         seconds = time.perf_counter() - started
         self.seconds += seconds
-        if characters is not None:
-            result = dataclasses.replace(result, observation=cut(result.observation, characters))
+        whole = result.observation
+        if len(whole) > (characters or RECORDED_CHARACTERS):
+            result = dataclasses.replace(result, observation=cut(whole, characters or RECORDED_CHARACTERS))
         step = Step.model_construct(
             kind="call",
             api=api,
             arguments=written,
             observation=result.observation,
-            found=result.found,
+            cut=result.observation is not whole,
+            found=result.retrieved_ids,
             error=result.error,
             seconds=seconds,
         )
         self._record(step)
-        if result.error == "environment":
-            raise EnvironmentFailure(result.observation)
+        if failure is not None:
+            raise failure
+        self._clock.charge(seconds)
         return result
 
     async def _carry_out(self, api: str, arguments: dict[str, Any], positional: Sequence[Any]) -> CallResult:
@@ -153,23 +192,80 @@ class Session:
         except BadArguments as error:
             return CallResult(None, str(error), "bad_arguments")
         try:
-            value = await self._environment.call(api, checked)
-            plain = to_jsonable_python(value)
-            environment = self._environment
-            return CallResult(plain, environment.render(api, plain), None, environment.found(api, plain))
-        except NotFound as nothing:
-            return CallResult(None, str(nothing), "not_found")
-        except TemporaryFailure as failure:
-            return CallResult(None, str(failure), "temporary")
+            return await self._in_time(api, self._answered(api, checked))
+        except ToolError as error:
+            try:
+                text = str(error)
+            except BaseException:  # noqa: BLE001  it is foreign code
+                raise EnvironmentFailure(f"{api} failed: {describe(error)}") from error
+            return CallResult(None, text, _kind(error))
         except EnvironmentFailure:
             raise
-        except Exception as error:
-            raise EnvironmentFailure(f"{api} failed: {type(error).__name__}: {clip(str(error), 200)}") from error
+        except BaseException as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            remedy = f"; {REMEDY}" if isinstance(error, LookupError | ValueError) else ""
+            raise EnvironmentFailure(f"{api} failed: {describe(error)}{remedy}") from error
+
+    async def _answered(self, api: str, checked: dict[str, Any]) -> CallResult:
+        environment = self._environment
+        value = await environment.call(api, checked)
+        is_large = isinstance(value, str | list | dict) and len(value) > LARGE
+        seen = await threads.run(observed, environment, api, value) if is_large else observed(environment, api, value)
+        return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
+
+    async def _in_time(self, api: str, work: Coroutine[Any, Any, T]) -> T:
+        """What comes of a call within the environment's timeout; a call that refuses to be cancelled is left alone.
+
+        Raises:
+            EnvironmentFailure: Nothing came.
+        """
+        seconds = self._environment.timeout
+        task = asyncio.ensure_future(_contained(work))
+        try:
+            done, _ = await asyncio.wait([task], timeout=seconds)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not done:
+            task.cancel()
+            raise EnvironmentFailure(f"{api} gave nothing within {seconds:g} s, and was given up")
+        value, error = task.result()
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]  # there is one where there is no error
 
     def _unknown(self, api: str) -> str:
         close = difflib.get_close_matches(api, self.specs, 1, 0.5)
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"There is no API named {clip(repr(api))}.{hint} The APIs: {', '.join(self.specs)}."
+
+
+def observed(environment: Environment, api: str, returned: Any) -> Observation[Any]:
+    """What a query API returned as a model reads it: text and ids are its own, or else follow from the value.
+
+    Raises:
+        TypeError: The ids are no texts.
+    """
+    seen = as_observation(returned)
+    plain = to_jsonable_python(seen.value)
+    text = seen.text if seen.text is not None else environment.render(api, plain)
+    return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
+
+
+def _kind(error: ToolError) -> str:
+    if isinstance(error, NotFound):
+        return "not_found"
+    return "temporary" if isinstance(error, TemporaryFailure) else "tool_error"
+
+
+async def _contained(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """What a coroutine returns, or raises: `SystemExit` and its like would end the loop if a task raised them."""
+    try:
+        return await work, None
+    except BaseException as error:  # noqa: BLE001  it is foreign code
+        return None, error
 
 
 def cut(text: str, characters: int) -> str:

@@ -18,7 +18,7 @@ def type_name(annotation: Any) -> str:
         return "Any"
     if annotation is None or annotation is type(None):
         return "None"
-    annotation = _bare(annotation)
+    annotation = bare(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if isinstance(annotation, type) and not args:
         return _values(annotation) if issubclass(annotation, enum.Enum) else annotation.__name__
@@ -52,7 +52,7 @@ def fields_of(annotation: Any) -> dict[str, tuple[Any, bool]] | None:
     if required is not None:
         hints = typing.get_type_hints(annotation, include_extras=True)
         left_out = {name for name, hint in hints.items() if typing.get_origin(hint) is typing.NotRequired}
-        return {name: (_bare(hint), name in required and name not in left_out) for name, hint in hints.items()}
+        return {name: (bare(hint), name in required and name not in left_out) for name, hint in hints.items()}
     return None
 
 
@@ -73,7 +73,7 @@ def shaped_in(*annotations: Any) -> dict[str, type[Any]]:
     entered: list[Any] = []
 
     def visit(annotation: Any) -> None:
-        annotation = _bare(annotation)
+        annotation = bare(annotation)
         if typing.get_origin(annotation) is not Literal:
             for inner in typing.get_args(annotation):
                 visit(inner)
@@ -90,7 +90,7 @@ def shaped_in(*annotations: Any) -> dict[str, type[Any]]:
     return found
 
 
-def _bare(annotation: Any) -> Any:
+def bare(annotation: Any) -> Any:
     """An annotation without what only a type checker or pydantic reads: Annotated, NotRequired, NewType, aliases."""
     while True:
         if typing.get_origin(annotation) in (Annotated, typing.NotRequired, typing.Required):

@@ -2,8 +2,7 @@
 
 from reflect import ASK, Reflect
 
-from r_eval.testing.speaking import Pantry, Talker
-from r_eval.testing.workflows import WorkflowContract, played
+from r_eval.testing import Pantry, Talker, WorkflowContract, played
 from r_eval.workflows.base import Limits
 
 

@@ -1,8 +1,8 @@
-"""R-Eval: which LLM, led in which way, works on my domain, why do the others fail, and which one do I deploy?
+"""R-Eval evaluates LLMs and agent workflows over the query APIs of a domain.
 
 >>> from r_eval import Grid, run, load_run
 
-The names are loaded when they are used, so that `import r_eval` costs next to nothing.
+The names are loaded when they are first used, so that `import r_eval` is fast.
 """
 
 from __future__ import annotations
@@ -37,3 +37,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(f"r_eval.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'r_eval' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,13 +1,14 @@
-"""The Python side of the command line: `run`, `arun`, `load_run` and the `Run` that they give back."""
+"""The Python interface: `run`, `arun`, `load_run`, and the `Run` that they return."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.errors import MissingExtra
+from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import RunFolder, json_line, write_whole
 from r_eval.grid import Grid
 from r_eval.records import Episode
@@ -18,15 +19,28 @@ from r_eval.runner.watching import Watcher
 if TYPE_CHECKING:
     import pandas
 
+    from r_eval.analysis.early_stopping import Rule
+
 Result = TypeVar("Result")
 
 
 class Run:
-    """A run on disk; everything is read when it is asked for."""
+    """A run on disk; everything is read when it is needed."""
 
     def __init__(self, path: str | Path) -> None:
         self.folder = RunFolder(path)
         self.path = self.folder.path
+
+    def __repr__(self) -> str:
+        from r_eval.analysis.warnings import counted
+
+        try:
+            manifest, state = self.folder.manifest(), self.state
+        except (UserError, OSError):
+            return f"<Run {self.path}: cannot be read>"
+        episodes = counted(sum(cell["episodes"] for cell in manifest["cells"]), "episode")
+        systems, tasks = counted(len(manifest["systems"]), "system"), counted(len(manifest["tasks"]), "task")
+        return f"<Run {self.path}: {state}, {episodes}, {systems}, {tasks}>"
 
     def episodes(self) -> Iterator[Episode]:
         """The episodes, one after the other, validated, without loading the run into memory."""
@@ -55,24 +69,44 @@ class Run:
         return write_report([self.folder], Path(out) if out is not None else self.path / "report", figures=figures)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row an episode: the record's fields flat, `score` (0 to 1), `response_type`, further metrics.
+        """One row per recorded episode; the columns and their types are the same for every run (docs/records.md).
 
-        `replayed` counts the replies that came from the reply store; they have the seconds that they took when made.
+        Scores are from 0 to 1, times are seconds, money is USD. An infrastructure failure is a row without a score
+        (`missing`); an episode that has not been run yet has no row.
 
         Raises:
-            UserError: pandas is not installed.
+            UserError: A record cannot be read.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "pandas", "Run.to_pandas") from None
-        return pandas.DataFrame(list(self._rows()))
+        from r_eval.analysis.frame import frame
+
+        return frame(self.folder)
+
+    def causes(self) -> pandas.DataFrame:
+        """Failed episodes by system, condition and cause: `episodes`, and their `share` of the recorded ones."""
+        from r_eval.analysis.frame import frame
+        from r_eval.analysis.views import causes
+
+        return causes(frame(self.folder, answers=False))
+
+    def responses(self) -> pandas.DataFrame:
+        """Episodes by system, condition and response type: `episodes`, and their `share` of the recorded ones."""
+        from r_eval.analysis.frame import frame
+        from r_eval.analysis.views import responses
+
+        return responses(frame(self.folder, answers=False))
+
+    def deployment(self) -> pandas.DataFrame:
+        """Quality (0 to 1), seconds, tokens and USD per episode by system, condition and domain ("all" is over all)."""
+        from r_eval.analysis.systems import systems
+        from r_eval.analysis.views import deployment
+
+        return deployment(systems(self.folder))
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the rows of `to_pandas` as a Parquet file.
+        """Write the frame of `to_pandas` as a Parquet file; files of several runs can be read together.
 
         Raises:
-            UserError: pandas or pyarrow is not installed.
+            UserError: pyarrow is not installed.
         """
         frame = self.to_pandas()
         try:
@@ -81,44 +115,16 @@ class Run:
             raise MissingExtra("pyarrow", "parquet", "Run.to_parquet") from None
 
     def to_jsonl(self, path: str | Path) -> None:
-        """Write the rows of `to_pandas` as JSON Lines, one after the other, without loading the run into memory."""
-        write_whole(Path(path), (json_line(row) for row in self._rows()))
+        """Write the rows of `to_pandas` as JSON Lines, a cell at a time."""
+        from r_eval.analysis.frame import cell_rows
+
+        write_whole(Path(path), (json_line(row) for rows in cell_rows(self.folder) for row in rows))
 
     def _repr_html_(self) -> str:
         """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
         from r_eval.analysis.notebook import html_summary
 
         return html_summary(self.folder)
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        from r_eval.analysis.scoring import ensure_scored
-
-        ensure_scored(self.folder)
-        for cell in self.folder.cells():
-            scores = self.folder.scores(cell)
-            for episode in self.folder.cell_episodes(cell):
-                score = scores.get(episode.episode_id)
-                if score is None:  # recorded since, by a run that goes on
-                    continue
-                yield {
-                    **flat(episode.model_dump(exclude={"steps", "schema_"})),
-                    "steps": len(episode.steps),
-                    "replayed": sum(step.replayed for step in episode.steps),
-                    "score": score["score"],
-                    "response_type": score["response_type"],
-                    **score["metrics"],
-                }
-
-
-def flat(record: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A record without nested mappings: `{"usage": {"calls": 1}}` becomes `{"usage_calls": 1}`."""
-    result: dict[str, Any] = {}
-    for key, value in record.items():
-        if isinstance(value, dict):
-            result.update(flat(value, f"{prefix}{key}_"))
-        else:
-            result[f"{prefix}{key}"] = value
-    return result
 
 
 async def arun(
@@ -133,41 +139,118 @@ async def arun(
     watcher: Watcher | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
-    """Run a grid, or go on with it, inside an event loop; see `r_eval.runner.run.arun`."""
-    how: dict[str, Any] = {"limit": limit, "connections": connections, "engine": engine}
-    how |= {"fresh": fresh, "cache": cache}
-    folder = await _arun(grid, out, watcher=watcher, on_runner=on_runner, **how)
+    """Run a grid, or resume it, inside an event loop; the options are those of `r_eval.runner.run.arun`."""
+    folder = await _arun(
+        grid,
+        out,
+        limit=limit,
+        connections=connections,
+        engine=engine,
+        fresh=fresh,
+        cache=cache,
+        watcher=watcher,
+        on_runner=on_runner,
+        rule=_rule(grid),
+    )
     return Run(folder.path)
 
 
-def run(grid: Grid, out: str | Path | None = None, **options: Any) -> Run:
-    """Run a grid, or go on with it; takes the options of `arun`.
+def _rule(grid: Grid) -> Rule | None:
+    """When a system of a grid is asked no further; None where all are asked everything."""
+    if grid.stop_early is None:
+        return None
+    from r_eval.analysis.early_stopping import Rule
+
+    return Rule(**grid.stop_early.model_dump())
+
+
+def run(
+    grid: Grid,
+    out: str | Path | None = None,
+    *,
+    limit: int | None = None,
+    connections: int | None = None,
+    engine: str = "local",
+    fresh: bool = False,
+    cache: bool | None = None,
+    watcher: Watcher | None = None,
+    on_runner: Callable[[Runner], None] | None = None,
+) -> Run:
+    """Run a grid, or resume it; works in a notebook too, where an event loop is running already.
+
+    Args:
+        out: The folder of the run; by default `runs/<grid name>`. Episodes that it holds are kept.
+        limit: Keep only the first so many questions of every task.
+        connections: Concurrent requests to every LLM, in place of its own number.
+        engine: "local", this process, or "ray", a Ray cluster.
+        fresh: Move what is in the folder aside and start over.
+        cache: Whether replies of earlier runs are reused; None does so for LLMs at temperature 0.
+        watcher: Is called as the run proceeds; see `r_eval.runner.watching`.
+        on_runner: Called with the `Runner` before it starts; its `stop` ends the run early.
 
     Raises:
-        RuntimeError: An event loop is running already (a notebook, say): use `await arun(...)` there.
+        UserError: The grid is wrong, or the folder holds a run that differs from it.
     """
+    running: list[tuple[asyncio.AbstractEventLoop, Runner]] = []
+
+    def started(runner: Runner) -> None:
+        running.append((asyncio.get_running_loop(), runner))
+        if on_runner is not None:
+            on_runner(runner)
+
+    job = arun(
+        grid,
+        out,
+        limit=limit,
+        connections=connections,
+        engine=engine,
+        fresh=fresh,
+        cache=cache,
+        watcher=watcher,
+        on_runner=started,
+    )
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return in_event_loop(arun(grid, out, **options))
-    raise RuntimeError("an event loop is running here: use  await r_eval.arun(...)")
+        return in_event_loop(job)
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:  # its own loop, beside the one of the notebook
+        result = thread.submit(in_event_loop, job)
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            for loop, runner in running:
+                loop.call_soon_threadsafe(runner.stop)
+            raise
 
 
 def in_event_loop(job: Coroutine[Any, Any, Result]) -> Result:
-    """Carry out a coroutine as `asyncio.run` does, on uvloop's event loop where it is installed."""
+    """Run a coroutine as `asyncio.run` does, on uvloop's event loop where it is installed, without waiting for threads
+    that hang.
+    """
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     try:
         from uvloop import new_event_loop
+
+        factory = new_event_loop
     except ImportError:
-        return asyncio.run(job)
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        pass
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.get_loop().set_default_executor(_Threads())
         return runner.run(job)
 
 
+class _Threads(concurrent.futures.ThreadPoolExecutor):
+    """The threads of an event loop, which closes without waiting for them."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
+
+
 def load_run(path: str | Path) -> Run:
-    """A run that lies on disk.
+    """The run in a folder.
 
     Raises:
-        UserError: There is none.
+        UserError: The folder holds none.
     """
     found = Run(path)
     found.folder.manifest()

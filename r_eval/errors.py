@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class UserError(Exception):
     """The command or a file it was given is wrong: says what, where, and what to do. Exit status 2."""
@@ -26,3 +29,30 @@ class Unwritable(UserError):
             kept = "What was recorded is kept; make room, and the same command goes on"
             said = f"{path} cannot be written: {why}. {kept}"
         super().__init__(said)
+
+
+def describe_invalid(detail: Mapping[str, Any]) -> str:
+    """What is wrong with a value, and the value, from one of pydantic's errors.
+
+    >>> describe_invalid({"type": "int_type", "input": "two", "msg": "Input should be a valid integer"})
+    "must be a whole number, not 'two'"
+    """
+    bounds, value = detail.get("ctx", {}), repr(detail.get("input"))[:80]
+    wanted = {
+        "int_type": "a whole number",
+        "int_parsing": "a whole number",
+        "int_from_float": "a whole number",
+        "float_type": "a number",
+        "bool_type": "true or false",
+        "string_type": "a text",
+        "list_type": "a list",
+        "dict_type": "a mapping",
+        "model_type": "a mapping",
+        "too_short": f"a list of at least {bounds.get('min_length')}",
+        "greater_than_equal": f"at least {bounds.get('ge')}",
+        "less_than_equal": f"at most {bounds.get('le')}",
+        "greater_than": f"more than {bounds.get('gt')}",
+        "string_pattern_mismatch": "a name of letters, digits, '_', '.' and '-'",
+        "literal_error": bounds.get("expected"),
+    }.get(detail["type"])
+    return f"must be {wanted}, not {value}" if wanted else str(detail["msg"]).removeprefix("Value error, ")

@@ -1,37 +1,58 @@
-"""The run folder: where a run lies on disk, how it is written and how it is read.
+"""The run folder: where a run lies on disk, and how it is read.
 
     runs/NAME/
       run.json                                          the grid as resolved, versions, cells, state
       episodes/<system>/<condition>/<task>.jsonl        append-only, one writer, one episode a line
+      episodes/<system>/<condition>/<task>.damaged      lines of it that were no episodes any more, by their numbers
       scores/<system>/<condition>/<task>.jsonl          same shape, rewritten freely
       questions/<task>.jsonl                            the questions that were asked
       questions/<task>.season.json                      the season of that question file, where it has one
       report/
 
-"/" in a name is written "__" in a path. An episode counts as done once its line is complete: a line is written in
-one piece, flushed at once and synced to the disk about a second later, so a crash can tear the last line only, and
-opening the file for writing cuts a torn line off. Where an episode was tried again after a failure of the
-machinery, its newest line counts. Once a cell is complete its file is put in the order of the questions, so that the
-bytes do not depend on who finished first.
+"/" in a name is written "__" in a path. The last field of an episode's line is a checksum over the bytes before it. A
+line that is damaged is no episode: who only reads a run leaves it out and says so, and who goes on with the run sets it
+aside, so that its episode runs again. Where an episode was tried again after a failure of the machinery, its newest
+line counts. Once a cell is complete its file has one line an episode, in the order of the questions, so that the bytes
+do not depend on who finished first.
+
+A run may come from a stranger: only regular files of it are read (see `r_eval.disk`).
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
+import functools
 import hashlib
+import itertools
 import json
-import os
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
+from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, whole_lines_of, write_whole
 from r_eval.errors import UserError
-from r_eval.manifest import complaint
-from r_eval.records import SCHEMA, Episode, Question, Record
+from r_eval.manifest import Manifest
+from r_eval.records import Episode, Question, Record
+
+logger = logging.getLogger("r_eval")
+__all__ = [
+    "EPISODE_ID",
+    "Cell",
+    "CellWriter",
+    "RunFolder",
+    "file_name",
+    "in_use",
+    "json_line",
+    "line_id",
+    "read_lines",
+    "validated",
+    "whole_lines",
+    "write_whole",
+]
 
 R = TypeVar("R", bound=Record)
 
@@ -69,167 +90,30 @@ def file_name(name: str) -> str:
     return f"{safe.encode('utf-8')[: LONGEST_NAME - 17].decode('utf-8', 'ignore')}-{digest}"
 
 
-class CellWriter:
-    """Appends lines to one cell's file, durably, from a single thread.
-
-    A line survives the death of the process at once, that of the machine after the next `sync`.
-    """
-
-    def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        repair(path)
-        self._file: IO[bytes] = path.open("ab", buffering=0)
-        self._unsynced = False
-
-    def append(self, line: str) -> None:
-        """Write one record.
-
-        Raises:
-            OSError: It could not be written whole, and nothing of it is left; or the file was deleted.
-        """
-        data = line.encode("utf-8") + b"\n"
-        end = self._end()
-        try:
-            while data:
-                data = data[self._file.write(data) or 0 :]
-        except OSError:
-            self._file.truncate(end)
-            raise
-        self._unsynced = True
-
-    def sync(self) -> None:
-        """See that all lines are on the disk."""
-        for descriptor in self.unsynced():
-            _synced(descriptor)
-
-    def unsynced(self) -> list[int]:
-        """A descriptor of the file, for `sync_all`, where it has lines that may not be on the disk yet."""
-        if not self._unsynced:
-            return []
-        self._unsynced = False
-        return [os.dup(self._file.fileno())]
-
-    def _end(self) -> int:
-        """The size of the file.
-
-        Raises:
-            FileNotFoundError: It was deleted, so what is written to it is lost.
-        """
-        found = os.fstat(self._file.fileno())
-        if not found.st_nlink:
-            raise FileNotFoundError(errno.ENOENT, "it was deleted", str(self.path))
-        return found.st_size
-
-    def close(self) -> None:
-        """Close the file, synced.
-
-        Raises:
-            OSError: The disk refuses it, or the file was deleted.
-        """
-        if not self._file.closed:
-            try:
-                self._end()
-                self.sync()
-            finally:
-                self._file.close()
-
-
-def sync_all(descriptors: Iterable[int]) -> None:
-    """See that files are on the disk, and close the descriptors; may be called from another thread."""
-    for descriptor in descriptors:
-        _synced(descriptor)
-
-
-def _synced(descriptor: int) -> None:
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def repair(path: Path) -> None:
-    """Cut off a torn last line, if there is one."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = size
-        while end > 0:
-            start = max(0, end - 65536)
-            file.seek(start)
-            block = file.read(end - start)
-            newline = block.rfind(b"\n")
-            if newline >= 0:
-                end = start + newline + 1
-                break
-            end = start
-        if end != size:
-            file.truncate(end)
-
-
-DRAFTS = ".*.part"
-"""The names of files that `write_whole` is at work on."""
-
-
-def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
-    """Replace a file in one step: a reader sees the old text or the new one, never half of either.
-
-    Args:
-        text: Or its pieces as UTF-8, which are written as they come.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with draft.open("wb") as file:
-            file.writelines([text.encode("utf-8")] if isinstance(text, str) else text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers; a torn last line is left out."""
-    with path.open("rb") as file:
-        yield from _whole(file)
-
-
-def _whole(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    for number, line in enumerate(file, 1):
-        if line.endswith(b"\n"):
-            yield number, line
-
-
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of a JSON Lines file with their line numbers; a torn last line is left out.
 
     Raises:
-        UserError: A line is not a JSON object.
+        UserError: A line is not a JSON object, or the file cannot be read.
     """
     for number, line in whole_lines(path):
-        yield number, _read(line, path, number)
-
-
-def _read(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
-    if not isinstance(record, dict):
-        raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
-    return record
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}:{number}: not a JSON record ({error})") from None
+        if not isinstance(record, dict):
+            raise UserError(f"{path}:{number}: expected a JSON object, found {type(record).__name__}")
+        yield number, record
 
 
 def in_use(path: Path) -> bool:
-    """Whether a process holds the lock of a run's folder."""
+    """Whether a process holds the lock of a run's folder. It is asked for a moment; who starts a run waits longer."""
     try:
-        with (path / ".lock").open(encoding="utf-8") as lock:
+        with open_regular(path / ".lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:
+    except (OSError, UserError):
         return False
     return False
 
@@ -267,24 +151,22 @@ class RunFolder:
             yield validated(Question, record, path, number)
 
     def manifest(self) -> dict[str, Any]:
-        """The contents of run.json.
+        """The contents of run.json, see `Manifest`; keys that an earlier version lacked have their default.
 
         Raises:
             UserError: There is no such run, or the file cannot be read.
         """
         try:
-            manifest = json.loads(self.run_file.read_text(encoding="utf-8"))
+            content = read_regular(self.run_file)
         except FileNotFoundError:
             raise UserError(f"{self.path} is not a run: it has no run.json (r-eval run GRID.yaml makes one)") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{self.run_file}: not valid JSON ({error})") from None
-        schema = manifest.get("schema", SCHEMA) if isinstance(manifest, dict) else None
-        if isinstance(schema, int) and schema > SCHEMA:
+        try:
+            return Manifest.model_validate_json(content).model_dump(mode="json")
+        except ValidationError as error:
+            kinds, why = {(each["type"], each["loc"]) for each in error.errors()}, described(error)
+        if ("less_than_equal", ("schema",)) in kinds:
             raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
-        wrong = complaint(manifest)
-        if not isinstance(schema, int) or wrong:
-            raise UserError(f"{self.run_file}: damaged, not the record of a run ({wrong or 'schema'})")
-        return dict(manifest)
+        raise UserError(f"{self.run_file}: damaged, not the record of a run ({why})")
 
     def state(self) -> str:
         """How the run goes, or how it ended; "crashed" where it says that it goes on and no process is at it."""
@@ -293,20 +175,45 @@ class RunFolder:
 
     def cells(self) -> list[Cell]:
         """The cells of the run, in the grid's order."""
-        keys = ("workflow", "llm", "condition", "task")
-        return [Cell(*(entry[key] for key in keys)) for entry in self.manifest()["cells"]]
+        return [Cell(*(entry[key] for key in Cell._fields)) for entry in self.manifest()["cells"]]
 
-    def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
-        """The episodes of one cell, each once, the newest line of those that were tried again."""
+    def cell_lines(self, cell: Cell) -> Iterator[tuple[int, bytes]]:
+        """The lines of a cell's episodes with their numbers, each episode once, the newest line of those tried again.
+
+        Lines that are damaged are left out with a warning. Whether a line with the right checksum is an episode is not
+        looked at.
+        """
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        with path.open("rb") as file:  # opened once: a run that goes on may put another file in its place
-            newest = _tried_again(file, path)
+        seen: set[int] = set()
+        several: dict[bytes, int] = {}
+        damage, count = Damage(path), 0
+        with open_regular(path) as file:  # opened once: a run that goes on may put another file in its place
+            for count, line in whole_lines_of(file):
+                if key := _key(line, count, damage):
+                    if hash(key) in seen:
+                        several[key] = count
+                    seen.add(hash(key))
+            damage.warn()
             file.seek(0)
-            for number, line in _whole(file):
-                if not newest or newest.get(_id(line, path, number), number) == number:
-                    yield _episode(line, path, number)
+            for number, line in itertools.islice(whole_lines_of(file), count):
+                key = _key(line, number) if several or damage.count else b""
+                if key is not None and several.get(key, number) == number:
+                    yield number, line
+
+    def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
+        """The episodes of one cell, each once, the newest line of those that were tried again.
+
+        Lines that are no episodes are left out with a warning.
+        """
+        damage = Damage(cell.path(self.episodes_root))
+        for number, line in self.cell_lines(cell):
+            try:
+                yield Episode.model_validate_json(line)
+            except ValidationError as error:
+                damage.add(number, described(error))
+        damage.warn()
 
     def episodes(self) -> Iterator[Episode]:
         """All episodes of the run, cell by cell, validated, without loading the run into memory."""
@@ -322,48 +229,61 @@ class RunFolder:
         """Replace the kept scores of one cell.
 
         Raises:
-            UserError: They would lie outside the run, where a link in it leads.
+            UserError: A link in the run's folder is in the way.
         """
-        if not cell.path(self.scores_root).resolve().is_relative_to(self.path.resolve()):
-            raise UserError(f"{self.scores_root}: a link that leads out of the run: nothing is written there")
-        lines = (json_line(record) for record in records)
-        write_whole(cell.path(self.scores_root), lines)
+        write_whole(cell.path(self.scores_root), (json_line(record) for record in records))
+
+
+def line_id(line: bytes) -> bytes:
+    """The id of a line's episode.
+
+    Raises:
+        ValueError: The line is damaged, and says how.
+    """
+    if is_sealed(line) and (found := EPISODE_ID.match(line)):
+        return found[1]
+    try:
+        return Episode.model_validate_json(line).episode_id.encode()
+    except ValidationError as error:
+        raise ValueError(described(error)) from None
+
+
+class Damage:
+    """The damaged lines of a file: how many, and the first of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.count, self._first = path, 0, ""
+
+    def add(self, number: int, why: str) -> None:
+        """Count a line."""
+        self._first = self._first or f"line {number}: {why}"
+        self.count += 1
+
+    def warn(self, what: str = "left out; r-eval run sets such lines aside and runs their episodes again") -> None:
+        """Say once what became of the lines, if there are any."""
+        if self.count:
+            lines = "line that is no episode was" if self.count == 1 else "lines that are no episodes were"
+            _warn_once(f"{self._path}: {self.count} {lines} {what} ({self._first})")
+
+
+@functools.lru_cache(maxsize=1000)
+def _warn_once(text: str) -> None:
+    logger.warning(text)
+
+
+def _key(line: bytes, number: int, damage: Damage | None = None) -> bytes | None:
+    """The id of a line's episode; None where it is damaged, which is counted."""
+    try:
+        return line_id(line)
+    except ValueError as error:
+        if damage is not None:
+            damage.add(number, str(error))
+        return None
 
 
 def json_line(record: dict[str, Any]) -> bytes:
     """A record as a line of JSON; half a pair of surrogates, which UTF-8 cannot have, is escaped."""
     return (json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-
-
-def _id(line: bytes, path: Path, number: int) -> bytes:
-    """The id of the episode in a line; whether the rest of it can be read is not looked at."""
-    found = EPISODE_ID.match(line)
-    return found[1] if found else str(_read(line, path, number).get("episode_id")).encode("utf-8", "replace")
-
-
-def _tried_again(file: IO[bytes], path: Path) -> dict[bytes, int]:
-    """The number of the newest line of each episode that has several."""
-    seen: set[int] = set()
-    several: dict[bytes, int] = {}
-    for number, line in _whole(file):
-        key = _id(line, path, number)
-        short = hash(key)
-        if short in seen:
-            several[key] = number
-        seen.add(short)
-    return several
-
-
-def _episode(line: bytes, path: Path, number: int) -> Episode:
-    """The episode of one line.
-
-    Raises:
-        UserError: It is not one.
-    """
-    try:
-        return Episode.model_validate_json(line)
-    except ValidationError:
-        return validated(Episode, _read(line, path, number), path, number)
 
 
 def validated(kind: type[R], record: dict[str, Any], path: Path, number: int) -> R:
@@ -375,6 +295,12 @@ def validated(kind: type[R], record: dict[str, Any], path: Path, number: int) ->
     try:
         return kind.model_validate(record)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{path}:{number}: {where}: {first['msg']}") from None
+        raise UserError(f"{path}:{number}: {described(error)}") from None
+
+
+def described(error: ValidationError) -> str:
+    """The first of pydantic's errors, with its place; names in it, which may be a stranger's, are made harmless."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"])[:LONGEST_NAME]
+    text = ": ".join(filter(None, [where, first["msg"]]))
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)

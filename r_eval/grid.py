@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.files import read_text, read_yaml
 from r_eval.plugins import unknown
 from r_eval.records import Level
@@ -72,6 +72,20 @@ class BudgetEntry(Part):
         return self
 
 
+class StopEarlyEntry(Part):
+    """When a system gets no further questions (docs/running.md); it is no part of any fingerprint.
+
+    Attributes:
+        alpha: The probability, at most, that one of the best is stopped.
+        margin: By how much a stopped system may be better than those that went on; scores are from 0 to 1.
+        keep: How many of the best are to be found.
+    """
+
+    alpha: float = Field(0.05, gt=0, lt=1, strict=True)
+    margin: float = Field(0.0, ge=0, lt=1, strict=True)
+    keep: int = Field(1, ge=1, strict=True)
+
+
 class LLMEntry(Entry):
     """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings.
 
@@ -88,7 +102,7 @@ class LLMEntry(Entry):
     def _no_key(self) -> LLMEntry:
         for key, value in self.settings.items():
             if key in ("api_key", "key", "token") or (isinstance(value, str) and holds_key(value)):
-                raise ValueError("a key does not belong into a grid: put the name of its variable in api_key_env")
+                raise ValueError("a key does not belong in a grid: put the name of its variable in api_key_env")
         return self
 
 
@@ -241,10 +255,18 @@ class Grid(Part):
     limits: LimitsEntry = Field(default_factory=lambda: LimitsEntry.model_validate({}))
     exclude: list[Exclude] = []
     budget: BudgetEntry | None = None
+    stop_early: StopEarlyEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
 
     def __init__(self, **data: Any) -> None:
-        super().__init__(**data)
+        """
+        Raises:
+            UserError: A key is unknown or missing, or a value is wrong.
+        """
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise UserError(complaint(error, "Grid", None)) from None
 
     @field_validator("llms", mode="before")
     @classmethod
@@ -266,6 +288,11 @@ class Grid(Part):
     def _conditions(cls, values: Any) -> Any:
         return _entries("condition", values)
 
+    @field_validator("stop_early", mode="before")
+    @classmethod
+    def _stop_early(cls, value: Any) -> Any:
+        return ({} if value else None) if isinstance(value, bool) else value
+
     @classmethod
     def load(cls, path: str | Path) -> Grid:
         """The grid of a YAML file.
@@ -274,6 +301,8 @@ class Grid(Part):
             UserError: It is not there or not a grid; names the line and the key.
         """
         path = Path(path)
+        if path.is_dir():
+            raise UserError(f"{path} is a folder; name a grid file, such as {path / 'grid.yaml'}")
         try:
             text = read_text(path, "grid file")
             root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -289,12 +318,14 @@ class Grid(Part):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         twice = _twice(root)
         if twice is not None:
-            raise UserError(f"{path}:{twice.start_mark.line + 1}: the key {twice.value} stands twice")
+            raise UserError(f"{path}:{twice.start_mark.line + 1}: duplicate key {twice.value}")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
             return cls(**{"name": name, **{str(key): value for key, value in data.items()}, "folder": path.parent})
-        except ValidationError as error:
-            raise UserError(complaint(error, str(path), root)) from None
+        except UserError as error:
+            if not isinstance(error.__context__, ValidationError):
+                raise
+            raise UserError(complaint(error.__context__, str(path), root)) from None
 
 
 def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str:
@@ -312,11 +343,12 @@ def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str
         return f"{at}: {unknown('key', key, known)}"
     if first["type"] == "missing":
         return f"{at}: the key {key} is missing"
-    return f"{at}: {key}: {first['msg'].removeprefix('Value error, ')}"
+    return f"{at}: {key}: {describe_invalid(first)}"
 
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:
     parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
+    parts["stop_early"] = StopEarlyEntry
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
     model = BudgetEntry if "budget" in loc[:-1] else model
     return [name for name in model.model_fields if name != "folder"]

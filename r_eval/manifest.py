@@ -1,94 +1,170 @@
-"""The form of run.json, as far as its readers rely on it: a damaged or foreign one is refused in words by `complaint`.
+"""The form of run.json, written and read: a damaged or foreign one is refused in words.
 
-More keys than these are let through, and keys that a run of an earlier version lacks may be missing.
+More keys than these are let through, and keys that a run of an earlier version lacks have a default.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from r_eval.records import SCHEMA, Count
+
+Number = Annotated[float, Field(ge=0, le=1e15)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+def _empty(value: Any) -> bool:
+    return not value
 
 
-class _Cell(_Part):
+def _absent(value: Any) -> bool:
+    return value is None
+
+
+class Part(BaseModel):
+    """Base of all parts of it."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, serialize_by_alias=True)
+
+
+class CellPart(Part):
+    """A cell: how many episodes it has, and the hashes that make its fingerprint, by what they are of.
+
+    Attributes:
+        skipped: Episodes that are not among them, since the system was stopped early.
+    """
+
     workflow: str
     llm: str
     condition: str
     task: str
-    episodes: int = Field(ge=0)
+    episodes: Count
+    dropped: Count = Field(default=0, exclude_if=_empty)
+    skipped: Count = Field(default=0, exclude_if=_empty)
     fingerprint: str = ""
-    parts: dict[str, Any] = {}
+    parts: dict[str, str] = {}
 
 
-class _System(_Part):
+class SystemPart(Part):
+    """A workflow x LLM pair; `bound` says that it is none to be compared, since it sees the gold."""
+
     name: str
     workflow: str
     llm: str
-    bound: bool = False
+    bound: bool = Field(default=False, exclude_if=_empty)
 
 
-class _Task(_Part):
+class TaskPart(Part):
+    """A task; `data` is what is known of the data file that its questions are from."""
+
     name: str
-    id: str | None = None
-    title: str | None = None
-    domain: str | None = None
-    level: str | None = None
-    metric: str | None = None
-    questions: int | None = None
-    data: dict[str, Any] | None = None
+    id: str | None = Field(default=None, exclude_if=_absent)
+    title: str | None = Field(default=None, exclude_if=_absent)
+    domain: str | None = Field(default=None, exclude_if=_absent)
+    level: str | None = Field(default=None, exclude_if=_absent)
+    metric: str | None = Field(default=None, exclude_if=_absent)
+    questions: Count | None = Field(default=None, exclude_if=_absent)
+    demonstrations: list[str] | None = Field(default=None, exclude_if=_absent)
+    data: dict[str, Any] | None = Field(default=None, exclude_if=_empty)
 
 
-class _Reached(_Part):
-    text: str
+class LLMPart(Part):
+    """An LLM; `adaptations` is what was sent differently from what the grid says, and why."""
+
+    connections: Count | None = Field(default=None, exclude_if=_absent)
+    adaptations: dict[str, str] = Field(default={}, exclude_if=_empty)
+    unavailable: str | None = Field(default=None, exclude_if=_absent)
 
 
-class _LLM(_Part):
-    connections: int | None = None
-    adaptations: dict[str, str] = {}
+class SpentPart(Part):
+    """What was really asked of an LLM; see `LLMUsage`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    calls: Count = 0
+    cached: Count = 0
+    cost: Number | None = 0.0
+    tokens: Count = 0
+    seconds: Number = 0.0
 
 
-class _Grid(_Part):
+class GridPart(Part):
+    """The grid as resolved."""
+
     tasks: list[dict[str, Any]] = []
     llms: list[dict[str, Any]] = []
 
 
-class _Vary(_Part):
+class VaryPart(Part):
+    """What the grid varies."""
+
     workflows: dict[str, dict[str, Any]] = {}
     base: str = ""
 
 
-class _Manifest(_Part):
+class ReachedPart(Part):
+    """A budget that holds episodes back, in words."""
+
+    text: str
+
+
+class StoppedPart(Part):
+    """A system that got no further questions under a condition, after how many of how many, and why in words.
+
+    Attributes:
+        behind: A system that is certainly ahead of it; "" where it is one of the best, or goes along with them.
+    """
+
+    system: str
+    condition: str
+    after: Count
+    of: Count
+    behind: str = ""
+    text: str
+
+
+class Manifest(Part):
+    """A run's record of itself.
+
+    Attributes:
+        id: Under which replies are kept for the resume of the run.
+        seconds: How long it has gone on, earlier sessions included.
+        dropped: What conditions leave out of tasks.
+        stopped: Systems that early stopping asked no further.
+        left_out: Cells of earlier grids in the folder that the present one lacks.
+    """
+
+    schema_: int = Field(default=SCHEMA, alias="schema", ge=0, le=SCHEMA)
     name: str
     id: str = ""
-    state: str
-    cells: list[_Cell]
-    tasks: list[_Task]
     created: str = ""
     updated: str = ""
-    seed: int | None = None
+    state: str
+    budget: list[ReachedPart] = Field(default=[], exclude_if=_empty)
     versions: dict[str, str] = {}
-    grid: _Grid = _Grid()
-    vary: _Vary | None = None
-    systems: list[_System] = []
-    llms: dict[str, _LLM] = {}
+    seed: int | None = Field(default=None, exclude_if=_absent)
+    grid: GridPart = GridPart()
+    vary: VaryPart | None = Field(default=None, exclude_if=_absent)
+    systems: list[SystemPart] = []
+    llms: dict[str, LLMPart] = {}
+    tasks: list[TaskPart]
     conditions: list[str] = []
-    budget: list[_Reached] = []
-    spent: dict[str, dict[str, float | int | None]] = {}
-    seconds: float = 0.0
-    left_out: list[_Cell] = []
+    cells: list[CellPart]
+    dropped: list[dict[str, Any]] = Field(default=[], exclude_if=_empty)
+    stopped: list[StoppedPart] = Field(default=[], exclude_if=_empty)
+    spent: dict[str, SpentPart] = {}
+    seconds: Number = 0.0
+    left_out: list[CellPart] = []
 
+    @model_validator(mode="after")
+    def _check_tasks(self) -> Self:
+        names = {task.name for task in self.tasks}
+        strange = next((cell.task for cell in self.cells if cell.task not in names), None)
+        if strange is not None:
+            raise ValueError(f"a cell's task {strange!r} is not among the tasks")
+        return self
 
-def complaint(manifest: Any) -> str | None:
-    """The first thing about a run's record that is not of its form; None where all of it is."""
-    try:
-        _Manifest.model_validate(manifest)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        return ": ".join(filter(None, [".".join(str(part) for part in first["loc"]), first["msg"]]))
-    asked = {task["name"] for task in manifest["tasks"]}
-    strange = next((cell["task"] for cell in manifest["cells"] if cell["task"] not in asked), None)
-    return None if strange is None else f"cells: the task {strange!r} is not among its tasks"
+    def text(self) -> str:
+        """As it stands in run.json."""
+        return self.model_dump_json(indent=1) + "\n"

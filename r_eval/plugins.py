@@ -2,7 +2,7 @@
 
 A name is looked up the same way for what comes with R-Eval and for what a stranger adds:
 
-- `module:Class`, or `./file.py:Class`;
+- `module:Class`, or `./file.py:Class` (of an environment the file alone will do, see `environments.functions`);
 - a plain name, through the entry points of the group `r_eval.<kind>`. An entry point is either the object itself or a
   package: then every module in it offers what it defines under the module's own name (`soft_match.py` offers
   `soft-match`), so that adding one is adding a file.
@@ -25,6 +25,7 @@ from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.files import is_file
+from r_eval.isolation import describe
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:
@@ -51,7 +52,7 @@ def from_path(name: str, kind: str) -> Any:
         UserError: The file, module or attribute is not there, or importing it fails.
     """
     where, _, attribute = name.rpartition(":")
-    module = _module_of_file(where) if where.endswith(".py") else _module(where, name)
+    module = module_of_file(where) if where.endswith(".py") else _module(where, name)
     try:
         return getattr(module, attribute)
     except AttributeError:
@@ -67,7 +68,12 @@ def _module(where: str, name: str) -> ModuleType:
         raise UserError(f"{name}: cannot import {where} ({error})") from None
 
 
-def _module_of_file(where: str) -> ModuleType:
+def module_of_file(where: str) -> ModuleType:
+    """A Python file, imported once in a process.
+
+    Raises:
+        UserError: It is not there, or importing it fails; names the line.
+    """
     path = Path(where).resolve()
     if not is_file(path):
         raise UserError(f"{where}: no such file")
@@ -83,7 +89,7 @@ def _module_of_file(where: str) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[key]
-        raise UserError(f"{where}: importing it fails: {type(error).__name__}: {error}") from error
+        raise UserError(f"{where}: importing it fails: {describe(error)}") from error
     return module
 
 

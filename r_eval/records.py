@@ -16,7 +16,9 @@ SCHEMA = 1
 Level = Literal["KS", "KU", "KA"]
 OutcomeKind = Literal["finished", "gave_up", "exhausted", "tool_misuse", "tool_failure", "llm_failure", "cancelled"]
 StepKind = Literal["thought", "call", "observation", "answer"]
-CallError = Literal["unknown_api", "bad_arguments", "not_found", "temporary", "environment", "repeated", "limit"]
+CallError = Literal[
+    "unknown_api", "bad_arguments", "not_found", "temporary", "tool_error", "environment", "repeated", "limit"
+]
 
 INFRASTRUCTURE_FAILURES: frozenset[OutcomeKind] = frozenset({"tool_failure", "llm_failure", "cancelled"})
 """Outcomes that are not the system's doing: tried again on resume, and no score until then."""
@@ -25,6 +27,7 @@ INFRASTRUCTURE_FAILURES: frozenset[OutcomeKind] = frozenset({"tool_failure", "ll
 MOST = 10**15
 """Of anything that is counted; floats hold every whole number up to it, and sums of many."""
 Count = Annotated[int, Field(ge=0, le=MOST)]
+Amount = Annotated[float, Field(ge=-MOST, le=MOST)]
 
 
 class Record(BaseModel):
@@ -81,6 +84,21 @@ class Tokens(Record):
     cached: Count = 0
 
 
+class SentMessage(Record):
+    """One message as it was sent to the LLM.
+
+    Attributes:
+        calls: An assistant's tool calls: id, name, arguments.
+        call_id, name: Of the call that a tool message answers.
+    """
+
+    role: str
+    content: str
+    calls: list[dict[str, Any]] = Field(default=[], exclude_if=_empty)
+    call_id: str = Field(default="", exclude_if=_empty)
+    name: str = Field(default="", exclude_if=_empty)
+
+
 class Step(Record):
     """One event of an episode, in the order in which it happened.
 
@@ -92,10 +110,12 @@ class Step(Record):
         text: The reply, the message or the answer.
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
+        cut: Of a call, whether the observation was shortened.
         found: Of a call of a search, the ids of the passages that it found, the best first.
         error: Of a call, its kind; of an answer that could not be read, "unparsed"; of a thought, why the reply is not
             a whole one: "length" (cut at max_tokens), "content_filter", "refusal" or "empty"; or "invented": it went on
             with an observation of its own, which was cut off.
+        request: Of a thought, the messages that it answers, by their places in `Episode.messages`.
         reasoning: Of a thought, hidden thinking that is no part of the reply.
         seconds: Duration of the LLM's reply or of the call.
         tokens: Of a thought.
@@ -109,10 +129,12 @@ class Step(Record):
     api: str | None = None
     arguments: dict[str, Any] | None = None
     observation: str | None = None
+    cut: bool = Field(default=False, exclude_if=_empty)
     found: list[str] = Field(default=[], exclude_if=_empty)
     error: str | None = None
+    request: list[Count] = Field(default=[], exclude_if=_empty)
     reasoning: str = ""
-    seconds: float = 0.0
+    seconds: Amount = 0.0
     tokens: Tokens | None = None
     depth: Count | None = None
     replayed: bool = Field(default=False, exclude_if=_empty)
@@ -125,11 +147,13 @@ class Outcome(Record):
         kind: See DESIGN, "Outcome, and the six response types".
         cause: A short machine-readable word below the kind, such as "steps", "context" or "syntax".
         detail: One sentence for a person.
+        traceback: Of an exception in a plug-in's code, from where that code begins.
     """
 
     kind: OutcomeKind
     cause: str = ""
     detail: str = ""
+    traceback: str = Field(default="", exclude_if=_empty)
 
 
 class Usage(Record):
@@ -141,7 +165,7 @@ class Usage(Record):
     cached_tokens: Count = 0
     retries: Count = 0
     estimated: bool = False
-    cost: float | None = None
+    cost: Amount | None = None
 
 
 class Seconds(Record):
@@ -154,11 +178,11 @@ class Seconds(Record):
         retry: Lost in failed attempts at the LLM and in the waits after them.
     """
 
-    total: float = 0.0
-    llm: float = 0.0
-    environment: float = 0.0
-    queue: float = 0.0
-    retry: float = 0.0
+    total: Amount = 0.0
+    llm: Amount = 0.0
+    environment: Amount = 0.0
+    queue: Amount = 0.0
+    retry: Amount = 0.0
 
     @property
     def own(self) -> float:
@@ -175,7 +199,9 @@ class Episode(Record):
         golds: The gold answers, kept for scoring; no workflow ever sees them.
         answer: The model's own text, "" where there is none.
         evidence: The question's named evidence, kept for the response types.
+        messages: What was sent to the LLM, each message once, in the order in which they were first sent.
         fingerprint: Hash of what decides the episode besides the LLM's replies; see `run.json`.
+        checksum: Of a line in a run's folder: CRC-32 of the bytes of the line before it, in hexadecimal.
     """
 
     schema_: int = Field(SCHEMA, alias="schema")
@@ -193,10 +219,12 @@ class Episode(Record):
     evidence: list[str] = []
     answer: str
     outcome: Outcome
+    messages: list[SentMessage] = []
     steps: list[Step] = []
     usage: Usage = Usage()
     seconds: Seconds = Seconds()
     fingerprint: str = ""
+    checksum: str = Field(default="", exclude_if=_empty)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
 

@@ -10,9 +10,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.files import read_text
+from r_eval.plugins import unknown
 from r_eval.records import Question
+from r_eval.text import clean_data
+
+HINT = "; a question file has one JSON object per line, and data: FILE reads CSV and JSON arrays"
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -38,14 +42,33 @@ def read_questions(path: Path) -> list[Question]:
 
 def _question(line: str, where: str) -> Question:
     try:
-        return Question.model_validate(json.loads(line))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "line"
-        hint = "; a public file has none, they are in the private one" if key == "answers" else ""
-        raise UserError(f"{where}: {key}: {first['msg']}{hint}") from None
+        record = clean_data(json.loads(line)) if "\\u" in line else json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not valid JSON ({error})") from None
+        raise UserError(f"{where}: not valid JSON ({error}){'' if line.lstrip()[0] == '{' else HINT}") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{where}: expected a JSON object{HINT}")
+    if isinstance(record.get("answers"), str):
+        record["answers"] = [record["answers"]]
+    record.setdefault("level", "KS")
+    try:
+        question = Question.model_validate(record)
+    except ValidationError as error:
+        raise UserError(f"{where}: {_complaint(error)}") from None
+    if not all(answer.strip() for answer in question.answers):
+        raise UserError(f"{where}: answers: an empty answer can never be matched; give the text of the answer")
+    return question
+
+
+def _complaint(error: ValidationError) -> str:
+    """What is wrong with a question; a misspelt key before the missing one that it was meant for."""
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return unknown("key", key, Question.model_fields)
+    if first["type"] == "missing":
+        hint = "; a public question file has none, use the private one" if key == "answers" else ""
+        return f"the key {key} is missing{hint}"
+    return f"{key}: {describe_invalid(first)}"
 
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:

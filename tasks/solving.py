@@ -44,7 +44,7 @@ async def solve(questions: Sequence[Question], environment: Environment, sandbox
 
 async def _solve(question: Question, environment: Environment, sandbox: Sandbox) -> Solved:
     steps: list[Step] = []
-    session = Session(environment.for_question(question), sandbox, steps.append)
+    session = Session(environment.for_documents(question.context), sandbox, steps.append)
     try:
         result = await session.run_program(question.program or "")
     except EnvironmentFailure as failure:

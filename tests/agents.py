@@ -1,154 +1,192 @@
-"""Agents of LangChain and LangGraph, as a stranger would write them; the tests run them as workflows."""
+"""Programs of users as functions, for the workflow `agent`; each runs in a process of its own."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 
-def by_hand(tools: list[Any], model: Any) -> Any:
-    """The smallest agent there is: it carries out calls until there are none, or until Finish."""
-    from langchain_core.messages import AIMessage
-    from langchain_core.runnables import RunnableLambda
-
-    known = {tool.name: tool for tool in tools}
-    able = model.bind_tools(tools)
-
-    async def agent(state: dict[str, Any]) -> dict[str, Any]:
-        messages = list(state["messages"])
-        while True:
-            reply: AIMessage = await able.ainvoke(messages)
-            messages.append(reply)
-            if not reply.tool_calls:
-                return {"messages": messages}
-            for call in reply.tool_calls:
-                tool = known.get(call["name"], known["Finish"])
-                messages.append(await tool.ainvoke(call))
-                if tool.name == "Finish" and call["args"]:
-                    return {"messages": messages}
-
-    return RunnableLambda(agent)
+def post(url: str, key: str, body: Any) -> Any:
+    """The JSON that a server answers, an error's too."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, data, headers | {"Authorization": f"Bearer {key}"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        return {"status": error.code, **json.load(error)}
 
 
-def in_a_thread(tools: list[Any], model: Any) -> Any:
-    """A synchronous agent; LangChain runs it in a thread."""
-    from langchain_core.runnables import RunnableLambda
+class Client:
+    """The two addresses of an episode."""
 
-    known = {tool.name: tool for tool in tools}
-    able = model.bind_tools(tools)
+    def __init__(self, base_url: str, api_key: str, mcp_url: str) -> None:
+        self.base_url, self.api_key, self.mcp_url = base_url, api_key, mcp_url
 
-    def agent(state: dict[str, Any]) -> dict[str, Any]:
-        messages = list(state["messages"])
-        while True:
-            reply = able.invoke(messages)
-            messages.append(reply)
-            if not reply.tool_calls:
-                return {"messages": messages}
-            messages += [known.get(call["name"], known["Finish"]).invoke(call) for call in reply.tool_calls]
+    def chat(self, messages: Any, **more: Any) -> Any:
+        """The message that the LLM answers; what the server says where there is none."""
+        body = {"model": "any", "messages": [{"role": "user", "content": messages}], **more}
+        if not isinstance(messages, str):
+            body["messages"] = messages
+        data = post(f"{self.base_url}/chat/completions", self.api_key, body)
+        return data["choices"][0]["message"] if "choices" in data else data
 
-    return RunnableLambda(agent)
+    def mcp(self, method: str, **params: Any) -> Any:
+        """The result of a method of the MCP server."""
+        answer = post(self.mcp_url, "", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return answer.get("result", answer)
 
-
-def prebuilt(tools: list[Any], model: Any) -> Any:
-    """LangChain's own agent."""
-    from langchain.agents import create_agent
-
-    return create_agent(model, tools, system_prompt="You are a cook.")
+    def call(self, api: str, /, **arguments: Any) -> str:
+        """What a tool says."""
+        return str(self.mcp("tools/call", name=api, arguments=arguments)["content"][0]["text"])
 
 
-def graph(tools: list[Any], model: Any) -> Any:
-    """A graph of LangGraph with synchronous nodes, as its tutorials have it."""
-    from langgraph.graph import END, START, MessagesState, StateGraph
-    from langgraph.prebuilt import ToolNode, tools_condition
-
-    able = model.bind_tools(tools)
-
-    def ask(state: Any) -> dict[str, Any]:
-        return {"messages": [able.invoke(state["messages"])]}
-
-    built = StateGraph(MessagesState)
-    built.add_node("ask", ask)
-    built.add_node("tools", ToolNode(tools))
-    built.add_edge(START, "ask")
-    built.add_conditional_edges("ask", tools_condition, {"tools": "tools", END: END})
-    built.add_edge("tools", "ask")
-    return built.compile()
-
-
-def stubborn(tools: list[Any], model: Any) -> Any:
-    """Catches whatever is raised and answers all the same."""
-    agent = by_hand(tools, model)
-
-    class Stubborn:
-        async def ainvoke(self, state: dict[str, Any]) -> str:
-            for _ in range(3):
-                try:
-                    return str((await agent.ainvoke(state))["messages"][-1].text)
-                except Exception:
-                    continue
-            return "whatever"
-
-    return Stubborn()
+def answer(
+    question: str,
+    base_url: str,
+    api_key: str,
+    mcp_url: str,
+    instruction: str = "",
+    demonstrations: Any = (),
+    domain: str = "",
+) -> str:
+    """Function calling, with demonstrations as text."""
+    client = Client(base_url, api_key, mcp_url)
+    examples = "\n".join(f"Question: {shown['question']}\nAnswer: {shown['answer']}" for shown in demonstrations)
+    messages = [
+        {"role": "system", "content": f"{domain}\n{instruction}\n{examples}"},
+        {"role": "user", "content": question},
+    ]
+    tools = [
+        {"type": "function", "function": {"name": tool["name"], "parameters": tool["inputSchema"]}}
+        for tool in client.mcp("tools/list")["tools"]
+    ]
+    while True:
+        reply = client.chat(messages, tools=tools)
+        if "error" in reply:
+            raise RuntimeError(reply["error"]["message"])
+        if not reply.get("tool_calls"):
+            return str(reply["content"] or "")
+        messages.append(reply)
+        for call in reply["tool_calls"]:
+            found = client.call(call["function"]["name"], **json.loads(call["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
 
 
-def side_by_side(tools: list[Any], model: Any) -> Any:
+async def asynchronous(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """One LLM call, from a coroutine that prints on the way."""
+    sys.stdout.write("this is no answer\n")
+    client = Client(base_url, api_key, mcp_url)
+    return str((await asyncio.to_thread(client.chat, question))["content"])
+
+
+def handed(**episode: Any) -> str:
+    """All that the program is handed."""
+    sent = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # Python's own
+    return json.dumps({"keys": episode, "variables": sent, "folder": os.listdir("."), "at": str(Path.cwd())})  # noqa: PTH208
+
+
+def until_refused(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Asks until it is refused, and answers with the refusal."""
+    client = Client(base_url, api_key, mcp_url)
+    while "error" not in (reply := client.chat(question)):
+        pass
+    return f"{reply['status']} {reply['error']['code']}"
+
+
+def mistaken(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Makes invalid requests until it is refused for good."""
+    client, number = Client(base_url, api_key, mcp_url), 1
+    while (code := client.chat([], n=2)["error"]["code"]) == "invalid_request":
+        number += 1
+    return f"{number} {code}"
+
+
+def looks_until_refused(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Calls a query API until it is refused."""
+    client, calls = Client(base_url, api_key, mcp_url), 0
+    while "limit" not in client.call("find_dish", name="o"):
+        calls += 1
+    return str(calls)
+
+
+def stubborn(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Takes no refusal for an answer."""
+    client = Client(base_url, api_key, mcp_url)
+    while True:
+        client.chat(question)
+
+
+def hangs(question: str) -> str:
+    """Does nothing for ever, and cannot be asked to end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+def floods() -> None:
+    """Writes for ever."""
+    while True:
+        sys.stderr.write("x" * 1_000_000)
+
+
+def forks(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Leaves children behind that hold its output open."""
+    children = [subprocess.Popen(["sleep", "60"], stdout=sys.__stdout__) for _ in range(5)]
+    return " ".join(str(child.pid) for child in children)
+
+
+def calls_later(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Leaves a process behind that asks once the episode is over, and writes what it was answered."""
+    target = question.partition("write to ")[2]
+    if os.fork():
+        return "done"
+    os.setsid()
+    time.sleep(2)
+    try:
+        said = json.dumps(Client(base_url, api_key, mcp_url).chat("late"))
+    except OSError as error:
+        said = str(error)
+    Path(target).write_text(said, encoding="utf-8")
+    os._exit(0)
+
+
+def dies(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Is killed in the midst of its work."""
+    Client(base_url, api_key, mcp_url).chat(question)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
+
+
+def raises(question: str) -> str:
+    """Fails."""
+    raise ValueError("the agent is broken: ß")
+
+
+def strangers(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
+    """Uses tokens that are not its own."""
+    wrong = Client(base_url, "agent-wrong", f"{mcp_url}x")
+    chat, tools = wrong.chat(question), wrong.mcp("tools/list")
+    return f"{chat['status']} {tools['status']}"
+
+
+def side_by_side(question: str, base_url: str, api_key: str, mcp_url: str) -> str:
     """Makes many calls at the same time."""
-    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
-    class Many:
-        async def ainvoke(self, state: dict[str, Any]) -> str:
-            find = next(tool for tool in tools if tool.name == "find_dish")
-            names = "zyxwvutsrqponml"
-            found = await asyncio.gather(*(find.ainvoke({"name": name}) for name in names))
-            return str((await model.ainvoke("\n".join(found))).text)
-
-    return Many()
-
-
-def picks(tools: list[Any], model: Any) -> Any:
-    """Asks for its answer in a form of its own."""
-    from langchain_core.runnables import RunnableLambda
-
-    schema = {
-        "title": "Pick",
-        "description": "A dish.",
-        "type": "object",
-        "properties": {"dish": {"type": "string"}},
-        "required": ["dish"],
-    }
-    chosen = model.with_structured_output(schema)
-    return RunnableLambda(lambda state: state["messages"]) | chosen | RunnableLambda(lambda pick: str(pick["dish"]))
-
-
-async def later(tools: list[Any], model: Any) -> Any:
-    """A factory that is asynchronous."""
-    return by_hand(tools, model)
-
-
-def idle(tools: list[Any], model: Any) -> Any:
-    """Never ends and never asks."""
-    import asyncio
-
-    class Idle:
-        async def ainvoke(self, state: dict[str, Any]) -> str:
-            while True:
-                await asyncio.sleep(0.01)
-
-    return Idle()
-
-
-def nothing(tools: list[Any], model: Any) -> Any:
-    """Gives no agent."""
-    return None
-
-
-def no_messages(tools: list[Any], model: Any) -> Any:
-    """Gives something without messages."""
-
-    class Odd:
-        async def ainvoke(self, state: dict[str, Any]) -> dict[str, Any]:
-            return {"result": 1}
-
-    return Odd()
-
-
-NO_FUNCTION = 3
+    client = Client(base_url, api_key, mcp_url)
+    with ThreadPoolExecutor(12) as pool:
+        looks = [pool.submit(client.call, "find_dish", name=name) for name in "zyxwvu"]
+        chats = [pool.submit(client.chat, f"question {number}") for number in range(6)]
+        found = [chat.result()["content"] for chat in chats]
+        return " ".join([*found, str(len([look.result() for look in looks]))])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import itertools
 import json
 import re
@@ -14,8 +13,8 @@ from typing import Any
 from aiohttp import web
 
 from r_eval.llms.base import make_llm
+from tests.chat_server import KEY, Answer
 
-KEY = "sk-very-secret-1234567890"
 TOKEN = "eyJ0eXAi.eyJvaWQi.entra-token_of-Azure"
 SCOPE = "https://cognitiveservices.azure.com"
 USAGE = {
@@ -27,7 +26,7 @@ USAGE = {
 }
 PARAMETERS = {"model": str, "input": list, "instructions": str, "max_output_tokens": int, "temperature": (int, float)}
 PARAMETERS |= {"tools": list, "tool_choice": str, "store": bool, "include": list, "reasoning": dict, "stream": bool}
-ROLES = ("user", "assistant", "developer", "system")
+ROLES = ("user", "assistant", "developer")
 TOOL = {"type", "name", "description", "parameters", "strict"}
 KEYS = {
     "function_call": {"type", "id", "call_id", "name", "arguments", "status"},
@@ -35,16 +34,6 @@ KEYS = {
     "reasoning": {"type", "id", "summary", "content", "encrypted_content", "status"},
     "message": {"type", "id", "role", "content", "status", "phase"},
 }
-
-
-@dataclasses.dataclass
-class Answer:
-    """What the server sends for one request."""
-
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = dataclasses.field(default_factory=dict)
-    seconds: float = 0.0
 
 
 class Wrong(Exception):
@@ -90,7 +79,6 @@ class Server:
         opening: Answers to the first requests, those that an LLM makes when it is opened.
         refuses: Parameters that its model does not take.
         signs_in: Whether the identity gets a token.
-        azure: Whether a request must name a version of the API and, where it has a key, give it as `api-key`.
     """
 
     def __init__(
@@ -98,11 +86,10 @@ class Server:
         *answers: Answer,
         opening: tuple[Answer, ...] = (),
         refuses: tuple[str, ...] = (),
-        azure: bool = False,
         signs_in: bool = True,
     ) -> None:
         self.answers, self.opening = list(answers) or [response(text("ready"))], list(opening)
-        self.refuses, self.azure, self.signs_in = refuses, azure, signs_in
+        self.refuses, self.signs_in = refuses, signs_in
         self.bodies: list[dict[str, Any]] = []
         self.opened: list[dict[str, Any]] = []
         self.wrong: list[str] = []
@@ -159,9 +146,8 @@ class Server:
         if not isinstance(data, dict) or not isinstance(data.get("output"), list):
             return data
         items = [dict(item) if isinstance(item, dict) else item for item in data["output"]]
-        for item in items:
-            if not isinstance(item, dict):
-                continue
+        objects = [item for item in items if isinstance(item, dict)]
+        for item in objects:
             number = next(self._ids)
             for key in ("id", "call_id"):
                 if item.get(key) in ("msg", "fc", "rs", "call"):
@@ -170,7 +156,7 @@ class Server:
                 item["encrypted_content"] = f"gAAA{number}=="
             if isinstance(item.get("id"), str):
                 self._sent[item["id"]] = item
-        for one, following in itertools.pairwise(i for i in items if isinstance(i, dict)):
+        for one, following in itertools.pairwise(objects):
             if one.get("type") == "reasoning":
                 self._pairs[one["id"]] = str(following.get("id"))
         return {**data, "output": items}
@@ -179,22 +165,17 @@ class Server:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ") or request.headers.get("api-key")
         if given not in (KEY, TOKEN):
             raise Wrong(f"Incorrect API key provided: {given}.", None, "invalid_api_key")
-        if self.azure and ("api-version" not in request.query or (given == KEY and "api-key" not in request.headers)):
-            raise Wrong("Missing required query parameter: api-version")
 
     def _check(self, body: dict[str, Any]) -> None:
         for name, value in body.items():
             if name not in PARAMETERS:
-                raise Wrong(f"Unknown parameter: '{name}'.", name, None)
+                raise Wrong(f"Unknown parameter: '{name}'.", name)
             if not isinstance(value, PARAMETERS[name]):  # type: ignore[arg-type]
                 raise Wrong(f"Invalid type for '{name}'.", name)
-            if name in self.refuses and name == "include":
-                raise Wrong("Encrypted content is not supported with this model.", "include")
-            if name in self.refuses and name == "reasoning":
-                name = "reasoning.effort"
-                raise Wrong(f"Unsupported parameter: '{name}' is not supported with this model.", name)
             if name in self.refuses:
-                raise Wrong(f"Unsupported parameter: '{name}' is not supported with this model.", name)
+                param = "reasoning.effort" if name == "reasoning" else name
+                what = "Encrypted content" if name == "include" else f"Unsupported parameter: '{param}'"
+                raise Wrong(f"{what} is not supported with this model.", param)
         if body.get("max_output_tokens", 16) < 16:
             raise Wrong("Invalid 'max_output_tokens': integer below minimum value.", "max_output_tokens")
         if body.get("store") is not False:
@@ -215,11 +196,7 @@ class Server:
             following = items[position + 1] if position + 1 < len(items) else {}
             before = items[position - 1] if position else {}
             if kind == "message" and "id" not in item:
-                if not {"role", "content"} <= set(item) <= {"type", "role", "content"} or item["role"] not in (
-                    "user",
-                    "assistant",
-                    "developer",
-                ):
+                if set(item) - {"type"} != {"role", "content"} or item["role"] not in ROLES:
                     raise Wrong(f"Invalid message: {item}", f"input[{position}]")
                 if not isinstance(item["content"], str) or not item["content"]:
                     raise Wrong("Empty message", f"input[{position}].content")
@@ -245,9 +222,7 @@ class Server:
             elif item != sent:
                 raise Wrong(f"The item '{item['id']}' could not be verified.", "input")
             if kind == "reasoning" and self._pairs.get(item["id"]) != following.get("id"):
-                raise Wrong(
-                    f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
-                )
+                raise Wrong(f"Item '{item['id']}' was provided without its required following item.")
         if len({*calls}) < len(calls) or len({*ids}) < len(ids):
             raise Wrong("Duplicate item found with id.", "input")
         if {*calls} - {*answered}:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from r_eval import load_run
-from r_eval.cli.running import demo_grid
+from r_eval.cli.demo import demo_grid
 from r_eval.llms.model_files import model_path
 from r_eval.plugins import names
 from r_eval.tasks.questions import read_questions
@@ -62,7 +62,7 @@ def needs(line: str) -> str | None:
 
 def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path, port: int) -> None:
     if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval pull smollm2-135m")
+        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
     folder = tmp_path
     for command in COMMANDS:
         words = command.line.split()
@@ -147,7 +147,7 @@ def test_a_workflow_of_ones_own_takes_less_than_forty_lines() -> None:
 
 def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval pull smollm2-135m")
+        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("runs", "__pycache__"))
     folder = tmp_path
     for command in documents.commands(CUSTOM_WORKFLOW):
@@ -177,7 +177,7 @@ def test_every_setting_of_a_workflow_is_in_the_page() -> None:
     for name, cls in names("workflows", Workflow).items():
         section = next(text for text in sections if name in text.partition("\n")[0])
         for setting in inspect.signature(cls).parameters:
-            assert setting in section or name == "langgraph", f"{name}: {setting}"
+            assert setting in section, f"{name}: {setting}"
 
 
 def test_the_table_of_figures_has_a_line_for_every_workflow_of_the_demo() -> None:

@@ -207,14 +207,14 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an entry without its name": ({"llms": [{"temperature": 0}]}, r"grid\.yaml:\d+: the key llms\.0\.llm is missing"),
     "a number for a list": ({"workflows": 3}, r"grid\.yaml:\d+: workflows: .*list"),
     "a number for an entry": ({"workflows": [3]}, r"grid\.yaml:\d+: workflows\.0: "),
-    "a word for a number": ({"samples": "many"}, r"grid\.yaml:\d+: samples: .*integer"),
-    "a truth value for a number": ({"samples": True}, r"grid\.yaml:\d+: samples: .*integer"),
-    "a fraction for a number": ({"epochs": 1.5}, r"grid\.yaml:\d+: epochs: .*integer"),
-    "a number below the bound": ({"limits": {"steps": 0}}, r"grid\.yaml:\d+: limits\.steps: .*greater than or equal"),
+    "a word for a number": ({"samples": "many"}, r"grid\.yaml:\d+: samples: must be a whole number, not"),
+    "a truth value for a number": ({"samples": True}, r"grid\.yaml:\d+: samples: must be a whole number, not"),
+    "a fraction for a number": ({"epochs": 1.5}, r"grid\.yaml:\d+: epochs: must be a whole number, not"),
+    "a number below the bound": ({"limits": {"steps": 0}}, r"grid\.yaml:\d+: limits\.steps: must be at least 1, not 0"),
     "a word for limits": ({"limits": "short"}, r"grid\.yaml:\d+: limits: "),
     "a name that is no file's": ({"name": "../up"}, r"grid\.yaml:\d+: name: "),
     "a name that is a folder's": ({"name": ".."}, r"grid\.yaml:\d+: name: "),
-    "a date for a name": ({"name": datetime.date(2024, 1, 1)}, r"grid\.yaml:\d+: name: .*string"),
+    "a date for a name": ({"name": datetime.date(2024, 1, 1)}, r"grid\.yaml:\d+: name: must be a text, not"),
     "wrong type of a setting": (
         {"llms": [{"llm": "openai/m", "max_tokens": "lots"}]},
         r"LLM 'openai/m': max_tokens must be a whole number, not 'lots'",
@@ -282,7 +282,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "a key": ({"llms": [{"llm": "openai/m", "api_key": "x"}]}, r"grid\.yaml:\d+: llms\.0: .*api_key_env"),
     "a key in the wrong place": (
         {"llms": [{"llm": "openai/m", "api_key_env": "sk-abcdefghijklmnop"}]},
-        r"grid\.yaml:\d+: llms\.0: a key does not belong into a grid",
+        r"grid\.yaml:\d+: llms\.0: a key does not belong in a grid",
     ),
     "a workflow twice": ({"workflows": ["direct", "direct"]}, r"the workflow 'direct' stands twice in the grid"),
     "an LLM twice": ({"llms": ["openai/m", "openai/m"]}, r"the LLM 'openai/m' stands twice .*name: of its own"),
@@ -337,11 +337,11 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "a list for a key": (b"? [a, b]\n: x\n", r"grid\.yaml"),
     "a key twice": (
         b"llms: [openai/m]\nworkflows: [direct]\ntasks: [aminer/*]\nworkflows: [react]\n",
-        r"grid\.yaml:4: the key workflows stands twice",
+        r"grid\.yaml:4: duplicate key workflows",
     ),
     "an inner key twice": (
         b"llms:\n- llm: openai/m\n  temperature: 0\n  temperature: 1\nworkflows: [direct]\ntasks: [aminer/*]\n",
-        r"grid\.yaml:4: the key temperature stands twice",
+        r"grid\.yaml:4: duplicate key temperature",
     ),
     "a deep nest": (b"a: " + b"[" * 5000, r"grid\.yaml"),
 }
@@ -359,15 +359,26 @@ def test_a_text_that_is_no_grid_gets_one_sentence(desk: Path, text: str) -> None
 def test_a_grid_file_that_is_not_there_is_named(desk: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere\.yaml: no such grid file"):
         Grid.load("nowhere.yaml")
-    with pytest.raises(UserError, match=r"cannot be read"):
+    with pytest.raises(UserError, match=r"is a folder; name a grid file"):
         Grid.load(desk)
+
+
+def test_a_grid_in_python_gets_the_same_sentences() -> None:
+    parts = {"llms": ["openai/m"], "tasks": ["wiki/*"]}
+    with pytest.raises(UserError, match=r"Grid: unknown key 'workflow'\. Did you mean workflows\?"):
+        Grid(workflow=["react"], **parts)
+    with pytest.raises(UserError, match="Grid: samples: must be a whole number, not 'two'"):
+        Grid(workflows=["react"], samples="two", **parts)
 
 
 LINES: dict[str, tuple[str, str]] = {
     "not JSON": ("{", r"questions\.jsonl:3: not valid JSON"),
     "not an object": ("[1]", r"questions\.jsonl:3: "),
-    "without answers": ('{"id": "x", "question": "?", "level": "KS"}', r"questions\.jsonl:3: answers: Field required"),
-    "an unknown field": (json.dumps({**QUESTION, "id": "x", "gold": 1}), r"questions\.jsonl:3: gold: "),
+    "without answers": (
+        '{"id": "x", "question": "?", "level": "KS"}',
+        r"jsonl:3: the key answers is missing",
+    ),
+    "an unknown field": (json.dumps({**QUESTION, "id": "x", "gold": 1}), r"questions\.jsonl:3: unknown key 'gold'"),
     "an unknown level": (json.dumps({**QUESTION, "id": "x", "level": "hard"}), r"questions\.jsonl:3: level: "),
     "an id twice": (json.dumps(QUESTION), r"questions\.jsonl:3: the id 'a' stands twice.*line 1"),
 }

@@ -34,8 +34,6 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         entry["llm"] = "scripted/talker.py:talk"
     (folder / "grid.yaml").write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
     for command in documents.commands(folder / "README.md"):
-        if command.line == "r-eval pull smollm2-135m":
-            continue
         ran = documents.typed(command.line, folder)
         assert ran.returncode == 0, f"{command.line}\n{ran.stdout}{ran.stderr}"
         assert not command.expected or documents.matches(ran.stdout, command.expected), f"{command.line}\n{ran.stdout}"

@@ -37,7 +37,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for grid in folder.glob("grid-*.yaml"):
         keys = yaml.safe_load(grid.read_text(encoding="utf-8"))
         if not DENSE:
-            keys["vary"]["retriever"].remove("hybrid")
+            keys["vary"]["environment.retriever"].remove("hybrid")
         grid.write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
     for command in documents.commands(folder / "README.md"):
         runs = " ".join(path.relative_to(folder).as_posix() for path in sorted(folder.glob("runs/*")))

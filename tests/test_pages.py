@@ -63,11 +63,10 @@ def test_every_command_of_a_page_is_one_with_the_options_that_it_has(page: Path)
         words = shlex.split(line, comments=True)
         if words[:1] != ["r-eval"] or len(words) == 1:
             continue
-        known = getattr(group, "commands", {})
-        command, rest = known.get(words[1]), words[2:]
-        assert command is not None, line
-        if hasattr(command, "commands"):
-            command, rest = command.commands[rest[0]], rest[1:]
+        command, rest = group, words[1:]
+        while hasattr(command, "get_command"):
+            command, rest = command.get_command(None, rest[0]), rest[1:]
+            assert command is not None, line
         options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         said = {word.partition("=")[0] for word in rest if word.startswith("--")}
         assert said <= options | {"--help"}, line

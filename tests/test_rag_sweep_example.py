@@ -34,7 +34,7 @@ def swept(folder: Path, retrievers: list[str]) -> Iterator[tuple[str, Episode]]:
     keys = yaml.safe_load((EXAMPLE / "sweep.yaml").read_text(encoding="utf-8"))
     (folder / "llm.py").write_text("def reply(request):\n    return 'Ada'\n", encoding="utf-8")
     keys["llms"] = ["scripted/llm.py:reply"]
-    keys["vary"]["retriever"] = retrievers
+    keys["vary"]["environment.retriever"] = retrievers
     (folder / "sweep.yaml").write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
     done = documents.typed("r-eval run sweep.yaml --limit 1", folder)
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def test_the_grid_is_two_chunk_sizes_by_three_retrievers_by_two_top_k() -> None:
     vary = Grid.load(EXAMPLE / "sweep.yaml").vary
     assert vary is not None
     assert (vary.protocol, [len(values) for values in vary.values.values()]) == ("cross", [2, 3, 2])
-    assert len(list(vary.variants())) == 12
+    assert len(vary.variants("rag")) == 12
 
 
 @pytest.mark.parametrize("retrievers", [LEXICAL, EVERY], ids=["bm25", "all"])

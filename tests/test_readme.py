@@ -31,9 +31,9 @@ def test_the_grid_of_readme_is_a_grid(tmp_path: Path) -> None:
 
 
 def test_the_custom_domain_of_readme_runs_and_the_oracle_is_right(tmp_path: Path) -> None:
-    (tmp_path / "recipes.py").write_text(blocks("python", "class Recipes"), encoding="utf-8")
+    (tmp_path / "recipes.py").write_text(blocks("python", "def ingredients"), encoding="utf-8")
     (tmp_path / "questions.jsonl").write_text(blocks("json", "hummus"), encoding="utf-8")
-    tasks = yaml.safe_load(blocks("yaml", "recipes.py:Recipes"))["tasks"]
+    tasks = yaml.safe_load(blocks("yaml", "recipes.py"))["tasks"]
     grid = Grid(workflows=["oracle"], llms=["gguf/smollm2-135m"], tasks=tasks, folder=tmp_path)
     episodes = list(run(grid, tmp_path / "run").episodes())
     assert [(e.outcome.kind, e.answer) for e in episodes] == [("finished", "chickpeas; tahini; lemon")]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import documents
-from tests.cli.test_comparing import BETTER, KS, write
+from tests.cli.test_compare import BETTER, KS, write
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import inspect
 import json
 from collections.abc import Sequence
@@ -22,8 +21,8 @@ from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
 from r_eval.errors import UserError
+from r_eval.fingerprints import code_hashes, short_hash
 from r_eval.llms.base import Message, Reply, Request, ToolSpec
-from r_eval.llms.model_files import file_fingerprint as stamp
 from r_eval.plugins import unknown
 from r_eval.records import Document, Outcome, OutcomeKind, Question, Step
 
@@ -177,13 +176,13 @@ class Workflow:
     def identity(self) -> dict[str, Any]:
         """What decides the workflow's behaviour: part of a cell's fingerprint.
 
-        A workflow that does not come with R-Eval is told by its file as well, since only R-Eval's have a version.
+        Beside the settings: `code`, the hashes of the files of a workflow that does not come with R-Eval, and `prompt`,
+        those of its prompts.
         """
         names = (*self.PROMPTS, "last_chance") if self.last_chance else self.PROMPTS
-        text = "\0".join(prompt_text(type(self), name) for name in names)
-        built_in = type(self).__module__.startswith("r_eval.")
-        code = {} if built_in else {"file": stamp(Path(inspect.getfile(type(self))))}
-        return {**self.settings(), **code, "prompts": hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}
+        owner: Any = type(self)
+        prompts = {name: short_hash(prompt_text(owner, name)) for name in names}
+        return {**self.settings(), "code": code_hashes(type(self), Workflow), "prompt": prompts}
 
 
 def make(cls: type[Workflow], name: str, settings: dict[str, Any]) -> Workflow:
@@ -209,31 +208,24 @@ def positive(name: str, value: int) -> int:
     return value
 
 
-def prompt_text(owner: type[Workflow], name: str) -> str:
-    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
-    is made from.
-    """
-    key: Any = owner
-    path = _prompt_file(key, name)
-    return _read(path, path.stat().st_mtime_ns)
-
-
 @functools.cache
-def _prompt_file(owner: type[Workflow], name: str) -> Path:
+def prompt_text(owner: Any, name: str) -> str:
+    """The text of a prompt file: `prompts/<name>.md` beside the workflow's module, or beside that of a class which it
+    is made from. It is read once, so that all episodes of a run are sent the same; the next plan reads it anew.
+
+    Args:
+        owner: The workflow's class.
+    """
     folders = [Path(inspect.getfile(cls)).parent for cls in owner.__mro__ if issubclass(cls, Workflow)]
     files = [folder / "prompts" / f"{name}.md" for folder in folders]
-    return next((file for file in files if file.exists()), files[0])
-
-
-@functools.lru_cache(maxsize=256)
-def _read(path: Path, written: int) -> str:
-    """A file that was written at some time; it is read once, and again after a change."""
+    path = next((file for file in files if file.exists()), files[0])
     return path.read_text(encoding="utf-8").strip()
 
 
 def prompt(owner: type[Workflow], name: str, **values: str) -> str:
     """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
-    return Template(prompt_text(owner, name)).substitute(values)
+    cls: Any = owner
+    return Template(prompt_text(cls, name)).substitute(values)
 
 
 def finished(answer: str, how: str) -> Ending:

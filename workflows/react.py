@@ -31,7 +31,6 @@ from r_eval.workflows.base import (
     prompt,
 )
 
-INVENTED = re.compile(r"(?:\A|\n)(?:[^\S\n]|[*_#>])*+Observation\b.*", re.DOTALL | re.IGNORECASE)
 ACTION = re.compile(r"\n(?:[^\S\n]|[*_#>])*+Action\b.*", re.DOTALL | re.IGNORECASE)
 LABEL = re.compile(r"[*_#> ]*+(Thought|Action)\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE)
 STOP = ("\nObservation",)
@@ -97,15 +96,12 @@ class ReAct(Workflow):
         if self._completes(llm):
             stop = (*stop, STOP_OF_QUESTION)
         reply = await llm.generate(Request(self._sent(messages, llm, start), stop=stop))
-        text, invented = INVENTED.subn("", reply.text)
-        if invented:
-            llm.fault("invented")
-        text = text.strip()
+        text = reply.text.strip()
         label = LABEL.match(text)
         labelled = label is not None and start.startswith(label[1].capitalize())
         given = self._completes(llm) or start.startswith("Action")
         said = reply.message(f"{start} {text}" if given and not labelled else text)
-        return said, reply.finish == "length" and not invented
+        return said, reply.finish == "length"
 
     def _completes(self, llm: LLMProtocol) -> bool:
         """Whether all is one text: where the settings say so, and for a base model."""

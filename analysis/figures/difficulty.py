@@ -1,6 +1,6 @@
 """How hard the questions of each task are: by how many of the systems they are answered right.
 
-Bounds do not count. A question is answered where the mean over its epochs reaches `MATCH`, and its share is of the
+References do not count. A question is answered where the mean over its epochs reaches `MATCH`, and its share is of the
 systems that have a score for it; questions that no system has a score for are left out.
 """
 
@@ -64,7 +64,7 @@ def shares_right(found: Sequence[System], tasks: Sequence[Task]) -> list[Asked]:
         found: The systems of one condition.
     """
     asked = []
-    contenders = [system for system in found if not system.bound]
+    contenders = [system for system in found if not system.reference]
     for task in tasks:
         own = [system for system in contenders if task.name in system.cells]
         ids = questions_of(own, task.name)

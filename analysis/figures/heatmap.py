@@ -23,18 +23,18 @@ NAME = 20
 CHARACTERS = 14
 """Of a note, in an inch."""
 GAP = 0.18
-"""Between the tasks and the average, and between the systems and the bounds, in cells."""
+"""Between the tasks and the average, and between the systems and the references, in cells."""
 FIRST, LAST = (0.969, 0.976, 0.984), (0.031, 0.251, 0.447)
 """Colours of 0 and of the highest score: one hue, so that they differ in grey and to colour-blind eyes too."""
 Colour = tuple[float, float, float]
 
 
 def heat_map(aggregates: Aggregates, condition: str, style: Style) -> Figure | None:
-    """The figure, best system at the top and bounds below the systems; None where nothing is scored."""
+    """The figure, best system at the top and references below the systems; None where nothing is scored."""
     from matplotlib.collections import PatchCollection
 
     rows = [row for row in aggregates.under(condition) if row.overall.mean is not None]
-    rows.sort(key=lambda row: (row.baseline, -(row.overall.mean or 0.0)))
+    rows.sort(key=lambda row: (row.reference, -(row.overall.mean or 0.0)))
     if not rows:
         return None
     tasks = aggregates.tasks
@@ -46,7 +46,7 @@ def heat_map(aggregates: Aggregates, condition: str, style: Style) -> Figure | N
     most = max((found.mean or 0.0 for row in rows for found in row.tasks.values()), default=0.0) or 1.0
     fields = []
     for line, row in enumerate(rows):
-        below = line + (GAP if row.baseline and not rows[0].baseline else 0.0)
+        below = line + (GAP if row.reference and not rows[0].reference else 0.0)
         fields += [_cell(axes, place, below, row.tasks.get(task.name), most) for place, task in enumerate(tasks)]
         if with_average:
             fields.append(_cell(axes, len(tasks) + GAP, below, row.averages[ALL], most))
@@ -85,10 +85,10 @@ def _colour(share: float) -> Colour:
 
 def _names(axes: Axes, rows: Sequence[Row], tasks: Sequence[Task], style: Style, with_average: bool) -> None:
     """Systems at the left, tasks above."""
-    lines = [line + (GAP if row.baseline and not rows[0].baseline else 0.0) + 0.5 for line, row in enumerate(rows)]
+    lines = [line + (GAP if row.reference and not rows[0].reference else 0.0) + 0.5 for line, row in enumerate(rows)]
     axes.set_yticks(lines, [style.name(row) for row in rows])
     for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        label.set_color(DIM if row.baseline else INK)
+        label.set_color(DIM if row.reference else INK)
     places = [place + 0.5 for place in range(len(tasks))]
     names = short_names([task.name for task in tasks])
     heads = [_head(task, name) for task, name in zip(tasks, names, strict=True)]

@@ -1,6 +1,6 @@
 """Radars: one for each workflow over domain and level and over the tasks, and one figure with all of them.
 
-A radar holds at most six systems; more are shared out evenly, the best first. Bounds are left out. A value that is
+A radar holds at most six systems; more are shared out evenly, the best first. References are left out. A value that is
 not there leaves a gap in the line.
 """
 
@@ -47,7 +47,7 @@ class Panel(NamedTuple):
 
 def radars(aggregates: Aggregates, condition: str, style: Style) -> Iterator[tuple[str, Figure]]:
     """Figures by name; none where there are fewer than three axes."""
-    rows = [row for row in aggregates.under(condition) if not row.baseline and row.overall.mean is not None]
+    rows = [row for row in aggregates.under(condition) if not row.reference and row.overall.mean is not None]
     kinds = _kinds(aggregates)
     if not kinds or not rows:
         return

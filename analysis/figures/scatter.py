@@ -113,8 +113,9 @@ def _systems(axes: Axes, known: Sequence[tuple[Deployed, Percentiles]], style: S
             axes.plot([ends.p50, ends.p95], [quality, quality], color=colour, linewidth=1, alpha=0.45)
         size = bubble(one.parameters)
         drawn = axes.scatter([ends.mean], [quality], s=size, marker=style.markers[one.workflow], zorder=3)
-        drawn.set(facecolor="none" if one.bound else colour, edgecolor=colour if one.bound else "white", alpha=0.9)
-        drawn.set_linewidth(1.4 if one.bound else 0.7)
+        hollow = one.role == "reference"
+        drawn.set(facecolor="none" if hollow else colour, edgecolor=colour if hollow else "white", alpha=0.9)
+        drawn.set_linewidth(1.4 if hollow else 0.7)
 
 
 def bubble(parameters: float | None) -> float:
@@ -125,8 +126,9 @@ def bubble(parameters: float | None) -> float:
 
 
 def _front(axes: Axes, known: Sequence[tuple[Deployed, Percentiles]]) -> None:
-    contending = [(ends.mean, one.quality or 0.0) for one, ends in known if not one.bound and one.complete]
-    front = sorted(point for point, on in zip(contending, pareto(contending), strict=True) if on)
+    ranked = [(ends.mean, one) for one, ends in known if one.role != "reference" and one.complete]
+    points = [(cost, one.quality) for cost, one in ranked if one.quality]
+    front = sorted(point for point, on in zip(points, pareto(points), strict=True) if on)
     if front:
         xs, ys = [x for x, _ in front], [100 * y for _, y in front]
         axes.plot(xs, ys, color=INK, linewidth=1, linestyle="--", zorder=0, drawstyle="steps-post")

@@ -44,7 +44,7 @@ class Entry:
 
     Attributes:
         version: None where the questions are of no known season.
-        bound: Whether the system bounds the others rather than contends.
+        reference: Whether the system sees the gold, so that it is not ranked.
         pipeline: What of its retrieval is known.
         questions: Of the version, over all its tasks.
         missing: Those without a score; they are in the means as 0.
@@ -56,7 +56,7 @@ class Entry:
     system: str
     workflow: str
     llm: str
-    bound: bool
+    reference: bool
     pipeline: Pipeline
     retrieval: Estimate
     generation: Estimate
@@ -111,7 +111,15 @@ def _entry(result: Result, of: QuestionSet, under: Collection[Key]) -> Entry:
     if result.searches:
         found |= {key: 0.0 for key in asked if key in of.ranked and key not in result.scores and key not in found}
     return Entry(
-        *(result.version, result.condition, result.name, result.workflow, result.llm, result.bound, result.pipeline),
+        *(
+            result.version,
+            result.condition,
+            result.name,
+            result.workflow,
+            result.llm,
+            result.reference,
+            result.pipeline,
+        ),
         retrieval=_over_tasks(found, of),
         generation=_over_tasks(scores, of),
         types=_types(asked, scores, found, of),

@@ -106,7 +106,7 @@
       element("button", { type: "button", onclick: () => sortBy(one) }, one.label)));
     fill("board", element("caption", {}, "Systems by rank, percent"),
       element("thead", {}, element("tr", {}, ...heads)),
-      element("tbody", {}, ...rows.map(([row]) => element("tr", { class: row.bound ? "bound" : null, onclick: types.length < 3 ? null : () => toggle(row) },
+      element("tbody", {}, ...rows.map(([row]) => element("tr", { class: row.reference ? "reference" : null, onclick: types.length < 3 ? null : () => toggle(row) },
         ...shown.map((one) => one.cell(row))))));
     drawRadars(rows.map(([row]) => row));
   }

@@ -82,7 +82,9 @@ def _version(version: Version | None, entries: Sequence[Entry]) -> dict[str, Any
 
 def _row(line: Standing, types: Sequence[str]) -> dict[str, Any]:
     return {
-        **{key: getattr(line, key) for key in ("condition", "system", "workflow", "llm", "bound", "rank", "actual")},
+        **{
+            key: getattr(line, key) for key in ("condition", "system", "workflow", "llm", "reference", "rank", "actual")
+        },
         "retriever": " · ".join(filter(None, (line.pipeline.retriever, line.pipeline.embedding))),
         "top_k": line.pipeline.top_k,
         "versions": [named(version) for version in line.versions],

@@ -29,7 +29,7 @@ class Result:
     name: str
     workflow: str
     llm: str
-    bound: bool
+    reference: bool
     pipeline: Pipeline
     asked: Collection[Key]
     scores: Mapping[Key, float]
@@ -73,7 +73,7 @@ def of_run(run: RunFolder, versions: Mapping[str, Version | None], taken: Taken)
             name = taken.name(version, system.condition, system.name, str(manifest["name"]))
             found = _keyed({task: cell.by_question(retrieval_of(cell)) for task, cell in cells.items()})
             yield Result(
-                *(version, system.condition, name, system.workflow, system.llm, system.bound),
+                *(version, system.condition, name, system.workflow, system.llm, system.reference),
                 pipeline=pipeline(manifest, system.workflow, list(cells)),
                 asked={(task, question) for task, cell in cells.items() for question in cell.questions},
                 scores=_keyed({task: cell.by_question() for task, cell in cells.items()}),

@@ -3,7 +3,7 @@
 A system's numbers are means over those of the last n versions that it has, each with the same weight; two pipelines
 that different runs call by one name stand apart. A system is *actual* where the newest of all versions is among its
 own. Ranks go by the total where retrieval is known of any contender, else by generation; ties share the lower number.
-Systems that bound the others stand in the table without a rank.
+References stand in the table without a rank.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Standing:
         actual: Whether the newest version is among them.
         questions, missing: Over these versions; a missing one counts 0.
         updated: When the newest of its runs was last written.
-        rank: 1 is best; None for a bound, and where there is nothing to rank by.
+        rank: 1 is best; None for a reference, and where there is nothing to rank by.
     """
 
     condition: str
     system: str
     workflow: str
     llm: str
-    bound: bool
+    reference: bool
     pipeline: Pipeline
     versions: tuple[Version | None, ...]
     actual: bool
@@ -78,7 +78,7 @@ def _standing(own: Sequence[Entry], newest: Sequence[Version | None]) -> Standin
     versions = tuple(ordered([entry.version for entry in own]))
     last = own[-1]
     return Standing(
-        *(last.condition, last.system, last.workflow, last.llm, last.bound, last.pipeline),
+        *(last.condition, last.system, last.workflow, last.llm, last.reference, last.pipeline),
         versions=versions,
         actual=versions[-1] in newest,
         retrieval=average([entry.retrieval for entry in own], len(own)),
@@ -106,7 +106,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _ranked(lines: Sequence[Standing]) -> list[Standing]:
-    contenders = [line for line in lines if not line.bound]
+    contenders = [line for line in lines if not line.reference]
     by_total = any(line.total is not None for line in contenders)
 
     def value(line: Standing) -> float | None:
@@ -116,7 +116,7 @@ def _ranked(lines: Sequence[Standing]) -> list[Standing]:
     values = [found for line in contenders if (found := value(line)) is not None]
     placed = [
         replace(line, rank=1 + sum(other > own for other in values))
-        if not line.bound and (own := value(line)) is not None
+        if not line.reference and (own := value(line)) is not None
         else line
         for line in lines
     ]

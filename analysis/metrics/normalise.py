@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from r_eval.russian import one_letter
+from r_eval.languages import one_letter
 
 ARTICLES = frozenset({"a", "an", "the"})
 Tokens = tuple[str, ...]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from r_eval.analysis.metrics.segment import segments
 from r_eval.errors import UserError
-from r_eval.russian import one_letter, stem
+from r_eval.languages import one_letter, stem
 
 Cut = Callable[[str], list[str]]
 

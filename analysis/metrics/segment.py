@@ -15,8 +15,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from r_eval.chinese import HAN, KANA, chinese_words, tokenizer
-from r_eval.russian import one_letter
+from r_eval.languages import HAN, KANA, chinese_words, one_letter, tokenizer
 
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
 _ASCII_WORD = re.compile(r"[a-z0-9]+")

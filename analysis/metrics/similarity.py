@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from r_eval.analysis.metrics.pairwise import Pair, Pairwise
 
 if TYPE_CHECKING:
-    from r_eval.embedding import Embedding
+    from r_eval.environments.corpus.embedding import Embedding
 
 
 class EmbeddingSimilarity(Pairwise):
@@ -33,7 +33,7 @@ class EmbeddingSimilarity(Pairwise):
 
     def pairs(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         if self._model is None:
-            from r_eval.embedding import embedding
+            from r_eval.environments.corpus.embedding import embedding
 
             self._model = embedding(self._name)
         texts = sorted({text for pair in pairs for text in pair})

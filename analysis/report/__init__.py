@@ -52,6 +52,7 @@ def write_report(
     from r_eval.analysis.report.payload_responses import responses_payload
     from r_eval.analysis.report.payload_retrieval import retrieval_payload
     from r_eval.analysis.report.payload_statistics import statistics_payload
+    from r_eval.analysis.report.payload_verdicts import verdicts_payload
     from r_eval.analysis.report.standing import standing
 
     if out.is_symlink() and any(out.parent == run.path for run in runs):
@@ -69,6 +70,7 @@ def write_report(
     data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
     data |= responses_payload(aggregates, found.runs) | retrieval_payload(aggregates, found.retrieved)
     data |= components_payload(found) | beyond_payload(aggregates, found.beyond)
+    data |= verdicts_payload(aggregates, found.runs)
     data["details"] = write_details(found.runs, aggregates, found.shared, out)
     for name, made in (("deployment", deployment_payload), ("statistics", statistics_payload)):
         write_whole(out / "data" / f"{name}.js", script(name, made(aggregates, found)))

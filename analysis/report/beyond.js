@@ -99,7 +99,7 @@ const Beyond = {
       element("thead", {}, element("tr", {}, head("system"), head(say.bars), say.extra ? head(say.extra[0], "number extra") : null, head(say.n, "number"))),
       element("tbody", {}, ...sorted.map((line) => {
         const row = Report.data.rows[line.row];
-        return element("tr", { class: row.baseline ? "baseline" : null }, element("th", { scope: "row", title: calm(row.system) }, systemName(row)),
+        return element("tr", { class: row.reference ? "reference" : null }, element("th", { scope: "row", title: calm(row.system) }, systemName(row)),
           element("td", { class: "bar" }, Beyond.stack(finding, line, say)), say.extra ? element("td", { class: "number extra" }, say.extra[1](line)) : null, element("td", { class: "number" }, count(line.n)));
       })));
   },

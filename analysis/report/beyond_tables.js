@@ -23,6 +23,6 @@ const BeyondTables = {
     return element("div", { class: "beyond-part" }, element("h3", {}, "Against clean"),
       element("p", { class: "lead" }, "The score under each condition less that of the same system in the bare environment, paired by question, in percent points with intervals of 95 %. Where values were replaced, the new answers count."),
       rows.length ? Figures.scrolling("Against clean", Figures.table("Against clean, percent", heads, rows, { quiet: true })) : element("p", { class: "note" }, "There is nothing of this task."),
-      rows.length ? element("p", { class: "note" }, "p is the permutation test's: over all tasks with Holm's correction over the systems of a condition, bounds aside; on one task with that over the tasks of the system.") : null);
+      rows.length ? element("p", { class: "note" }, "p is the permutation test's: over all tasks with Holm's correction over the tool-using systems of a condition; on one task with that over the tasks of the system.") : null);
   },
 };

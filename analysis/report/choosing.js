@@ -16,11 +16,12 @@ const Choosing = {
 
   // Why a system cannot be judged within bounds; "" where it can.
   unjudged(system, bounds) {
-    if (system.bound) return "a bound, not a contender";
+    if (system.reference) return "a reference, not ranked";
     if (system.quality === null) return "nothing was scored";
     if (!system.complete) return "it lacks scores on some of the tasks";
     if (bounds.cost !== null && system.cost === null) return "its price is not known";
-    return bounds.seconds !== null && system.seconds === null ? "its seconds are not known" : "";
+    if (bounds.seconds === null || system.seconds !== null) return "";
+    return system.replayed ? `all its replies were replayed, so it has no latency: ${Report.data.measure}` : "its seconds are not known";
   },
 
   // Which bounds a system is beyond, as keys.

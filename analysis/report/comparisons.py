@@ -1,6 +1,6 @@
 """The comparisons that the page shows: which systems of a condition are compared, and what comes of each pair.
 
-Those of the ranking: bounds are no contenders, and a system that lacks a task is neither ranked nor compared. Where
+Those of the ranking: references, and a system that lacks a task, are neither ranked nor compared. Where
 several runs ask a question of the same id in other words it is not the same question, and is left out.
 """
 
@@ -71,7 +71,7 @@ def reworded(runs: Sequence[RunFolder]) -> frozenset[tuple[str, str]]:
 
 
 def _ranked(row: Row) -> bool:
-    return not row.baseline and row.ranks[ALL] is not None
+    return not row.reference and row.ranks[ALL] is not None
 
 
 def _compared(condition: str, rows: list[Row], whole: Board) -> Compared:

@@ -54,7 +54,7 @@ const Deployment = {
 
   // What the address says, as far as it can be shown.
   state(params, condition) {
-    const known = Object.keys(COSTS).filter((cost) => condition.systems.some((system) => !system.bound && system.quality !== null && system[cost] !== null));
+    const known = Object.keys(COSTS).filter((cost) => condition.systems.some((system) => !system.reference && system.quality !== null && system[cost] !== null));
     const cost = known.includes(params.against) ? params.against : known[0] || "seconds";
     const at = Object.hasOwn(PLACES, params.at ?? "") ? params.at : "mean";
     const entries = condition.systems.filter((system) => system.quality !== null && system[cost] !== null && system.llm !== "none" && Report.data.rows[system.row].llm !== "none")
@@ -81,7 +81,7 @@ const Deployment = {
     const llms = [...new Set(rows.map((row) => row.llm))];
     const workflows = [...new Set(rows.map((row) => row.workflow))];
     const outline = (row) => Figures.svg("svg", { width: 14, height: 14, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
-      Figures.svg("path", { d: Figures.outline(marker(row.workflow), 5), fill: row.baseline ? "none" : cssColour("--soft"), stroke: cssColour("--soft"), "stroke-width": 1.6 }));
+      Figures.svg("path", { d: Figures.outline(marker(row.workflow), 5), fill: row.reference ? "none" : cssColour("--soft"), stroke: cssColour("--soft"), "stroke-width": 1.6 }));
     fill("deployment-legend",
       element("div", {}, element("b", {}, "LLM"), ...llms.map((llm) => { const swatch = element("span", { class: "swatch" }); swatch.style.background = llmColour(llm); return element("span", {}, swatch, calm(llm)); })),
       element("div", {}, element("b", {}, "workflow"), ...workflows.map((workflow) => element("span", {}, outline(rows.find((row) => row.workflow === workflow)), calm(workflow)))));
@@ -99,13 +99,13 @@ const Deployment = {
     const x = at === "mean" && cost !== "tokens" ? bounds[cost] : null;
     const drawn = DeploymentChart.draw(box, {
       entries: state.entries, log: state.log, best: choice.best, bounds: { x, quality: bounds.quality }, said: COSTS[cost].said,
-      faded: new Set([...choice.beyond, ...choice.leftOut.filter(({ system }) => !system.bound)].map(({ system }) => system)), oracle: oracle ? overall(oracle).mean : null,
+      faded: new Set([...choice.beyond, ...choice.leftOut.filter(({ system }) => !system.reference)].map(({ system }) => system)), oracle: oracle ? overall(oracle).mean : null,
       axis: `${COSTS[cost].unit}, ${PLACES[at]}${state.log ? ", log axis" : ""}`,
       name: `Average score of ${plural(state.entries.length, "system")} against ${COSTS[cost].unit}, ${PLACES[at]}; the numbers are in the table below`,
     });
     const unknown = condition.systems.filter((system) => system.quality !== null && system[cost] === null);
     fill("deployment-note", "Bars are 95 % intervals. ",
-      state.entries.some(({ system }) => system.bound) ? "Hollow markers bound the others: answers without tools, or with the gold. " : null,
+      state.entries.some(({ system }) => system.reference) ? "Hollow markers are references: they see the gold. " : null,
       drawn.beyond ? `The oracle, ${percent(overall(oracle).mean)} %, lies above this figure. ` : null,
       unknown.length ? `Not drawn, since ${cost === "cost" ? "the price" : "the number"} is not known: ${listed(unknown.map(({ row }) => calm(Report.data.rows[row].system)), 4)}. ` : null,
       drawn.unlabelled ? "Where names would cover each other they are left away: point at a marker, or look into the table below." : null);

@@ -13,7 +13,7 @@ const DeploymentBounds = {
   scales: {},
 
   made(condition) {
-    const contenders = condition.systems.filter((system) => !system.bound && system.quality !== null);
+    const contenders = condition.systems.filter((system) => !system.reference && system.quality !== null);
     const groups = DeploymentBounds.kinds.map((kind) => {
       const known = contenders.filter((system) => kind.key === "quality" || system[kind.key] !== null);
       DeploymentBounds.scales[kind.key] = kind.key === "quality" ? percentScale() : moneyScale(known.map((system) => system[kind.key].mean));
@@ -71,7 +71,7 @@ const DeploymentBounds = {
     const said = { seconds: (system) => seconds(system.seconds.mean), cost: (system) => usd(system.cost.mean), quality: (system) => `${percent(system.quality)} %` };
     const lists = [
       ["Beyond a bound", choice.beyond.map(({ system, over }) => `${name(system)} (${over.map((key) => said[key](system)).join(", ")})`)],
-      ["Not judged", choice.leftOut.filter(({ system }) => !system.bound).map(({ system, why }) => `${name(system)} (${why})`)],
+      ["Not judged", choice.leftOut.filter(({ system }) => !system.reference).map(({ system, why }) => `${name(system)} (${why})`)],
     ];
     for (const [title, names] of lists) {
       if (!names.length) continue;

@@ -99,7 +99,7 @@ const DeploymentChart = {
 
   // Those on the front, from the cheapest on.
   unbeaten(placed) {
-    const contending = placed.filter(({ system }) => !system.bound && system.complete).map((entry) => ({ ...entry, cost: entry.value }));
+    const contending = placed.filter(({ system }) => !system.reference && system.complete && system.quality > 0).map((entry) => ({ ...entry, cost: entry.value }));
     return Choosing.front(contending).sort((a, b) => a.cost - b.cost);
   },
 

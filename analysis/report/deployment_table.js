@@ -29,7 +29,7 @@ const DeploymentTable = {
     const value = (system) => sorted.found(system);
     const systems = [...condition.systems].sort((a, b) => (value(a) === null) - (value(b) === null)
       || (descending ? value(b) - value(a) : value(a) - value(b)));
-    const contending = state.entries.filter(({ system }) => !system.bound && system.complete).map(({ system, value: cost, quality }) => ({ system, cost, quality }));
+    const contending = state.entries.filter(({ system }) => !system.reference && system.complete && system.quality > 0).map(({ system, value: cost, quality }) => ({ system, cost, quality }));
     const front = new Set(Choosing.front(contending).map(({ system }) => system));
     const head = (column) => ({
       class: "number", title: column.title, "aria-sort": column === sorted ? (descending ? "descending" : "ascending") : null,
@@ -39,7 +39,7 @@ const DeploymentTable = {
       const row = Report.data.rows[system.row];
       const swatch = element("span", { class: "swatch" });
       swatch.style.background = llmColour(row.llm);
-      const fit = system.bound ? "no contender" : system === choice.best ? "best" : choice.fitting.includes(system) ? "yes" : choice.beyond.some((other) => other.system === system) ? "no" : "not judged";
+      const fit = system.reference ? "reference" : system === choice.best ? "best" : choice.fitting.includes(system) ? "yes" : choice.beyond.some((other) => other.system === system) ? "no" : "not judged";
       return [
         { cell: element("span", {}, swatch, systemName(row)), class: system === choice.best ? "system chosen" : "system", title: row.system },
         fit, front.has(system) ? "yes" : contending.some((entry) => entry.system === system) ? "no" : "–",

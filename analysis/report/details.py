@@ -153,7 +153,7 @@ def _read(source: _Source, task: _Task, waiting: IO[bytes]) -> None:
             episode.epoch,
             rounded(record["score"]),
             TYPES.index(record["response_type"]),
-            task.whys.setdefault(record["why"], len(task.whys)),
+            task.whys.setdefault(record["cause"], len(task.whys)),
             rounded(record["seconds"]),
             record["calls"],
             episode.episode_id,

@@ -40,12 +40,12 @@ const Figures = {
     }
   },
 
-  // A system's marker: colour by LLM, outline by workflow, hollow for a bound.
+  // A system's marker: colour by LLM, outline by workflow, hollow for a reference.
   mark(row, settings = {}, size = 5) {
     const colour = llmColour(row.llm);
     return Figures.svg("path", {
-      d: Figures.outline(marker(row.workflow), size), fill: row.baseline ? cssColour("--paper") : colour,
-      stroke: row.baseline ? colour : cssColour("--paper"), "stroke-width": row.baseline ? 1.8 : 1, ...settings,
+      d: Figures.outline(marker(row.workflow), size), fill: row.reference ? cssColour("--paper") : colour,
+      stroke: row.reference ? colour : cssColour("--paper"), "stroke-width": row.reference ? 1.8 : 1, ...settings,
     });
   },
 

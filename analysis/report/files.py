@@ -9,7 +9,7 @@ from r_eval.analysis.deployment import deployment
 from r_eval.analysis.figures import write_figures
 from r_eval.analysis.report.analysed import Analysed
 from r_eval.analysis.rows import Aggregates
-from r_eval.analysis.tables import Sheet, write_tables
+from r_eval.analysis.tables import Sheet, episode_sheets, write_tables
 from r_eval.analysis.tables.beyond import beyond_sheets
 from r_eval.analysis.tables.components import component_sheets
 from r_eval.analysis.tables.matching import matching, upper_bound
@@ -33,11 +33,11 @@ def write_files(
         figures: Whether the figures are drawn.
     """
     deployed = deployment(analysed.systems)
-    further = [*_matching(analysed), *_retrieval(analysed)]
+    further = [*episode_sheets(analysed.runs, analysed.systems), *_matching(analysed), *_retrieval(analysed)]
     further += beyond_sheets(analysed.beyond)
     further += question_types_sheets(analysed.runs, analysed.systems, analysed.shared)
     further += component_sheets(analysed.studies, analysed.advice, analysed.claims)
-    tables = write_tables(aggregates, out / "tables", deployed, further)
+    tables = write_tables(aggregates, out / "tables", further)
     drawn: list[Path] = []
     try:
         drawn = write_figures(aggregates, out / "figures", deployed, analysed.systems, told) if figures else []

@@ -48,7 +48,7 @@ function drawDots(params) {
   const top = roundedTop(Math.max(...rows.map((row) => axis.found(row).high ?? axis.found(row).mean)));
   const mean = (row) => axis.found(row).mean;
   const sets = Report.data.workflows.map((workflow) => rows.filter((row) => row.workflow === workflow).sort((a, b) => mean(b) - mean(a))).filter((set) => set.length);
-  sets.sort((a, b) => a[0].baseline - b[0].baseline || mean(b[0]) - mean(a[0]));
+  sets.sort((a, b) => a[0].reference - b[0].reference || mean(b[0]) - mean(a[0]));
   const intervals = rows.some((row) => axis.found(row).low !== null);
   const heads = element("tr", {}, element("th", { scope: "col" }, "workflow"), element("th", { scope: "col" }, "LLM"),
     element("th", { scope: "col", class: "track" }, scaleHead(top)), element("th", { scope: "col", class: "number" }, "score"),
@@ -57,7 +57,7 @@ function drawDots(params) {
     element("caption", { class: "unseen" }, `Score of each system on ${axis.label}, percent`), element("thead", {}, heads),
     ...sets.map((set) => element("tbody", {}, ...set.map((row, place) => dotRow(row, axis.found(row), top, intervals, place === 0 ? set.length : 0))))));
   const partial = rows.some((row) => axis.found(row).missing || axis.found(row).tasks < axis.found(row).ofTasks);
-  fill("dots-note", `Percent, ${axis.label}. ${intervals ? "Bars are 95 % intervals. " : ""}${rows.some((row) => row.baseline) ? "Hollow marks are bounds, not contenders. " : ""}${partial ? "* some episodes or tasks are missing." : ""}`);
+  fill("dots-note", `Percent, ${axis.label}. ${intervals ? "Bars are 95 % intervals. " : ""}${rows.some((row) => row.reference) ? "Hollow marks are references, not ranked. " : ""}${partial ? "* some episodes or tasks are missing." : ""}`);
 }
 
 function scaleHead(top) {
@@ -78,7 +78,7 @@ function dotRow(row, found, top, intervals, span) {
     found.low === null ? null : Figures.svg("line", { x1: at(found.low), x2: at(found.high), y1: "50%", y2: "50%", stroke: colour, "stroke-width": 4, "stroke-opacity": 0.4, "stroke-linecap": "round" }),
     Figures.svg("svg", { x: at(found.mean), y: "50%", overflow: "visible" }, Figures.mark(row, {}, 5.5)));
   const partial = found.missing > 0 || found.tasks < found.ofTasks;
-  return element("tr", { class: row.baseline ? "baseline" : null },
+  return element("tr", { class: row.reference ? "reference" : null },
     span ? element("th", { scope: "rowgroup", rowspan: span, class: "workflow" }, row.workflow) : null,
     element("th", { scope: "row", class: "llm", title: row.system }, row.llm === "none" ? "no LLM" : llmShort(row.llm)),
     element("td", { class: "track" }, track),
@@ -131,7 +131,7 @@ function drawUpperBound() {
   const found = Report.data.bounds.find((bound) => bound.condition === Report.condition);
   if (!found || found.systems.length < 2) {
     fill("bound-lead", !hasEpisodes ? "This needs the score of every question. Published means have none."
-      : found ? "Only one system contends, so there is nothing to choose from." : "Nothing is scored yet.");
+      : found ? "There is only one ranked system, so there is nothing to choose from." : "Nothing is scored yet.");
     fill("bound-table");
     return;
   }

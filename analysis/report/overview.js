@@ -28,6 +28,7 @@ function drawNotices(view) {
   for (const text of runs.flatMap((run) => run.budget)) {
     notices.push(element("div", { class: "notice", role: "note" }, `Stopped: ${text}. Raise it and run again to go on.`));
   }
+  for (const text of Report.data.warnings) notices.push(element("div", { class: "notice", role: "note" }, `${text[0].toUpperCase()}${text.slice(1)}.`));
   if (scoring.length > 1) notices.push(element("div", { class: "notice", role: "note" }, "The runs were scored with different taxonomies or thresholds: their response types cannot be compared."));
   fill("notices", ...notices);
 }
@@ -66,16 +67,17 @@ function missingTable() {
 
 // The best system, and whether its lead is more than chance.
 function drawLead() {
-  const contenders = rowsShown().filter((row) => !row.baseline && overall(row).mean !== null).sort((a, b) => overall(b).mean - overall(a).mean);
+  const contenders = rowsShown().filter((row) => !row.reference && overall(row).mean !== null).sort((a, b) => overall(b).mean - overall(a).mean);
   if (!contenders.length) {
     fill("scores-lead", "Nothing is scored yet.");
     return;
   }
   const [best, next] = contenders;
+  const unbeaten = Report.data.unbeaten[Report.condition];
   const { mean, low, high } = overall(best);
-  const parts = ["Highest average: ", element("strong", {}, systemName(best)), `, ${percent(mean)} %`,
+  const parts = [...(unbeaten ? [element("strong", {}, unbeaten), ". "] : []), "Highest average: ", element("strong", {}, systemName(best)), `, ${percent(mean)} %`,
     low === null ? "" : ` (95 % interval ${percent(low)} to ${percent(high)})`, ". "];
-  if (!next) parts.push("It is the only system that contends, so there is nothing to rank it against.");
+  if (!next) parts.push("It is the only ranked system, so there is nothing to compare it with.");
   else parts.push(...certainty(best, next));
   fill("scores-lead", ...parts);
 }
@@ -112,10 +114,10 @@ function drawScoreNote() {
   const metrics = [...new Set(tasks.map((task) => task.metric).filter(Boolean))];
   const found = standingOf(Report.condition);
   const notes = [`Percent${metrics.length ? `, ${metrics.join(", ")}` : ""}. Averages weigh every task the same.`];
-  const bounds = [["direct", "direct answers without tools"], ["oracle", "the oracle replays the gold programs"]]
-    .filter(([workflow]) => rowsShown().some((row) => row.baseline && row.workflow === workflow)).map(([, told]) => told);
-  if (bounds.length) notes.push(`Bold is the best of the systems; what is in italics is a bound, no contender: ${bounds.join("; ")}.`);
-  else if (rowsShown().length > 1) notes.push("Bold is the best of the systems.");
+  const of = (role) => rowsShown().filter((row) => row.role === role).map(systemName);
+  if (rowsShown().length > 1) notes.push("Bold is the best of the ranked systems.");
+  if (of("baseline").length) notes.push(`Baselines, which use no tools and are ranked: ${listed(of("baseline"))}.`);
+  if (of("reference").length) notes.push(`References, in italics, see the gold and are not ranked: ${listed(of("reference"))}.`);
   if (found) notes.push("Systems that share a letter cannot be told apart (paired permutation tests on the questions that both answered, Holm's correction over all pairs, 5 %). Beside a rank stand the ranks that the system may truly have.");
   if (hasEpisodes && !found) notes.push("Ranks go by the mean alone.");
   fill("scores-note", notes.join(" "));

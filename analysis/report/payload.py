@@ -60,13 +60,13 @@ def _group(key: str, tasks: list[str]) -> dict[str, Any]:
 
 
 def _row(aggregates: Aggregates, row: Row) -> dict[str, Any]:
-    use = row.use
     return {
         "condition": row.condition,
         "system": row.system,
         "workflow": row.workflow,
         "llm": row.llm,
-        "baseline": row.baseline,
+        "role": row.role,
+        "reference": row.reference,
         "tasks": [_estimate(row.tasks[task.name]) if task.name in row.tasks else None for task in aggregates.tasks],
         "averages": [_estimate(row.averages[group]) for group in aggregates.groups],
         "ranks": [row.ranks[group] for group in aggregates.groups],
@@ -74,14 +74,6 @@ def _row(aggregates: Aggregates, row: Row) -> dict[str, Any]:
         "recorded": row.recorded,
         "undecided": row.undecided,
         "unparsed": row.unparsed,
-        "use": {
-            "seconds": rounded(use.seconds_mean),
-            "median": rounded(use.seconds_median),
-            "calls": rounded(use.calls),
-            "prompt": rounded(use.prompt_tokens),
-            "completion": rounded(use.completion_tokens),
-            "cost": rounded(use.cost),
-        },
         "failures": [
             {
                 "task": failure.task,

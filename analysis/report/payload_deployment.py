@@ -48,7 +48,9 @@ def deployment_payload(aggregates: Aggregates, found: Analysed) -> dict[str, Any
 
 def _condition(condition: str, own: Sequence[tuple[int, System, Deployed]], shared: Shared) -> dict[str, Any]:
     contenders = [
-        (place, system) for place, system, one in own if not one.bound and one.complete and one.quality is not None
+        (place, system)
+        for place, system, one in own
+        if one.role != "reference" and one.complete and one.quality is not None
     ]
     return {
         "name": condition,
@@ -61,10 +63,11 @@ def _system(place: int, system: System, one: Deployed) -> dict[str, Any]:
     tokens = percentiles(system.scored("prompt_tokens") + system.scored("completion_tokens"))
     return {
         "row": place,
-        "bound": one.bound,
+        "reference": one.role == "reference",
         "complete": one.complete,
         "quality": one.quality,  # whole: of equals the quicker is best
         "episodes": one.episodes,
+        "replayed": one.replayed,
         **{name: _percentiles(getattr(one, name)) for name in NUMBERS},
         "tokens": _percentiles(tokens),
         "connections": one.connections,

@@ -34,7 +34,7 @@ def responses_payload(aggregates: Aggregates, runs: Sequence[RunFolder]) -> dict
         for cell in run.cells():
             place = rows[cell.condition, cell.system + suffix]
             for record in run.scores(cell).values():
-                ends[place, tasks[cell.task], TYPES.index(record["response_type"]), record["why"]] += 1
+                ends[place, tasks[cell.task], TYPES.index(record["response_type"]), record["cause"]] += 1
         for one in sensitivity(run):
             place = rows[one.condition, one.system + suffix]
             changed[place] = _added(changed[place], one) if place in changed else one

@@ -43,10 +43,10 @@ const Questions = (() => {
     return [...found].sort((one, other) => keys.get(one) - keys.get(other));
   }
 
-  // The mean score of a system's episodes, or of all contenders'; null where there is none.
+  // The mean score of a system's episodes, or of all ranked systems'; null where there is none.
   function meanOf(episodes, system = null) {
     const scores = episodes.filter((episode) => episode.score !== null
-      && (system === null ? !episode.row.baseline : episode.row.system === system)).map((episode) => episode.score);
+      && (system === null ? !episode.row.reference : episode.row.system === system)).map((episode) => episode.score);
     return scores.length ? scores.reduce((sum, score) => sum + score, 0) / scores.length : null;
   }
 
@@ -134,7 +134,7 @@ const Questions = (() => {
     const task = known()[question.task];
     const mean = meanOf(episodes);
     const facts = [task.short, question.level, `gold: ${question.golds.join(" | ")}`].map((text) => element("span", {}, Texts.line(text, 120)));
-    if (mean !== null) facts.push(element("span", { title: "Mean score of the systems, bounds left out" }, `systems' mean ${percent(mean)} %`));
+    if (mean !== null) facts.push(element("span", { title: "Mean score of the systems, references left out" }, `systems' mean ${percent(mean)} %`));
     const pair = [a, b].map((system) => episodes.find((episode) => episode.row.system === system));
     const compared = pair[0] && pair[1] ? element("p", { class: "both" }, ...pair.flatMap((episode, place) => [
       `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;

@@ -1,5 +1,5 @@
 // Radars: a panel a workflow, at most six LLMs in one, or each system in a small one of its own. Raw means, or divided by
-// the best contender of each axis or by a system of choice, as analysis/matching.py does it.
+// the best ranked system of each axis or by a system of choice, as analysis/matching.py does it.
 "use strict";
 
 const TOGETHER = 6;
@@ -27,7 +27,7 @@ function drawProfiles(params) {
   const shown = contenders.filter((row) => each || on.includes(row.llm));
   const most = Math.max(0, ...shown.flatMap((row) => values.get(row)).filter((value) => value !== null));
   const scale = { top: base ? Figures.holding(Math.max(1, most)) : roundedTop(most), base, axes, values };
-  const what = base ? `Multiples of ${base === "best" ? "the best contender on each axis" : base}; the ring is 1.` : "Mean score, percent.";
+  const what = base ? `Multiples of ${base === "best" ? "the best ranked system on each axis" : base}; the ring is 1.` : "Mean score, percent.";
   fill("radars-lead", `${what} All panels have the same scale, from 0 to ${base ? Number(scale.top.toPrecision(3)) : 100 * scale.top}.`);
   const workflows = Report.data.workflows.filter((workflow) => shown.some((row) => row.workflow === workflow));
   fill("radar-panels", ...(each ? smallPanels(workflows, shown, scale) : widePanels(workflows, shown, scale)));
@@ -46,7 +46,7 @@ function rawValue(axis, row) {
 
 // A value over a base of 0 is none: nothing can be said in multiples of nothing.
 function profileValues(rows, axes, base) {
-  const over = base && rows.filter((row) => (base === "best" ? !row.baseline : row.system === base));
+  const over = base && rows.filter((row) => (base === "best" ? !row.reference : row.system === base));
   const bases = axes.map((axis) => (base ? Math.max(0, ...over.map((row) => rawValue(axis, row) ?? 0)) : 1));
   return new Map(rows.map((row) => [row, axes.map((axis, place) => {
     const value = rawValue(axis, row);
@@ -60,7 +60,7 @@ function chosenLlms(params, llms, contenders) {
     const places = params.llms.split("-").map(Number);
     return Report.data.llms.map((llm) => llm.name).filter((llm, place) => llms.includes(llm) && places.includes(place)).slice(0, TOGETHER);
   }
-  const best = (llm) => Math.max(...contenders.filter((row) => row.llm === llm && !row.baseline).map((row) => overall(row).mean ?? -1));
+  const best = (llm) => Math.max(...contenders.filter((row) => row.llm === llm && !row.reference).map((row) => overall(row).mean ?? -1));
   return [...llms].sort((a, b) => best(b) - best(a)).slice(0, TOGETHER);
 }
 
@@ -116,10 +116,10 @@ function widePanels(workflows, shown, scale) {
   }))];
 }
 
-// Grey in every small panel is the best of all contenders on each axis.
+// Grey in every small panel is the best of all ranked systems on each axis.
 function smallPanels(workflows, shown, scale) {
   const { axes, values } = scale;
-  const best = axes.map((_, place) => Math.max(0, ...[...values].filter(([row]) => !row.baseline).map(([, own]) => own[place] ?? 0)));
+  const best = axes.map((_, place) => Math.max(0, ...[...values].filter(([row]) => !row.reference).map(([, own]) => own[place] ?? 0)));
   const key = element("figure", { class: "panel key" }, element("h3", {}, "how to read", element("span", {}, " · grey: the best of all on each axis")),
     radar([], { ...scale, best }, roomy(axes, 80), "The axes"));
   const sets = workflows.map((workflow) => element("section", { class: "small-set" }, element("h3", {}, workflow),

@@ -20,7 +20,7 @@ function drawResponsesView(params) {
   drawResponseNote(rows);
   Retrieval.draw(rows, task);
   ClosedBook.draw(rows, task);
-  const together = contending(rows);
+  const together = ofSystems(rows);
   drawCauses({ rows, chosen, type, task, params, lines: (chosen ? [chosen] : together).flatMap((row) => ends.get(row)) });
   drawThresholds(rows, chosen, params);
 }
@@ -34,13 +34,13 @@ function endsOf(rows, task) {
   return found;
 }
 
-// Bounds would hide how those that contend fail; where there is nothing else, they count.
-function contending(rows) {
-  const found = rows.filter((row) => !row.baseline);
+// Baselines and references would hide how the systems fail; where there is nothing else, they count.
+function ofSystems(rows) {
+  const found = rows.filter((row) => row.role === "system");
   return found.length ? found : rows;
 }
 
-const EVERYBODY = "all contenders together";
+const EVERYBODY = "all systems together";
 const typeCounts = (lines) => Report.data.types.map((_, type) => lines.reduce((sum, line) => sum + (line[2] === type ? line[4] : 0), 0));
 const whyName = (word) => word.replaceAll("_", " ");
 
@@ -70,7 +70,7 @@ function drawBars(rows, ends, task, params) {
     const counts = typeCounts(ends.get(row));
     const all = added(counts);
     const parts = counts.map((number, place) => barPart(row, Report.data.types[place], number, all, params));
-    return element("tr", { class: row.baseline ? "baseline" : null, "aria-current": row.system === params.system ? "true" : null },
+    return element("tr", { class: row.reference ? "reference" : null, "aria-current": row.system === params.system ? "true" : null },
       element("th", { scope: "row", title: row.system }, toCauses(params, { system: row.system, type: null }, {}, systemName(row))),
       element("td", { class: "bar" }, element("div", { class: "stack" }, ...parts)),
       element("td", { class: "number" }, count(all)));
@@ -116,7 +116,7 @@ function drawCauses({ rows, chosen, type, task, params, lines }) {
     Figures.toggle("causes-rings", "two-ring chart", rings, () => Views.change({ rings: rings ? null : "yes" }, true)));
   fill("causes-types", Figures.choices("Response type", Figures.toggle("causes-all", `all ${count(all)}`, type < 0, () => Views.change({ type: null }, true)),
     ...types.map((known, place) => Figures.toggle(`causes-${known.key}`, `${known.key} ${count(counts[place])}`, place === type, () => Views.change({ type: place === type ? null : known.key }, true), { title: known.name }))));
-  fill("rings", rings && all ? ringsFigure(counts, chosen ? systemName(chosen) : "All contenders together") : null);
+  fill("rings", rings && all ? ringsFigure(counts, chosen ? systemName(chosen) : "All systems together") : null);
   const sums = new Map();
   for (const [, , of, why, number] of lines) {
     if (type < 0 || of === type) sums.set(`${of} ${why}`, (sums.get(`${of} ${why}`) || 0) + number);

@@ -1,6 +1,6 @@
 """Who leads and how surely: the ranking of each condition with what cannot be told apart, for the page.
 
-Bounds are no contenders, and a system that lacks a task is not ranked, as in the score table. The comparisons are
+References are not ranked, and a system that lacks a task is not ranked, as in the score table. The comparisons are
 those of `statistics.paired`: paired by question, corrected over all pairs.
 """
 

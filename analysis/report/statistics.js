@@ -19,7 +19,7 @@ const Statistics = {
 
   // The systems that are compared under the condition, best first, and what is known of each two of them.
   model(data) {
-    const contenders = rowsShown().filter((row) => !row.baseline && overall(row).mean !== null);
+    const contenders = rowsShown().filter((row) => !row.reference && overall(row).mean !== null);
     if (!data) {
       const rows = contenders.sort((a, b) => overall(b).mean - overall(a).mean);
       return { data, condition: null, rows, compared: rows, apart: [], of: (a, b) => ({ difference: overall(a).mean - overall(b).mean, p: null, adjusted: null }) };

@@ -31,7 +31,7 @@ function drawScoreTable(params) {
   sorting.column = known.includes(params.sort) ? params.sort : "overall";
   sorting.descending = risesFirst(sorting.column) === (params.order === "reversed");
   const best = new Map(columns.map((column) => [column.key, Math.max(
-    ...rows.filter((row) => !row.baseline).map((row) => column.found(row)?.mean ?? -1))]));
+    ...rows.filter((row) => !row.reference).map((row) => column.found(row)?.mean ?? -1))]));
   const sorted = [...rows].sort(comparison(columns));
   fill("score-table",
     element("caption", { class: "unseen" }, "Scores by system, percent"),
@@ -89,10 +89,10 @@ function scoreRow(row, columns, best) {
   const swatch = element("span", { class: "swatch" });
   swatch.style.background = llmColour(row.llm);
   const name = element("th", { class: "system", scope: "row", title: row.system },
-    swatch, element("b", {}, row.workflow), element("small", {}, row.baseline && row.llm === "none" ? "upper bound" : llmShort(row.llm)));
+    swatch, element("b", {}, row.workflow), element("small", {}, row.reference && row.llm === "none" ? "reference" : llmShort(row.llm)));
   const [average, ...cells] = columns.map((column) => {
     const found = column.found(row);
-    const top = !row.baseline && found && found.mean !== null && found.mean > 0 && found.mean === best.get(column.key);
+    const top = !row.reference && found && found.mean !== null && found.mean > 0 && found.mean === best.get(column.key);
     const partial = found && (found.missing > 0 || found.tasks < found.ofTasks) && found.mean !== null;
     const kinds = [column.kind, top && "best", partial && "partial"].filter(Boolean).join(" ");
     return element("td", { class: kinds || null, title: describe(found) }, found ? percent(found.mean) : "–");
@@ -102,7 +102,7 @@ function scoreRow(row, columns, best) {
   const place = placeOf(row);
   const range = place && place.highest !== place.lowest ? element("small", {}, ` ${place.highest}–${place.lowest}`) : null;
   const { hasEpisodes } = Report.data;
-  return element("tr", { class: row.baseline ? "baseline" : null }, name, average,
+  return element("tr", { class: row.reference ? "reference" : null }, name, average,
     hasEpisodes ? element("td", {}, rangeBar(all)) : null, element("td", { class: "rank" }, rank === null ? "–" : String(rank), range),
     standingOf(Report.condition) ? element("td", { class: "group" }, place ? place.groups : "–") : null,
     hasEpisodes ? element("td", {}, n) : null, ...cells);

@@ -16,13 +16,14 @@ const Transcript = (() => {
 
   function rests(episode, data) {
     const matched = episode.type === "EM" || episode.type === "AM";
-    const reward = episode.score === null ? "There is no score, since the machinery failed" : `The answer ${matched ? "matches" : "does not match"} (${data.metric} ${percent(episode.score)} %${data.taxonomy === "strict" ? `, it matches from ${percent(data.threshold)} %` : ""})`;
+    const reward = episode.score === null ? "There is no score, because of an infrastructure failure" : `The answer ${matched ? "matches" : "does not match"} (${data.metric} ${percent(episode.score)} %${data.taxonomy === "strict" ? `, it matches from ${percent(data.threshold)} %` : ""})`;
     const parts = [`${reward}.`, evidence(data), `The episode ${Details.outcome(data.outcome)}.`];
     return [element("p", { class: "judged" }, Details.badge(episode.type, true), episode.sentence ? element("span", { class: "why" }, ` · ${episode.sentence}`) : null),
       element("p", {}, ...Texts.plain(parts.join(" ")))];
   }
 
   function evidence({ taxonomy, named, supported, undecided, retrieved, wanted }) {
+    if (taxonomy === "paper") return `What was observed ${undecided ? "cannot tell whether it holds" : supported ? "holds" : "does not hold"} the response, which is what the paper's rule asks.`;
     if (taxonomy !== "strict") return `By the published rule, the gold's characters are ${supported ? "" : "not "}in what the model and the tools wrote.`;
     const seen = wanted.filter((entry) => entry.steps.length).length;
     if (named) return `The question names its evidence; ${supported ? "all of it was observed" : `of ${plural(wanted.length, "text")} ${seen ? `only ${seen}` : "none"} ${seen > 1 ? "were" : "was"} observed`}.`;

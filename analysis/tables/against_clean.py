@@ -15,8 +15,8 @@ TITLE = "Against clean, percent"
 NOTES = [
     "The score under the condition less that of the same system under clean, paired by question, with its interval of "
     "95 %; over all tasks a mean over tasks. Under counterfactual the score is that on the new gold answers. p is the "
-    "permutation test's; over all tasks adjusted is Holm's correction over the systems of a condition, bounds aside, "
-    "and on a task that over the tasks of the system."
+    "permutation test's; over all tasks adjusted is Holm's correction over the tool-using systems of a "
+    "condition, and on a task that over the tasks of the system."
 ]
 
 

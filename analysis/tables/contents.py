@@ -1,29 +1,38 @@
-"""The tables of response types, of deployment and of failures; and every table of a report, written.
+"""The tables of response types, causes, deployment and failures; and every table of a report, written.
 
-Scores and shares are percent, times are seconds an episode, money is USD an episode. An empty field means that there
-is no such number: a task outside the system's grid, an unknown price, a system that is not ranked.
+Scores and shares are percent, times are seconds per episode, money is USD per episode. An empty field means that there
+is no such number: a task outside the system's grid, an unknown price, a system without latency.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.deployment import Deployed
+from r_eval.analysis import views
+from r_eval.analysis.deployment import deployment as deployed
 from r_eval.analysis.responses import TYPES
-from r_eval.analysis.rows import Aggregates, Row
+from r_eval.analysis.rows import ALL, Aggregates, Row
+from r_eval.analysis.systems import System
 from r_eval.analysis.tables.formats import write_sheet
 from r_eval.analysis.tables.scores import NAMES, percent, scores
 from r_eval.analysis.tables.sheet import ABSENT, Sheet, View
+from r_eval.folder import RunFolder
 
+if TYPE_CHECKING:
+    import pandas
+
+PERCENT = ("quality", "share")
 SHOWN = {
     "workflow": "workflow",
     "llm": "llm",
     "quality": "quality %",
     "episodes": "n",
     "incomplete": "missing",
+    "replayed": "replayed",
     "seconds_mean": "s mean",
-    "seconds_median": "s p50",
+    "seconds_p50": "s p50",
     "seconds_p90": "s p90",
     "seconds_p95": "s p95",
     "seconds_p99": "s p99",
@@ -31,7 +40,7 @@ SHOWN = {
     "retry_mean": "retry s",
     "prompt_tokens": "tokens in",
     "completion_tokens": "tokens out",
-    "cost": "USD",
+    "cost_mean": "USD",
     "connections": "connections",
     "parameters": "parameters",
     "front_seconds": "front s",
@@ -40,19 +49,21 @@ SHOWN = {
 """Columns of the deployment table that people read, with their headings."""
 
 
-def write_tables(
-    aggregates: Aggregates, folder: Path, deployed: Sequence[Deployed] = (), further: Sequence[Sheet] = ()
-) -> list[Path]:
+def write_tables(aggregates: Aggregates, folder: Path, further: Sequence[Sheet] = ()) -> list[Path]:
     """Write every table that there are numbers for, in three formats; the paths in the order written.
 
     Args:
-        deployed: What the systems took, from `deployment`; without it the table of deployment has means only.
-        further: Other tables, written after these.
+        further: Other tables, written after those of the aggregates, such as `episode_sheets`.
     """
     sheets = [scores(aggregates)] if aggregates.rows or aggregates.has_episodes else []
     if aggregates.has_episodes:
-        sheets += [responses(aggregates), deployment(aggregates, deployed), failures(aggregates)]
+        sheets += [responses(aggregates), failures(aggregates)]
     return [path for sheet in (*sheets, *further) for path in write_sheet(sheet, folder)]
+
+
+def episode_sheets(runs: Sequence[RunFolder], systems: Sequence[System]) -> list[Sheet]:
+    """The tables of causes and of deployment, of runs that have episodes; `systems` are theirs."""
+    return [causes(views.episodes_of(runs)), deployment(systems)] if runs else []
 
 
 def responses(aggregates: Aggregates) -> Sheet:
@@ -69,55 +80,54 @@ def responses(aggregates: Aggregates) -> Sheet:
     return Sheet("responses", "Response types, percent of the recorded episodes", header, lines, left=len(NAMES))
 
 
-def deployment(aggregates: Aggregates, deployed: Sequence[Deployed] = ()) -> Sheet:
-    """Quality beside what it takes, an episode; percentiles, queueing and retry time where `deployed` has them."""
-    header = [
-        *NAMES,
-        *("quality", "seconds_mean", "seconds_median", "calls", "prompt_tokens", "completion_tokens", "cost"),
-        *("episodes", "incomplete", "condition"),
-        *("seconds_p90", "seconds_p95", "seconds_p99", "queue_mean", "queue_p95", "retry_mean", "retry_p95"),
-        *("cost_p95", "connections", "parameters", "front_seconds", "front_cost"),
-    ]
-    by_system = {(found.condition, found.system): found for found in deployed}
-    lines = [
-        [
-            *_names(row),
-            percent(row.overall.mean),
-            *(_short(row.use.seconds_mean), _short(row.use.seconds_median), _short(row.use.calls)),
-            *(_short(row.use.prompt_tokens), _short(row.use.completion_tokens), _short(row.use.cost)),
-            *(row.overall.n, row.overall.missing, row.condition),
-            *_further(by_system.get((row.condition, row.system))),
-        ]
-        for row in aggregates.rows
-    ]
+def causes(episodes: pandas.DataFrame) -> Sheet:
+    """Failed episodes by system and cause; shares are of the recorded episodes."""
+    header, lines = _data(views.causes(episodes))
+    return Sheet(
+        "causes", "Causes of failure, percent of the recorded episodes", header, lines, left=len(views.SYSTEM) + 1
+    )
+
+
+def deployment(systems: Sequence[System]) -> Sheet:
+    """Quality beside what it takes, per episode, by domain."""
+    header, lines = _data(views.deployment(systems))
     notes = [
-        "Means are over scored episodes; quality is the mean over tasks. Front: none is at least as good and as cheap."
+        "Means are over scored episodes; quality is the mean over tasks. Front: no ranked system is at least as good "
+        "and as cheap.",
+        "Seconds are of the episode itself, without queue and retry time, and of episodes without a replayed reply. An "
+        "unknown price is no price of 0.",
     ]
-    notes += ["Seconds are of the episode itself; queue and retry time stand apart. An unknown price is no price of 0."]
-    notes += list(dict.fromkeys(note for found in deployed for note in found.notes))
-    views = []
-    for condition in aggregates.conditions:
-        own = [line for line in lines if line[header.index("condition")] == condition]
-        within = f", {condition}" if len(aggregates.conditions) > 1 else ""
+    notes += list(dict.fromkeys(note for found in deployed(systems) for note in found.notes))
+    conditions = list(dict.fromkeys(system.condition for system in systems))
+    made = []
+    for condition in conditions:
+        at = header.index("condition"), header.index("domain")
+        own = [line for line in lines if [line[place] for place in at] == [condition, ALL]]
+        within = f", {condition}" if len(conditions) > 1 else ""
         shown = [[ABSENT if line[at] is None else str(line[at]) for at in map(header.index, SHOWN)] for line in own]
-        views.append(View(f"Deployment, an episode{within}", list(SHOWN.values()), shown, notes=notes, left=2))
-    return Sheet("deployment", "Deployment, an episode", header, lines, views)
+        made.append(View(f"Deployment, per episode{within}", list(SHOWN.values()), shown, notes=notes, left=2))
+    return Sheet("deployment", "Deployment, per episode", header, lines, made)
 
 
-def _further(found: Deployed | None) -> list[str | int | None]:
-    if found is None:
-        return [None] * 12
-    parts = ((found.seconds, "p90 p95 p99"), (found.queue, "mean p95"), (found.retry, "mean p95"), (found.cost, "p95"))
-    return [
-        *(_short(getattr(part, name, None)) for part, names in parts for name in names.split()),
-        *(found.connections, _short(found.parameters)),
-        *(None if on is None else "yes" if on else "no" for on in (found.front_seconds, found.front_cost)),
-    ]
+def _data(frame: pandas.DataFrame) -> tuple[list[str], list[list[Any]]]:
+    """A frame as a table's data: numbers in four significant digits, shares and quality as percent."""
+    header = [str(name) for name in frame.columns]
+    known = frame.astype(object).where(frame.notna(), None)
+    texts = [[_text(name, value) for value in known[name]] for name in header]
+    return header, [list(line) for line in zip(*texts, strict=True)]
+
+
+def _text(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name in PERCENT:
+        return percent(value)
+    return _short(value) if isinstance(value, float) else value
 
 
 def failures(aggregates: Aggregates) -> Sheet:
     """Episodes that did not finish, by system, task and ending; `counts_as` says how they are scored."""
-    header = [*NAMES, "task", "outcome", "cause", "episodes", "counts_as", "condition"]
+    header = [*NAMES, "task", "outcome", "outcome_cause", "episodes", "counts_as", "condition"]
     lines = [
         [
             *_names(row),
@@ -134,8 +144,6 @@ def _names(row: Row) -> tuple[str, str, str]:
     return row.system, row.workflow, row.llm
 
 
-def _short(value: float | None) -> str | None:
+def _short(value: float) -> str:
     """Four significant digits, never in exponent form."""
-    if value is None:
-        return None
     return f"{value:.0f}" if abs(value) >= 1000 else f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")

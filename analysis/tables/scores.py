@@ -82,7 +82,7 @@ def _views(aggregates: Aggregates, condition: str) -> list[View]:
 def _place(row: Row) -> tuple[bool, int, float]:
     """Ranked ones first, by rank; then the incomplete ones, then the bounds."""
     rank = row.ranks.get(ALL)
-    return row.baseline, rank if rank is not None else 10**9, -(row.overall.mean or 0.0)
+    return row.reference, rank if rank is not None else 10**9, -(row.overall.mean or 0.0)
 
 
 def _domain(aggregates: Aggregates, domain: str) -> list[_Column]:
@@ -125,7 +125,7 @@ def _view(title: str, columns: Sequence[_Column], rows: Sequence[Row]) -> View:
     ]
     contending = [
         [
-            found.mean if found is not None and not row.baseline else None
+            found.mean if found is not None and not row.reference else None
             for found, row in zip(column, rows, strict=True)
         ]
         for column in estimates
@@ -175,8 +175,8 @@ def _notes(
     missing = [f"{row.system} {row.overall.missing}" for row in rows if row.overall.missing]
     if missing:
         notes.append(f"Episodes that are missing, and count neither way: {', '.join(missing)}.")
-    if any(row.baseline for row in rows):
-        notes.append(f"{', '.join(row.system for row in rows if row.baseline)}: bounds, not ranked.")
+    if any(row.reference for row in rows):
+        notes.append(f"{', '.join(row.system for row in rows if row.reference)}: bounds, not ranked.")
     if any(row.overall.tasks != row.overall.of_tasks for row in rows):
         notes.append("A system that lacks a task behind an average is not ranked by it.")
     notes.append("Averages are means over tasks. Bold is the best; equal means share the lower rank, and bold.")

@@ -1,8 +1,8 @@
 """AMiner: a scholar database behind seven query APIs, over an embedded snapshot of an invented world.
 
 The APIs and their fields are those of SoAy (https://arxiv.org/abs/2405.15165), on which the paper's AMiner
-tasks rest. `generate` makes other snapshots, of any size; `importing` makes them of real bibliographies. The source
-`live` speaks to a server instead, and `AMiner.http_app` is such a server.
+tasks rest. `scripts/data/aminer` made the snapshot; `scholars` makes others of a file of one's own. The source `live`
+speaks to a server instead.
 """
 
 from .environment import AMiner

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 from r_eval.errors import UserError
 
 from .offline import Offline
@@ -14,7 +14,7 @@ from .shapes import Coauthor, FoundPublication, Person, PersonInfo, PersonPublic
 from .source import ID, Source
 
 if TYPE_CHECKING:
-    from aiohttp import web
+    pass
 
 Value = TypeVar("Value")
 SNAPSHOT = Path(__file__).parent / "snapshot" / "aminer.sqlite"
@@ -30,10 +30,13 @@ class AMiner(Environment):
     organization.
     """
 
+    timeout = OWN_TIMEOUT
+
     def __init__(
         self,
         snapshot: str | None = None,
         *,
+        scholars: str | None = None,
         source: str = "snapshot",
         base_url: str | None = None,
         api_key_env: str | None = None,
@@ -44,6 +47,7 @@ class AMiner(Environment):
 
         Args:
             snapshot: The snapshot file; only with the source `snapshot`.
+            scholars: Scholars of your own in its place: a JSON Lines file (see `scholars`).
             source: `snapshot` or `live`.
             base_url: The server; only with the source `live`, default AMiner's own.
             api_key_env: The environment variable that holds the server's key, where it wants one; `live` only.
@@ -54,18 +58,18 @@ class AMiner(Environment):
             FileNotFoundError, ValueError: The file is missing, or not a snapshot that this version reads.
             UserError: The settings do not fit each other.
         """
+        if scholars is not None:
+            if snapshot is not None or source != "snapshot":
+                raise UserError("aminer: scholars goes neither with snapshot nor with the source live")
+            from .scholars import snapshot_of
+
+            snapshot = str(snapshot_of(Path(scholars)))
         self._source = _source(source, snapshot, base_url, api_key_env, timeout, retries)
 
     @property
     def version(self) -> str:
         """The first characters of the snapshot's content hash; for a server, a hash of its address."""
         return self._source.version
-
-    def http_app(self) -> web.Application:
-        """An application for aiohttp that offers this environment in AMiner's own protocol (see `server`)."""
-        from .server import application
-
-        return application(self._source)
 
     @query_api
     def searchPerson(

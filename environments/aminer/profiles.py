@@ -18,7 +18,6 @@ from typing import Any
 
 from .dice import Dice
 from .store import Store
-from .writing import listed
 
 _MOST_NAMESAKES = 2
 _TODAY = (
@@ -193,3 +192,8 @@ def _doctorate(dice: Dice, scholar: _Scholar) -> list[tuple[str, str]]:
     school, year = scholar.doctorate
     words = {"name": scholar.name, "organization": scholar.organization, "school": school, "year": year}
     return [(page.format_map(words), text.format_map(words))]
+
+
+def listed(items: list[str]) -> str:
+    """The items as a sentence has them: "a, b and c"."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -5,10 +5,10 @@ Tables are SQLite's, written once and then only read:
 - `person`, `publication`, `authorship`, `relation`: what is known; `seq` is a record's number. A text that is not
   known is empty, a year 0.
 - `person_text`, `publication_text`, `person_rank`, `publication_rank`, `word`: for searches, see `indexing`.
-- `meta`: `schema`, `scholars`, `publications`, `content_hash`; of an invented world also `seed`, of an imported one
+- `meta`: `schema`, `scholars`, `publications`, `content_hash`; of an invented world also `seed`, of one's own
   `format`.
 
-An imported file is written by `importing`, between `prepare` and `seal` as an invented one is.
+It is written by `scholars`, between `prepare` and `seal`, or by `scripts/data/aminer`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .indexing import index_persons, index_publications
-from .world import Paper, Scholar
-from .writing import biography
 
 SCHEMA = 1
 _TABLES = """
@@ -54,7 +52,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS publication_id ON publication (id);
 CREATE INDEX IF NOT EXISTS person_papers ON authorship (person);
 """
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_WORLD = {"person": 14, "publication": 7, "authorship": 3, "relation": 3}
+TABLES = {"person": 14, "publication": 7, "authorship": 3, "relation": 3}
 """The tables that hold the world, with their number of columns; the others follow from them."""
 
 
@@ -82,78 +80,23 @@ def seal(connection: sqlite3.Connection, content: str, about: Mapping[str, Any])
     connection.commit()
 
 
-def write(connection: sqlite3.Connection, world: Iterable[list[Scholar]], seed: int) -> str:
-    """Fill an empty database with a world, a community at a time; returns its content hash."""
-    prepare(connection)
-    hashes = {table: hashlib.sha256() for table in _WORLD}
-    for community in world:
-        for table, rows in _rows(community).items():
-            marks = ", ".join("?" * _WORLD[table])
-            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-            hashes[table].update(b"".join(map(_line, rows)))
-    content = _combine([value.hexdigest() for value in hashes.values()])
-    seal(connection, content, {"seed": seed})
-    return content
-
-
 def content_hash(connection: sqlite3.Connection) -> str:
     """The hash of what a database really holds, to be compared with the one in its `meta`."""
     order = {"authorship": "publication, place", "relation": "person, other"}
     digests = []
-    for table in _WORLD:
+    for table in TABLES:
         digest = hashlib.sha256()
         for row in connection.execute(f"SELECT * FROM {table} ORDER BY {order.get(table, 'seq')}"):
-            digest.update(_line(row))
+            digest.update(line(row))
         digests.append(digest.hexdigest())
-    return _combine(digests)
+    return combine(digests)
 
 
-def _line(row: Sequence[Any]) -> bytes:
+def line(row: Sequence[Any]) -> bytes:
+    """A row as it is hashed."""
     return _ENCODER.encode(row).encode() + b"\n"
 
 
-def _combine(digests: list[str]) -> str:
+def combine(digests: list[str]) -> str:
+    """The content hash of tables whose hashes these are."""
     return hashlib.sha256(f"{SCHEMA} {' '.join(digests)}".encode()).hexdigest()
-
-
-def _rows(community: list[Scholar]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of one community, each table in the order of its key."""
-    papers = sorted({paper.number: paper for scholar in community for paper in scholar.papers}.items())
-    return {
-        "person": [_person(scholar) for scholar in community],
-        "publication": [_publication(paper) for _, paper in papers],
-        "authorship": [
-            (number, place, author.number) for number, paper in papers for place, author in enumerate(paper.authors)
-        ],
-        "relation": sorted(
-            row
-            for scholar in community
-            if scholar.advisor is not None
-            for row in (
-                (scholar.number, scholar.advisor.number, "advisor"),
-                (scholar.advisor.number, scholar.number, "advisee"),
-            )
-        ),
-    }
-
-
-def _person(scholar: Scholar) -> tuple[Any, ...]:
-    interests = scholar.interests()
-    doctorate = scholar.education[-1][1] if scholar.doctorate else None
-    return (
-        scholar.number, scholar.person_id, scholar.name, scholar.gender, scholar.organization,
-        scholar.work[-1][0], scholar.email,
-        biography(scholar.name, scholar.gender, scholar.work, interests, doctorate),
-        _json(interests), _json(scholar.education), _json(scholar.work), len(scholar.papers),
-        sum(paper.num_citation for paper in scholar.papers), scholar.h_index(),
-    )  # fmt: skip
-
-
-def _publication(paper: Paper) -> tuple[Any, ...]:
-    return (
-        paper.number, paper.pub_id, paper.title, paper.abstract, paper.venue, paper.year, paper.num_citation,
-    )  # fmt: skip
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

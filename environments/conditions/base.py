@@ -11,12 +11,12 @@ from __future__ import annotations
 import abc
 import copy
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 from r_eval.environments.base import Environment
 from r_eval.environments.schema import ApiSpec
-from r_eval.records import Question
+from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
 
@@ -40,7 +40,7 @@ class Condition(abc.ABC):
         """The question as it is asked under the condition; None drops it. The id must stay.
 
         Args:
-            environment: The bare one for the question as the task has it, not opened.
+            environment: The bare one with the question's documents as the task has them, not opened.
         """
         return question
 
@@ -63,6 +63,7 @@ class Wrapped(Environment):
 
     def __init__(self, inner: Environment) -> None:
         self.inner = inner
+        self.timeout = inner.timeout
 
     def specs(self) -> dict[str, ApiSpec]:
         """What can be asked of the environment inside."""
@@ -82,10 +83,10 @@ class Wrapped(Environment):
         """Hash of the knowledge, which is that of the environment inside."""
         return self.inner.version
 
-    def for_question(self, question: Question) -> Self:
-        """The same around the environment inside as it is for the question."""
+    def for_documents(self, documents: Sequence[Document]) -> Self:
+        """The same around the environment inside as it is with the question's documents."""
         own = copy.copy(self)
-        own.inner = self.inner.for_question(question)
+        own.inner = self.inner.for_documents(documents)
         return own
 
     def open(self) -> Self:
@@ -102,9 +103,9 @@ class Wrapped(Environment):
         """The observation text, as the environment inside writes it."""
         return self.inner.render(api, value)
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found."""
-        return self.inner.found(api, value)
+        return self.inner.retrieved_ids(api, value)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of one kind of the environment inside."""

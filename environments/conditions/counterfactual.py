@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 from pydantic_core import to_jsonable_python
 
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
+from r_eval.environments.observation import mapped
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Question, Step
@@ -227,16 +228,16 @@ class Replaced(Wrapped):
             value = await self.inner.call(api, self.changes.back(arguments))
         except NotFound as nothing:
             raise NotFound(self.changes.forward(str(nothing))) from None
-        return self.changes.forward(to_jsonable_python(value))
+        return mapped(value, lambda part: self.changes.forward(to_jsonable_python(part)))
 
     @property
     def description(self) -> str:
         """What the domain is, without the old values."""
         return str(self.changes.forward(self.inner.description))
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found, as they are without the replacement."""
-        return self.inner.found(api, self.changes.back(value))
+        return self.inner.retrieved_ids(api, self.changes.back(value))
 
 
 def _texts(setting: str, values: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from r_eval.environments.base import Environment, NotFound, TemporaryFailure
 from r_eval.environments.conditions.base import Condition, Wrapped
 from r_eval.environments.conditions.settings import choices, number, whole
+from r_eval.environments.observation import Observation, as_observation
 from r_eval.records import Question, Step
 from r_eval.seeds import Seeds
 
@@ -81,9 +82,13 @@ class FaultyEnvironment(Wrapped):
     async def _truncated(self, api: str, arguments: dict[str, Any], share: float) -> Any:
         """The first part of a result; None where there is nothing to cut."""
         try:
-            return _part(to_jsonable_python(await self.inner.call(api, arguments)), share)
+            whole = as_observation(await self.inner.call(api, arguments))
         except NotFound:
             return None
+        part = _part(to_jsonable_python(whole.value), share)
+        if isinstance(part, list) and whole.retrieved_ids:
+            return Observation(part, None, whole.retrieved_ids[: len(part)])
+        return part
 
     def render(self, api: str, value: Any) -> str:
         """The observation text; that of a truncated result says so."""

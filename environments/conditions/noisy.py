@@ -22,6 +22,7 @@ from r_eval.environments.conditions.distracting_records import (
 )
 from r_eval.environments.conditions.distractors import Passage, answers, are_passages, near_duplicates, unrelated
 from r_eval.environments.conditions.settings import choices, whole
+from r_eval.environments.observation import Observation, as_observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.errors import UserError
 from r_eval.records import Question
@@ -134,7 +135,8 @@ class NoisyEnvironment(Wrapped):
         self._calls += 1
         drawn = random.Random(self._seeds.of(f"noisy {self._calls}"))
         value = await self.inner.call(api, arguments)
-        results = to_jsonable_python(value)
+        seen = as_observation(value)
+        results = to_jsonable_python(seen.value)
         spec = self.specs()[api]
         if _length(spec) and are_passages(results):
             noise = await self._drawn(api, arguments, results, drawn)
@@ -144,12 +146,17 @@ class NoisyEnvironment(Wrapped):
             self._noise = frozenset()
             return value
         mixed, places = _mixed(results, noise, self._noisy.at, drawn)
-        self._noise = places  # read by `found`, before anything else is awaited
+        if seen.retrieved_ids:
+            self._noise, right = frozenset(), iter(seen.retrieved_ids)
+            key = id_of(mixed)
+            ids = (f"{NOISE}{one[key]}" if n in places else next(right, "") for n, one in enumerate(mixed))
+            return Observation(mixed, None, filter(None, ids))
+        self._noise = places  # read by `retrieved_ids`, before anything else is awaited
         return mixed
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found, those that do not belong there with "noise:" before them."""
-        ids = self.inner.found(api, value)
+        ids = self.inner.retrieved_ids(api, value)
         return [f"{NOISE}{key}" if place in self._noise else key for place, key in enumerate(ids)]
 
     async def _drawn(
@@ -184,7 +191,7 @@ class NoisyEnvironment(Wrapped):
             value = await self.inner.call(api, {**arguments, _length(self.specs()[api]): more})
         except NotFound:
             return []
-        ranked = to_jsonable_python(value)
+        ranked = to_jsonable_python(as_observation(value).value)
         return [passage for passage in ranked if passage not in results] if are_passages(ranked) else []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from r_eval.environments.base import Environment, NotFound
+from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound
 
 MOST_CHARACTERS = 10_000
 """Of a query; what is longer adds nothing but time."""
@@ -30,11 +30,13 @@ class Passage:
 class OfPassages(Environment):
     """Base of environments whose query APIs return passages."""
 
+    timeout = OWN_TIMEOUT
+
     def render(self, api: str, value: Any) -> str:
         """Passages as `[id] text`, a blank line between them."""
         return "\n\n".join(f"[{passage['id']}] {passage['text']}" for passage in plain(value))
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The passages' ids, the best first."""
         return [passage["id"] for passage in plain(value)]
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from r_eval.chinese import HAN, chinese_words
-from r_eval.russian import stem
+from r_eval.languages import HAN, chinese_words, stem
 
 VERSION = 2
 """Of the rules; another one makes every index anew."""

@@ -18,7 +18,7 @@ from r_eval.environments.corpus.passages import OfPassages, Passage, plain, with
 from .search import Search
 
 if TYPE_CHECKING:
-    from r_eval.records import Document, Question
+    from r_eval.records import Document
 
 VERSION = 1
 """Of what `retrieve` does; another one makes other cells."""
@@ -36,10 +36,10 @@ class Documents(OfPassages):
         """Of the search; the documents are the question's, and count as part of it."""
         return f"documents-{VERSION}-{Search.identity()}"
 
-    def for_question(self, question: Question) -> Self:
+    def for_documents(self, documents: Sequence[Document]) -> Self:
         """The environment with the question's documents in it."""
         own = copy.copy(self)
-        own._passages = passages(question.context)
+        own._passages = passages(documents)
         own._search = _searched(tuple(passage.text for passage in own._passages))
         return own
 

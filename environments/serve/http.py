@@ -1,5 +1,5 @@
 """Any environment over HTTP: `GET /openapi.json` describes it, `POST /<query API>` with a JSON object of arguments
-calls it.
+calls it. Where the MCP SDK is installed, `/mcp` is an MCP server over the same environment.
 
 The answer is the value as JSON. Errors are `{"error": observation}`: 404 where nothing was found or there is no such
 query API, 422 where the arguments do not fit, 500 where the environment failed.
@@ -14,6 +14,7 @@ refused, with 403: those that call the server by another name, and those that an
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import ipaddress
 import json
 import signal
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SESSION = "X-Session"
 LONGEST_ID = 200
-STATUS = {None: 200, "unknown_api": 404, "not_found": 404, "bad_arguments": 422, "temporary": 503}
+STATUS = {None: 200, "unknown_api": 404, "not_found": 404, "bad_arguments": 422, "temporary": 503, "tool_error": 400}
 
 
 def serve_http(
@@ -39,7 +40,7 @@ def serve_http(
     host: str = "127.0.0.1",
     started: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve an environment until SIGINT or SIGTERM: with its own application where it has one, else with this one.
+    """Serve an environment until SIGINT or SIGTERM.
 
     Args:
         port: 0 for any free one.
@@ -48,8 +49,7 @@ def serve_http(
     Raises:
         UserError: The port cannot be had.
     """
-    own = getattr(environment, "http_app", None)
-    asyncio.run(_serve(own() if own is not None else http_app(environment), port, host, started))
+    asyncio.run(_serve(http_app(environment), port, host, started))
 
 
 def http_app(environment: Environment) -> web.Application:
@@ -87,6 +87,10 @@ def http_app(environment: Environment) -> web.Application:
 
     app = web.Application()
     app.router.add_get("/openapi.json", describe)
+    if importlib.util.find_spec("mcp") is not None:
+        from r_eval.environments.serve.mcp import add_mcp
+
+        add_mcp(app, environment, sessions)
     app.router.add_post("/{api}", call)
     app.cleanup_ctx.append(close)
     return app

@@ -1,7 +1,7 @@
-"""Any environment as an MCP server on standard input and output: its query APIs are the tools.
+"""Any environment as an MCP server: its query APIs are the tools. Over standard input and output, or over HTTP.
 
-A process serves one client, so there is one session, and what a query API leaves behind (the page that Lookup reads) is
-there for the next call.
+Each client has a session of its own, so that what a query API leaves behind (the page that Lookup reads) is there for
+its next call.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ import importlib.util
 import os
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.serve.sessions import UNCUT
-from r_eval.environments.session import Session
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.serve.sessions import UNCUT, Sessions
+from r_eval.environments.session import CallResult, Session
 from r_eval.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from aiohttp import web
     from mcp.server import Server
     from mcp_types import CallToolResult
+
+SESSION = "Mcp-Session-Id"
+VERSION = "Mcp-Protocol-Version"
 
 
 def serve_mcp(environment: Environment, name: str = "r-eval") -> None:
@@ -34,15 +40,99 @@ def serve_mcp(environment: Environment, name: str = "r-eval") -> None:
         raise MissingExtra("mcp", "mcp", "Serving an environment over MCP")
     session = Session(environment, Sandbox(), tokens=UNCUT)
     try:
-        asyncio.run(_serve(server_of(session, name, environment.version)))
+        asyncio.run(_serve(server_of(lambda context: session, name, environment)))
     finally:
         session.close()
 
 
-def server_of(session: Session, name: str, version: str) -> Server[Any]:
-    """The MCP server over a session."""
+def add_mcp(app: web.Application, environment: Environment, sessions: Sessions) -> None:
+    """Add the MCP server to a web application, as `/mcp` (streamable HTTP, answers as JSON).
+
+    The 2026 protocol has no sessions, so its requests are refused, and its clients go on with an older one.
+
+    Args:
+        sessions: Where the session of each client is kept.
+    """
+    from aiohttp import web
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+    def session_for(context: Any) -> Session:
+        return sessions.of(f"mcp:{context.request.headers.get(SESSION)}")[1]
+
+    manager = StreamableHTTPSessionManager(server_of(session_for, "r-eval", environment), json_response=True)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.headers.get(VERSION, HANDSHAKE_PROTOCOL_VERSIONS[-1]) not in HANDSHAKE_PROTOCOL_VERSIONS:
+            return web.Response(status=404)
+        response = await asgi_response(manager.handle_request, request)
+        if request.method == "DELETE":
+            sessions.drop(f"mcp:{request.headers.get(SESSION)}")
+        return response
+
+    async def run(app: web.Application) -> AsyncIterator[None]:
+        async with manager.run():
+            yield
+
+    app.router.add_post("/mcp", answer)
+    app.router.add_delete("/mcp", answer)
+    app.cleanup_ctx.append(run)
+
+
+async def asgi_response(application: Callable[..., Any], request: web.Request) -> web.Response:
+    """What an ASGI application answers to a request, as a whole."""
+    from aiohttp import web
+
+    messages: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": await request.read()}]
+    status, headers, parts = 500, [], []
+
+    async def receive() -> MutableMapping[str, Any]:
+        return messages.pop() if messages else await asyncio.Event().wait()  # type: ignore[return-value]
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        nonlocal status, headers
+        if message["type"] == "http.response.start":
+            status, headers = message["status"], message["headers"]
+        else:
+            parts.append(message.get("body", b""))
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": "http",
+        "path": request.path,
+        "query_string": b"",
+        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+    }
+    await application(scope, receive, send)
+    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    return web.Response(status=status, headers=named, body=b"".join(parts))
+
+
+class Caller(Protocol):
+    """What the MCP server needs of a session."""
+
+    specs: dict[str, ApiSpec]
+
+    async def call(self, api: str, arguments: dict[str, Any]) -> CallResult: ...
+
+
+def server_of(
+    session_for: Callable[[Any], Caller], name: str, environment: Environment | None = None, is_structured: bool = True
+) -> Server[Any]:
+    """The MCP server over sessions.
+
+    Args:
+        session_for: The session of the client that a request's context is of.
+        environment: What the server says of itself is taken from here.
+        is_structured: Whether results hold the value beside the observation; without it, a client sees what a model is
+            shown and no more.
+    """
     import mcp_types as types
     from mcp.server import Server
+
+    reading: frozenset[str] = getattr(environment, "read_only", frozenset())
 
     async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
@@ -51,16 +141,18 @@ def server_of(session: Session, name: str, version: str) -> Server[Any]:
                     name=spec.name,
                     description=f"{spec.summary}\n\n{spec.details}".strip(),
                     input_schema=spec.json_schema(),
-                    output_schema=wrapped(spec.returns_schema()),
+                    output_schema=wrapped(spec.returns_schema()) if is_structured else None,
+                    annotations=types.ToolAnnotations(read_only_hint=True) if spec.name in reading else None,
                 )
-                for spec in session.specs.values()
+                for spec in session_for(context).specs.values()
             ]
         )
 
     async def called(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _result(session, parameters.name, parameters.arguments or {})
+        return await _result(session_for(context), parameters.name, parameters.arguments or {}, is_structured)
 
-    return Server(name, version=version, instructions=session.description, on_list_tools=listed, on_call_tool=called)
+    about = {} if environment is None else {"version": environment.version, "instructions": environment.description}
+    return Server(name, **about, on_list_tools=listed, on_call_tool=called)
 
 
 def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +160,7 @@ def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
 
 
-async def _result(session: Session, api: str, arguments: dict[str, Any]) -> CallToolResult:
+async def _result(session: Caller, api: str, arguments: dict[str, Any], is_structured: bool) -> CallToolResult:
     """A call's result; an observation that is an error is a tool's error, which the model reads."""
     import mcp_types as types
     from mcp import MCPError
@@ -79,7 +171,7 @@ async def _result(session: Session, api: str, arguments: dict[str, Any]) -> Call
         raise MCPError(types.INTERNAL_ERROR, str(failure)) from None
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=result.observation)],
-        structured_content=None if result.error else {"result": result.value},
+        structured_content={"result": result.value} if is_structured and not result.error else None,
         is_error=result.error is not None,
     )
 

@@ -39,6 +39,11 @@ class Sessions:
             self._sessions.popitem(last=False)[1].close()
         return key, self._sessions[key]
 
+    def drop(self, client: str) -> None:
+        """Close the session of a client that has left."""
+        if session := self._sessions.pop(client, None):
+            session.close()
+
     def close(self) -> None:
         """Close all."""
         while self._sessions:

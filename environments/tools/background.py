@@ -35,7 +35,7 @@ def begin(work: Coroutine[Any, Any, Result]) -> concurrent.futures.Future[Result
     return asyncio.run_coroutine_threadsafe(work, loop())
 
 
-async def over_there(work: Coroutine[Any, Any, Result]) -> Result:
+async def run_on_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Do something on the loop and wait for it in another; cancelled there where it is cancelled here."""
     return await asyncio.wrap_future(begin(work))
 

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
-import tempfile
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from r_eval.environments.base import EnvironmentFailure, NotFound
+from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.schema import clip
 from r_eval.environments.tools import background
+from r_eval.environments.tools.declared import printable
 
 if TYPE_CHECKING:
     from mcp import Client
 
 Answer = TypeVar("Answer")
-
-OPENING_SECONDS = 120.0
-MODELS_FAULT = (-32602, -32601)
-"""JSON-RPC's invalid params and unknown method: what was asked for is wrong, not the server."""
 
 
 class Server:
@@ -36,82 +31,62 @@ class Server:
         where: The command line (split as a shell would, but run without one), or a URL.
         variables: Environment variables that a command gets besides the usual few (PATH, HOME, ...).
         headers: HTTP headers of every request.
+        seconds: How long a call may take, and the start.
     """
 
-    def __init__(self, where: str, variables: Mapping[str, str], headers: Mapping[str, str]) -> None:
-        self.where = where
+    def __init__(self, where: str, variables: Mapping[str, str], headers: Mapping[str, str], seconds: float) -> None:
         self.url = where if where.startswith(("http://", "https://")) else None
         self.command = [] if self.url else shlex.split(where)
         if not self.url and not self.command:
             raise ValueError("expected a command or a URL after mcp:")
+        self.seconds = seconds
         self._variables, self._headers = dict(variables), dict(headers)
 
     @contextlib.asynccontextmanager
-    async def connect(self, log: Any) -> AsyncIterator[Client]:
-        """A client; what a command writes to its standard error goes to the file `log`."""
-        from mcp import Client, StdioServerParameters, stdio_client
-        from mcp.client.streamable_http import streamable_http_client
+    async def connect(self, stderr: bytearray) -> AsyncIterator[Client]:
+        """A client.
 
+        Args:
+            stderr: Receives the end of what a command writes to its standard error.
+        """
+        import logging
+
+        from mcp import Client
+
+        from r_eval.environments.tools.transports import http_streams, process_streams
+
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it prints tracebacks for what a server does wrong
         if self.url:
-            from mcp.shared._httpx_utils import create_mcp_http_client
-
-            async with (
-                create_mcp_http_client(headers=self._headers) as http,
-                Client(streamable_http_client(self.url, http_client=http), cache=None) as client,
-            ):
-                yield client
-            return
-        program, *arguments = self.command
-        parameters = StdioServerParameters(command=program, args=arguments, env=self._variables)
-        async with Client(stdio_client(parameters, errlog=log), cache=None) as client:
+            streams = http_streams(self.url, self._headers, self.seconds)
+        else:
+            streams = process_streams(self.command, self._variables, stderr)
+        async with Client(streams, cache=None) as client:
             yield client
 
 
 class Connection:
     """One connection to a server; its methods may be called from any thread or event loop."""
 
-    def __init__(self, server: Server, timeout: float) -> None:
-        self._server, self._timeout = server, timeout
+    def __init__(self, server: Server) -> None:
         self._life = _Life(server)
         _open.add(self._life)
         weakref.finalize(self, _close, self._life).atexit = False
 
-    async def ask(self, question: Callable[[Client], Awaitable[Answer]], seconds: float | None = None) -> Answer:
+    async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         """What the server answers.
 
         Args:
             question: Asks it.
-            seconds: Deadline, instead of that of a call.
 
         Raises:
-            NotFound: The server says that there is no such thing, or that arguments are wrong.
-            EnvironmentFailure: It cannot be reached, has gone, is too slow, or fails.
+            ToolError: The server reports an error.
+            EnvironmentFailure: It cannot be reached, has gone, or is too slow.
         """
-        return await background.over_there(self._asked(question, seconds or self._timeout))
+        return await background.run_on_loop(self._life.ask(question))
 
     def close(self) -> None:
         """Close it, without waiting until that is done; a later call opens it again."""
         _close(self._life)
-
-    async def _asked(self, question: Callable[[Client], Awaitable[Answer]], seconds: float) -> Answer:
-        from mcp import MCPError
-        from mcp_types import CONNECTION_CLOSED
-
-        client = await self._life.client()
-        try:
-            async with asyncio.timeout(seconds):
-                return await question(client)
-        except TimeoutError:
-            raise EnvironmentFailure(f"the MCP server gave no answer within {seconds:g} s") from None
-        except MCPError as error:
-            if error.code in MODELS_FAULT:
-                raise NotFound(clip(error.message, 2000)) from None
-            if error.code == CONNECTION_CLOSED:
-                self._life.end()
-                raise EnvironmentFailure(f"the MCP server has gone{self._life.last_words()}") from None
-            raise EnvironmentFailure(f"the MCP server failed: {clip(error.message, 300)}") from None
-        except Exception as error:
-            raise EnvironmentFailure(f"the MCP server failed: {reason(error)}") from error
 
 
 class _Life:
@@ -122,27 +97,37 @@ class _Life:
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
         self._over = asyncio.Event()
-        self._log: Any = None
+        self._stderr = bytearray()
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         return self._task is not None
 
-    async def client(self) -> Client:
-        if self._task is None or self._ready is None or self._task.done():
-            self._ready = asyncio.get_running_loop().create_future()
-            self._over = asyncio.Event()
-            self._task = asyncio.create_task(self._live(self._ready, self._over))
+    async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
+
+        from r_eval.environments.tools.transports import DOWN
+
+        client = await self._client()
+        seconds = self._server.seconds
         try:
-            async with asyncio.timeout(OPENING_SECONDS):
-                return await asyncio.shield(self._ready)
+            async with asyncio.timeout(seconds):
+                return await question(client)
         except TimeoutError:
-            self._task.cancel()
-            self._task = None
-            words = self.last_words()
-            raise EnvironmentFailure(f"the MCP server did not start within {OPENING_SECONDS:g} s{words}") from None
-        except Exception as error:  # noqa: BLE001  whatever the SDK and the transport raise
-            raise EnvironmentFailure(f"the MCP server cannot be reached: {reason(error)}{self.last_words()}") from None
+            raise EnvironmentFailure(f"the MCP server gave no answer within {seconds:g} s") from None
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED and error.message == "Connection closed":  # servers use the code, too
+                raise EnvironmentFailure(f"the MCP server has gone{await self._last_words()}") from None
+            text = printable(error.message)
+            if error.code in (DOWN, PARSE_ERROR):
+                self.end()
+                raise EnvironmentFailure(f"the MCP server failed: {clip(text, 300)}") from None
+            raise ToolError(clip(text, 2000) or "The tool failed and does not say why.") from None
+        except ToolError:
+            raise
+        except Exception as error:
+            raise EnvironmentFailure(f"the MCP server failed: {reason(error)}") from error
 
     def end(self) -> asyncio.Task[None] | None:
         """Have the connection closed; returns the task that does it."""
@@ -150,19 +135,35 @@ class _Life:
         self._over.set()
         return task
 
-    def last_words(self) -> str:
-        """The last line that the server wrote to its standard error, if there is one."""
-        if self._log is None or self._log.closed:
-            return ""
-        self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").split("\n")
+    async def _client(self) -> Client:
+        if self._task is None or self._ready is None or self._task.done():
+            self._ready = asyncio.get_running_loop().create_future()
+            self._over = asyncio.Event()
+            self._task = asyncio.create_task(self._live(self._ready, self._over))
+        try:
+            async with asyncio.timeout(self._server.seconds):
+                return await asyncio.shield(self._ready)
+        except TimeoutError:
+            self._task.cancel()
+            words = await self._last_words()
+            seconds = self._server.seconds
+            raise EnvironmentFailure(f"the MCP server did not start within {seconds:g} s{words}") from None
+        except Exception as error:  # noqa: BLE001  whatever the SDK and the transport raise
+            words = await self._last_words()
+            raise EnvironmentFailure(f"the MCP server cannot be reached: {reason(error)}{words}") from None
+
+    async def _last_words(self) -> str:
+        """The last line that the server wrote to its standard error, if there is one, once the connection is closed."""
+        if task := self.end():
+            await asyncio.wait([task], timeout=5)
+        lines = printable(self._stderr.decode("utf-8", "replace")).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"; it said: {clip(last, 200)}" if last else ""
 
     async def _live(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  read after the connection is lost
+        self._stderr.clear()
         try:
-            async with self._server.connect(self._log) as client:
+            async with self._server.connect(self._stderr) as client:
                 ready.set_result(client)
                 await over.wait()
         except Exception as error:  # noqa: BLE001  whoever waits for the connection is told
@@ -174,19 +175,7 @@ def reason(error: BaseException) -> str:
     """What an exception says; of a group, what its first one says."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return clip(f"{type(error).__name__}: {error}".rstrip(": "), 300)
-
-
-def from_variables(names: Mapping[str, str]) -> dict[str, str]:
-    """Values out of environment variables, which are named so that a secret stands in no file.
-
-    Raises:
-        ValueError: A variable is not set.
-    """
-    missing = [variable for variable in names.values() if variable not in os.environ]
-    if missing:
-        raise ValueError(f"the environment variable {missing[0]} is not set")
-    return {key: os.environ[variable] for key, variable in names.items()}
+    return clip(printable(f"{type(error).__name__}: {error}".rstrip(": ")), 300)
 
 
 _open: weakref.WeakSet[_Life] = weakref.WeakSet()
@@ -196,7 +185,7 @@ def _close(life: _Life) -> None:
     async def end() -> None:
         life.end()
 
-    if life.begun:
+    if life.has_begun:
         background.begin(end())
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 from typing import TYPE_CHECKING, Any
 
 from r_eval import plugins
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
-from r_eval.environments.schema import ApiSpec, clip
+from r_eval.environments.base import EnvironmentFailure, ToolError
+from r_eval.environments.schema import clip
 from r_eval.environments.tools import background
+from r_eval.environments.tools.base import Offer, ToolEnvironment, hash_of
 from r_eval.environments.tools.declared import DeclaredSpec, declare
 from r_eval.errors import MissingExtra, UserError
 
@@ -23,19 +22,20 @@ TITLES = ("title", "source", "url")
 """Metadata of a document that says where its text is from; the first that there is, is shown."""
 
 
-class LangChain(Environment):
+class LangChain(ToolEnvironment):
     """Tools of LangChain.
 
     The tools are made once and shared by all episodes; what they keep between calls, they keep for all of them.
     """
 
-    def __init__(self, factory: str, timeout: float = 120.0) -> None:
+    def __init__(self, factory: str, timeout: float = 120.0, description: str = "") -> None:
         """Make the tools.
 
         Args:
             factory: `module:name` or `file.py:name` of a function without arguments that returns a list of tools, a
                 toolkit or a retriever; such a thing itself will do too.
             timeout: Seconds that one call may take.
+            description: What the domain is, as a model is told, in place of the factory's docstring.
 
         Raises:
             MissingExtra, UserError: langchain-core is not installed; there is no such factory, or it fails or gives
@@ -48,25 +48,16 @@ class LangChain(Environment):
         made = plugins.from_path(factory, "environments")
         self._timeout = timeout
         self._tools: dict[str, BaseTool | BaseRetriever] = {}
-        self._specs: dict[str, DeclaredSpec] = {}
+        offer = Offer(f"langchain:{factory}", declares_reading=False)
         for tool in _tools(_made(made, factory), factory):
-            self._add(tool)
-        self._description = inspect.getdoc(made) or "" if inspect.isfunction(made) else ""
-        said = json.dumps([factory, *([s.name, s.details, s.json_schema()] for s in self._specs.values())], default=str)
-        self._version = hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
-
-    @property
-    def version(self) -> str:
-        """Hash of what the tools say of themselves; what is behind them, LangChain does not say."""
-        return self._version
-
-    @property
-    def description(self) -> str:
-        """The factory's docstring."""
-        return self._description
-
-    def specs(self) -> dict[str, ApiSpec]:
-        return dict(self._specs)
+            name = tool.name if _is_tool(tool) else "Retrieve"
+            spec = offer.add(name, not _is_tool(tool), lambda notes, tool=tool: _declared(tool, offer, notes))  # type: ignore[misc]
+            if spec:
+                self._tools[spec.name] = tool
+        offer.close()
+        self._specs, self.read_only = offer.specs, frozenset(offer.read_only)
+        self._description = description or (inspect.getdoc(made) or "" if inspect.isfunction(made) else "")
+        self._version = hash_of(factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         import asyncio
@@ -76,17 +67,15 @@ class LangChain(Environment):
                 return await _invoke(self._tools[api], self._specs[api].wired(arguments))
 
         try:
-            return await background.over_there(invoke())
+            return await background.run_on_loop(invoke())
         except TimeoutError:
             raise EnvironmentFailure(f"{api} gave no answer within {self._timeout:g} s") from None
 
-    def _add(self, tool: BaseTool | BaseRetriever) -> None:
-        if _is_tool(tool):
-            spec = declare(tool.name, tool.description, _schema(tool), None, self._specs)
-        else:
-            spec = declare("Retrieve", RETRIEVE, QUERY, DOCUMENTS, self._specs)
-        self._specs[spec.name] = spec
-        self._tools[spec.name] = tool
+
+def _declared(tool: BaseTool | BaseRetriever, offer: Offer, notes: list[str]) -> DeclaredSpec:
+    if _is_retriever(tool):
+        return declare("Retrieve", RETRIEVE, QUERY, DOCUMENTS, offer.specs)
+    return declare(tool.name, tool.description, _schema(tool), None, offer.specs, notes)
 
 
 RETRIEVE = "Find the documents that say most about a query."
@@ -158,10 +147,10 @@ async def _invoke(tool: BaseTool | BaseRetriever, arguments: dict[str, Any]) -> 
     try:
         value = await tool.ainvoke(arguments)
     except ToolException as error:
-        raise NotFound(str(error) or "The tool failed and does not say why.") from None
+        raise ToolError(str(error) or "The tool failed and does not say why.") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise NotFound(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ToolError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except Exception as error:
         raise EnvironmentFailure(f"{tool.name} failed: {type(error).__name__}: {clip(str(error), 300)}") from error
     return _plain(value)

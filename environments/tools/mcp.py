@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
-from r_eval.environments.base import Environment, NotFound
-from r_eval.environments.schema import ApiSpec
+from r_eval.environments.base import ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.connection import OPENING_SECONDS, Connection, Server, from_variables
+from r_eval.environments.tools.base import (
+    MOST_TOOLS,
+    Offer,
+    ToolEnvironment,
+    from_variables,
+    hash_of,
+    name_list,
+    too_many,
+)
+from r_eval.environments.tools.connection import Connection, Server
 from r_eval.environments.tools.declared import DeclaredSpec, declare
 from r_eval.errors import MissingExtra
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult, Tool
 
 MOST_PAGES = 100
 
 
-class MCP(Environment):
+class MCP(ToolEnvironment):
     """The tools of an MCP server.
 
     Every episode has a connection (and, of a command, a process) of its own, since a server may keep state for it:
@@ -33,61 +39,55 @@ class MCP(Environment):
     def __init__(
         self,
         server: str,
-        tools: Sequence[str] = ("*",),
+        tools: Sequence[str] | str = "*",
         timeout: float = 60.0,
         shared: bool = False,
         pass_env: Sequence[str] = (),
         headers_env: Mapping[str, str] | None = None,
+        description: str = "",
     ) -> None:
         """Connect, and ask for the list of tools.
 
         Args:
             server: The command that starts it, or the URL of its streamable HTTP endpoint.
-            tools: Names or globs of the tools to offer.
-            timeout: Seconds that one call may take.
+            tools: Names or globs of the tools to offer; a text has commas between them.
+            timeout: Seconds that one call may take, and the start of the server.
             shared: All episodes use one connection. For a server that keeps no state for its clients.
             pass_env: Names of environment variables that a command gets besides PATH, HOME and the like.
             headers_env: HTTP headers, each with the name of the environment variable that holds its value.
+            description: What the domain is, as a model is told, in place of the server's instructions.
 
         Raises:
-            EnvironmentFailure: The server cannot be reached.
-            ValueError: A variable is not set, no tool is left, or a tool's schema is none.
+            EnvironmentFailure, ToolError: The server cannot be reached, or refuses.
+            ValueError: A variable is not set, or there is no tool that can be offered.
             MissingExtra: The SDK is not installed.
         """
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
         variables = from_variables({name: name for name in pass_env})
-        self._server = Server(server, variables, from_variables(headers_env or {}))
-        self._timeout, self._shared = timeout, shared
-        self._connection = Connection(self._server, timeout)
-        listed, self._description = background.wait_for(self._connection.ask(_introduction, OPENING_SECONDS))
+        self._server = Server(server, variables, from_variables(headers_env or {}), timeout)
+        self._shared = shared
+        self._connection = Connection(self._server)
+        listed, instructions = background.wait_for(self._connection.ask(_introduction))
+        self._description = description or instructions
         self._unused = [] if shared else [self._connection]
-        chosen = [tool for tool in listed if any(fnmatchcase(tool.name, pattern) for pattern in tools)]
+        patterns = name_list(tools) or []
+        chosen = [tool for tool in listed if any(fnmatchcase(tool["name"], pattern) for pattern in patterns)]
         if not chosen:
-            there = ", ".join(tool.name for tool in listed) or "none"
-            raise ValueError(f"no tool of the MCP server is named {' or '.join(tools)}; its tools: {there}")
+            there = ", ".join(tool["name"] for tool in listed[:MOST_TOOLS]) or "none"
+            raise ValueError(f"no tool of the MCP server is named {' or '.join(patterns)}; its tools: {there}")
+        if len(chosen) > MOST_TOOLS:
+            raise too_many(len(chosen), "tools")
         self._names: dict[str, str] = {}
-        self._specs: dict[str, DeclaredSpec] = {}
+        offer = Offer(f"mcp:{server}")
         for tool in chosen:
-            about = tool.description or tool.title or ""
-            spec = declare(tool.name, about, tool.input_schema, _unwrapped(tool.output_schema), self._specs)
-            self._specs[spec.name] = spec
-            self._names[spec.name] = tool.name
-        said = json.dumps([tool.model_dump(mode="json", exclude_none=True) for tool in chosen], sort_keys=True)
-        self._version = hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
-
-    @property
-    def version(self) -> str:
-        """Hash of the list of tools, which is all that a server says of itself."""
-        return self._version
-
-    @property
-    def description(self) -> str:
-        """The server's instructions."""
-        return self._description
-
-    def specs(self) -> dict[str, ApiSpec]:
-        return dict(self._specs)
+            reads = _mapping(tool.get("annotations")).get("readOnlyHint") is True
+            spec = offer.add(tool["name"], reads, lambda notes, tool=tool: _declared(tool, offer, notes))  # type: ignore[misc]
+            if spec:
+                self._names[spec.name] = tool["name"]
+        offer.close()
+        self._specs, self.read_only = offer.specs, frozenset(offer.read_only)
+        self._version = hash_of(chosen)
 
     def open(self) -> Self:
         opened = super().open()
@@ -95,7 +95,7 @@ class MCP(Environment):
             try:
                 opened._connection = self._unused.pop()
             except IndexError:
-                opened._connection = Connection(self._server, self._timeout)
+                opened._connection = Connection(self._server)
         return opened
 
     def close(self) -> None:
@@ -103,64 +103,98 @@ class MCP(Environment):
             self._connection.close()
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        name, wired = self._names[api], self._specs[api].wired(arguments)
+        parameters = {"name": self._names[api], "arguments": self._specs[api].wired(arguments)}
 
-        async def question(client: Client) -> CallToolResult:
-            result: CallToolResult = await client.call_tool(name, wired)
-            return result
+        async def question(client: Client) -> Any:  # the value is read there, since it takes a while for a large one
+            return value_of(await _request(client, "tools/call", parameters))
 
-        return value_of(await self._connection.ask(question))
+        return await self._connection.ask(question)
 
 
-def value_of(result: CallToolResult) -> Any:
-    """What a tool gave: its structured content where there is some, else its text, read where it is a JSON object or
-    array.
+def _declared(tool: Mapping[str, Any], offer: Offer, notes: list[str]) -> DeclaredSpec:
+    if _mapping(tool.get("execution")).get("taskSupport") == "required":
+        raise ValueError("it can only be called as a task")
+    schema = tool.get("inputSchema")
+    if schema is not None and not isinstance(schema, Mapping):
+        raise ValueError(f"its inputSchema is {json.dumps(schema)[:40]}")
+    about = next((one for key in ("description", "title") if isinstance(one := tool.get(key), str) and one), "")
+    returns = _unwrapped(_mapping(tool.get("outputSchema")))
+    return declare(tool["name"], about, schema or {}, returns, offer.specs, notes)
+
+
+def value_of(result: Mapping[str, Any]) -> Any:
+    """What a tool gave: its structured content where that says more than its text, else the text, read where it is a
+    JSON object or array.
 
     Raises:
-        NotFound: The tool reports an error.
+        ToolError: The tool reports an error.
     """
-    texts = [_text(block) for block in result.content]
-    if result.is_error:
-        raise NotFound("\n".join(texts) or "The tool failed and does not say why.")
-    structured = result.structured_content
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else [] if content is None else [content]
+    texts = [_text(block) for block in blocks]
+    text = "\n".join(texts)
+    structured = result.get("structuredContent")
+    if result.get("isError"):
+        raise ToolError(text or ("" if structured is None else json.dumps(structured)) or NO_REASON)
     if structured is not None:
-        return structured["result"] if _is_wrapper(structured) else structured
-    if len(texts) == 1 and texts[0].lstrip()[:1] in ("{", "["):
+        inner = list(structured.values()) if isinstance(structured, dict) else []
+        if len(inner) == 1 and ("result" in structured or inner[0] == text):
+            return inner[0]
+        return structured
+    if len(texts) == 1 and text.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(texts[0])
+            return json.loads(text)
         except (ValueError, RecursionError):
             pass
-    return "\n".join(texts)
+    return text
+
+
+NO_REASON = "The tool failed and does not say why."
 
 
 def _text(block: Any) -> str:
-    if block.type == "text":
-        return str(block.text)
-    if block.type == "resource":
-        return str(getattr(block.resource, "text", None) or f"[{block.resource.uri}]")
-    return f"[{block.uri}]" if block.type == "resource_link" else f"[{block.type}: {block.mime_type}]"
+    if not isinstance(block, Mapping):
+        return block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)
+    if isinstance(block.get("text"), str):
+        return str(block["text"])
+    resource = _mapping(block.get("resource"))
+    where = resource.get("uri") or block.get("uri")
+    return str(resource.get("text") or f"[{where or ': '.join(str(block.get(k)) for k in ('type', 'mimeType'))}]")
 
 
-def _is_wrapper(structured: Any) -> bool:
-    return isinstance(structured, dict) and structured.keys() == {"result"}
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
-def _unwrapped(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+def _unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of what `value_of` gives: structured content is an object, so servers wrap what is none."""
-    if schema and list(schema.get("properties", {})) == ["result"]:
-        kept = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-        return {**schema["properties"]["result"], **kept}
+    if list(_mapping(schema.get("properties"))) == ["result"]:
+        definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        return {**_mapping(schema["properties"]["result"]), **definitions}
     return schema
 
 
-async def _introduction(client: Client) -> tuple[list[Tool], str]:
-    tools: list[Tool] = []
-    cursor = None
+async def _request(client: Client, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The result of a request as the server sent it. The SDK's own methods refuse a whole list for one odd tool, and a
+    result that does not fit the tool's schema, which they check without a time limit.
+    """
+    data: dict[str, Any] = {"method": method, "params": parameters}
+    options: Any = {}
+    client.session._stamp(data, options)
+    result = await client.session._dispatcher.send_raw_request(method, data["params"], options)
+    return dict(result)
+
+
+async def _introduction(client: Client) -> tuple[list[dict[str, Any]], str]:
+    """The tools of a server, and its instructions."""
+    tools: list[dict[str, Any]] = []
+    parameters: dict[str, Any] = {}
     for _ in range(MOST_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools += page.tools
-        cursor = page.next_cursor
-        if not cursor:
+        page = await _request(client, "tools/list", parameters)
+        listed = page.get("tools")
+        tools += [tool for tool in listed or [] if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+        if not page.get("nextCursor"):
             break
+        parameters = {"cursor": page["nextCursor"]}
     about = client.server_info.description or client.server_info.title if client.server_info else None
     return tools, (client.instructions or about or "").strip()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
-from r_eval.environments.schema import ApiSpec
+from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.connection import from_variables
-from r_eval.environments.tools.operations import operations, parse
-from r_eval.environments.tools.requests import Client, Request, request_of
+from r_eval.environments.tools.base import Offer, ToolEnvironment, from_variables, hash_of, name_list
+from r_eval.environments.tools.operations import Keys, address_of, parse
+from r_eval.environments.tools.operations import operations as operations_of
+from r_eval.environments.tools.placement import Request, request_of
+from r_eval.environments.tools.requests import Client
 
 
-class OpenAPI(Environment):
+class OpenAPI(ToolEnvironment):
     """An HTTP API.
 
     Cookies that the server sets are kept for an episode, so that one which keeps sessions has one for every episode.
@@ -26,53 +25,50 @@ class OpenAPI(Environment):
     def __init__(
         self,
         document: str,
-        operations: Sequence[str] | None = None,
+        operations: Sequence[str] | str | None = None,
         base_url: str | None = None,
         headers_env: Mapping[str, str] | None = None,
+        query_env: Mapping[str, str] | None = None,
         timeout: float = 30.0,
         retries: int = 3,
+        description: str = "",
     ) -> None:
         """Read the document; the API itself is not called.
 
         Args:
             document: File or URL of the OpenAPI document, JSON or YAML.
-            operations: operationIds or `METHOD /path`, or globs of either; by default all.
+            operations: operationIds or `METHOD /path`, or globs of either; by default all. A text has commas between
+                them.
             base_url: Where the API is, if not where the document says.
             headers_env: Headers of every request, each with the name of the environment variable that holds its value.
+            query_env: The same for query parameters.
             timeout: Seconds of one attempt.
             retries: Attempts after the first, where the server is down, busy (429) or failing (5xx).
+            description: What the domain is, as a model is told, in place of the document's description.
 
         Raises:
             OSError, EnvironmentFailure: The document cannot be read.
-            ValueError: It is no OpenAPI 3 document, or an operation cannot be offered.
+            ValueError: It is no OpenAPI 3 document, or has no operation that can be offered.
         """
-        headers = from_variables(headers_env or {})
+        headers, query = from_variables(headers_env or {}), from_variables(query_env or {})
         remote = document.startswith(("http://", "https://"))
         text = _fetched(document, timeout, retries) if remote else Path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
-        self._operations = _chosen(parsed, operations, list(headers))
-        base = base_url or _server(parsed, document if remote else "")
-        if not base.startswith(("http://", "https://")):
-            raise ValueError(f"{document} does not say where the API is; give base_url:")
-        self._client = Client(base, headers, timeout, retries)
+        offer = Offer(f"openapi:{document}")
+        keys = Keys(frozenset(name.lower() for name in headers), frozenset(query))
+        source = document if remote else ""
+        self._operations = operations_of(parsed, name_list(operations), base_url, source, keys, offer)
+        offer.close()
+        self._specs, self.read_only = offer.specs, frozenset(offer.read_only)
+        for operation in self._operations.values():
+            if not operation.base.startswith(("http://", "https://")):
+                raise ValueError(f"{document} does not say where the API is; give base_url:")
+        base = base_url or address_of([parsed], source)
+        self._client = Client(base, headers, query, timeout, retries)
         self._cookies: dict[str, str] = {}
         info = parsed.get("info") or {}
-        self._description = str(info.get("description") or info.get("title") or "").strip()
-        said = "\0".join([text, base, *self._operations])
-        self._version = hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-    @property
-    def version(self) -> str:
-        """Hash of the document, the address and the chosen operations."""
-        return self._version
-
-    @property
-    def description(self) -> str:
-        """What the document says of the API."""
-        return self._description
-
-    def specs(self) -> dict[str, ApiSpec]:
-        return {name: operation.spec for name, operation in self._operations.items()}
+        self._description = description or str(info.get("description") or info.get("title") or "").strip()
+        self._version = hash_of(text, base, list(self._operations))
 
     def open(self) -> Self:
         opened = super().open()
@@ -85,28 +81,12 @@ class OpenAPI(Environment):
         return await self._client.send(operation.method, request, self._cookies)
 
 
-_chosen = operations
-
-
 def _fetched(url: str, timeout: float, retries: int) -> str:
     """A document's text. The headers are not sent: they are for the API, which may be elsewhere."""
     parts = urlsplit(url)
-    client = Client(f"{parts.scheme}://{parts.netloc}", {}, timeout, retries)
+    client = Client(f"{parts.scheme}://{parts.netloc}", {}, {}, timeout, retries)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        return background.wait_for(client.fetch("get", Request(path), {}))[1]
-    except NotFound as refusal:
+        return background.wait_for(client.fetch("get", Request(client.base, path), {}))[1]
+    except ToolError as refusal:
         raise EnvironmentFailure(f"{url}: {refusal}") from None
-
-
-def _server(document: Mapping[str, Any], source: str) -> str:
-    """The address of the API: that of the first server, its variables replaced by their defaults."""
-    servers = document.get("servers")
-    first: Mapping[str, Any] = servers[0] if isinstance(servers, list) and servers else {}
-    variables = first.get("variables") or {}
-
-    def default(match: re.Match[str]) -> str:
-        return str((variables.get(match.group(1)) or {}).get("default", ""))
-
-    url = re.sub(r"\{([^{}]+)\}", default, str(first.get("url") or "/"))
-    return urljoin(source, url) if source else url

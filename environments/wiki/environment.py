@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 
 from .folding import plain, shown
 from .snapshot import Choice
@@ -19,6 +19,7 @@ SNAPSHOT = Path(__file__).parent / "snapshot" / "wiki.sqlite"
 _HEADING = re.compile(r"(={2,6}) .* \1")
 _SETTINGS = {
     "snapshot": "snapshot",
+    "pages": "snapshot",
     "zim": "zim",
     "language": "live",
     "api_url": "live",
@@ -38,10 +39,13 @@ class Wiki(Environment):
     paragraph, Lookup finds more in it.
     """
 
+    timeout = OWN_TIMEOUT
+
     def __init__(
         self,
         snapshot: str | None = None,
         *,
+        pages: str | None = None,
         source: Literal["snapshot", "live", "zim"] = "snapshot",
         zim: str | None = None,
         language: str | None = None,
@@ -54,6 +58,7 @@ class Wiki(Environment):
 
         Args:
             snapshot: A snapshot's file.
+            pages: Pages of your own in its place: a JSON Lines file of `title` and `text` (see `pages`).
             source: Where the pages are: in a snapshot, in a MediaWiki that is asked over HTTP, in a ZIM file.
             zim: The ZIM file.
             language: The Wikipedia that is asked, by the code in its address; absent: "en".
@@ -68,6 +73,7 @@ class Wiki(Environment):
         """
         settings = {
             "snapshot": snapshot,
+            "pages": pages,
             "zim": zim,
             "language": language,
             "api_url": api_url,
@@ -76,7 +82,7 @@ class Wiki(Environment):
             "user_agent": user_agent,
         }
         self._source = _opened(source, {name: value for name, value in settings.items() if value is not None})
-        if source != "snapshot":
+        if source != "snapshot" or pages is not None:
             self.__doc__ = _ELSEWHERE
         self._title, self._paragraphs = "", ()
         self._keyword, self._results, self._shown = "", (), 0
@@ -196,4 +202,10 @@ def _opened(source: str, settings: dict[str, Any]) -> Source:
         if "zim" not in settings:
             raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
         return Zim(Path(settings["zim"]))
+    if "pages" in settings:
+        from .pages import snapshot_of
+
+        if "snapshot" in settings:
+            raise ValueError("give either snapshot or pages")
+        return Store(snapshot_of(Path(settings["pages"])))
     return Store(Path(settings.get("snapshot") or SNAPSHOT))

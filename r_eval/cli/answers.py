@@ -2,75 +2,46 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from rich.table import Table
+from rich.text import Text
 
-    from r_eval.analysis.outside import Scored
+from r_eval.analysis.outside import read_results, score_results
+from r_eval.cli.options import print_json, results_console
+from r_eval.environments.schema import clip
+from r_eval.tasks.base import DEFAULT_METRIC
+from r_eval.tasks.questions import read_questions
 
 NAMED = 5
+"""Unknown ids that are named."""
 
 
-def answers_command(private: Path, answers: Path, names: Sequence[str], k: int, as_json: bool) -> int:
+def score_answers(private: Path, answers: Path, names: Sequence[str], k: int, as_json: bool) -> None:
     """Score results and print a line for every metric and type of question."""
-    from rich.console import Console
-
-    from r_eval.analysis.outside import read_results, score_results
-    from r_eval.tasks.base import DEFAULT_METRIC
-    from r_eval.tasks.questions import read_questions
-
     questions = read_questions(private)
     scored = score_results(questions, read_results(answers), [DEFAULT_METRIC, *names], k)
-    if scored.unknown:
-        sys.stderr.write(f"r-eval: {answers}: no question of {private} has the id {_named(scored.unknown)}\n")
+    if unknown := scored.unknown:
+        ids = ", ".join(clip(ascii(name)) for name in unknown[:NAMED])
+        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        sys.stderr.write(f"r-eval: {answers}: {private} has no question with the id {ids}{more}\n")
     if as_json:
-        record = {
-            "questions": len(questions),
-            "k": k,
-            "missing": scored.missing,
-            "unknown": scored.unknown,
-            "scores": [line.as_dict() for line in scored.lines],
-        }
-        sys.stdout.write(json.dumps(record) + "\n")
-        return 0
-    console = Console() if sys.stdout.isatty() else Console(width=100)
-    console.print(_table(scored))
-    sys.stdout.write(f"{len(questions)} questions, {len(scored.missing)} without an answer, which counts 0\n")
-    if not any("@" in line.metric for line in scored.lines):
-        sys.stdout.write(f"found_ids are not scored: no question of {private} has text_ids in its meta\n")
-    return 0
-
-
-def _table(scored: Scored) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    from r_eval.environments.schema import clip
-
-    table = Table()
-    for heading in ("metric", "questions", "mean %", "95 % interval", "n", "missing"):
-        table.add_column(heading, justify="left" if heading in ("metric", "questions") else "right")
+        scores = [line.as_dict() for line in scored.lines]
+        found = {"questions": len(questions), "k": k, "missing": scored.missing, "unknown": unknown}
+        print_json({**found, "scores": scores})
+        return
+    table = Table("metric", "questions")
+    for heading in ("mean %", "95 % interval", "n", "missing"):
+        table.add_column(heading, justify="right")
     for line in scored.lines:
         of = line.estimate
+        mean = "" if of.mean is None else f"{100 * of.mean:.1f}"
+        interval = "" if of.low is None or of.high is None else f"{100 * of.low:.1f} to {100 * of.high:.1f}"
         kind = line.type if line.type.isprintable() else repr(line.type)
-        table.add_row(
-            line.metric,
-            Text(clip(kind)),
-            "" if of.mean is None else f"{100 * of.mean:.1f}",
-            "" if of.low is None or of.high is None else f"{100 * of.low:.1f} to {100 * of.high:.1f}",
-            str(of.n),
-            str(line.missing),
-        )
-    return table
-
-
-def _named(ids: Sequence[str]) -> str:
-    """Ids from outside as one line without control characters."""
-    from r_eval.environments.schema import clip
-
-    return ", ".join(clip(ascii(name)) for name in ids[:NAMED]) + (f", ... ({len(ids)})" if len(ids) > NAMED else "")
+        table.add_row(line.metric, Text(clip(kind)), mean, interval, str(of.n), str(line.missing))
+    results_console().print(table)
+    sys.stdout.write(f"{len(questions)} questions; {len(scored.missing)} without an answer, scored 0\n")
+    if not any("@" in line.metric for line in scored.lines):
+        sys.stdout.write(f"found_ids not scored: no question of {private} has text_ids in its meta\n")

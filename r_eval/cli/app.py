@@ -1,33 +1,98 @@
-"""The `r-eval` command: what can be typed, and how an end becomes an exit status.
+"""The `r-eval` command: its table of commands, and how the end of one becomes an exit status.
 
-Results go to standard output, progress and complaints to standard error. 0: done; 1: the run is incomplete;
-2: the command or a file is wrong; 130: interrupted.
+A command is a module of this package that defines one function of the command's name (`list.py` defines `list_`), whose
+signature is its options and whose docstring is its help; or a group, `app`. The module is imported when the command is
+used; `--help` prints the table. Results go to standard output, progress and complaints to standard error.
+Exit status 0: done; 1: the run is incomplete; 2: the command or a file is wrong; 130: interrupted.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
 import io
 import os
 import sys
-from typing import Annotated
+import threading
+import time
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from r_eval.cli import domain_commands, question_commands, run_commands
 from r_eval.errors import Unwritable, UserError
+
+COMMANDS = {
+    "run": "Run a grid, or resume one that was interrupted.",
+    "demo": "Run the embedded grid: no network, no key, no GPU.",
+    "report": "Write the report of one or more runs: a page, tables and figures.",
+    "score": "Score the episodes of a run again.",
+    "compare": "Compare systems or runs, paired by question.",
+    "show": "List the episodes of a run, or print the transcript of one.",
+    "list": "List what a grid can name.",
+    "call": "List the query APIs of an environment, or call them.",
+    "check": "Check environments, templates, question files and grids for problems.",
+    "generate": "Make questions with gold answers.",
+    "new": "Write a runnable starting point for your own domain.",
+    "doctor": "Say what is installed, what is missing, and what to type.",
+    "serve": "Serve an environment to other programs until Ctrl-C.",
+    "data": "Prepare and publish question sets.",
+}
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands that are imported when they are used; its help comes from a table.
+
+    Attributes:
+        package: Has a module for every command.
+        table: Command to its line in the help.
+    """
+
+    package = "r_eval.cli"
+    table = COMMANDS
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.table)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands and cmd_name in self.table:
+            self.commands[cmd_name] = load_command(self.package, cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.table and not args[0].startswith("-"):
+            from r_eval.plugins import unknown
+
+            ctx.fail(unknown("command", args[0], self.table))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.table.items()))
+
+
+def load_command(package: str, name: str) -> Any:
+    """The command, or the group, of a module."""
+    stem = name.replace("-", "_")
+    module = importlib.import_module(f"{package}.{stem}")
+    if hasattr(module, "app"):
+        return get_command(module.app)
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone.command(name, context_settings=SETTINGS)(getattr(module, stem, None) or getattr(module, f"{stem}_"))
+    return get_command(alone)
+
 
 app = typer.Typer(
     rich_markup_mode=None,
     name="r-eval",
-    help="Evaluate which LLM, led in which way, works on your domain, why the others fail, and which one to deploy.",
+    cls=LazyGroup,
+    help="Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
     no_args_is_help=True,
-    add_completion=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
-for commands in (run_commands, question_commands, domain_commands):
-    app.add_typer(commands.app)
 
 
 def _version(wanted: bool) -> None:
@@ -47,6 +112,8 @@ def _options(
 ) -> None: ...
 
 
+EXIT_SECONDS = 3.0
+"""How long the interpreter may wait at its end for threads that do not end."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """Errors of a disk that has no room, or that nothing may be written to."""
 
@@ -58,11 +125,11 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(arguments, standalone_mode=True)
+        app(arguments, prog_name="r-eval", standalone_mode=True)
     except UserError as error:
         if debug:
             raise
-        sys.stderr.write(f"r-eval: {error}\n")
+        _complain(str(error))
         sys.exit(1 if isinstance(error, Unwritable) else 2)
     except KeyboardInterrupt:
         sys.stderr.write("r-eval: interrupted\n")
@@ -71,15 +138,39 @@ def main() -> None:
         if debug:
             raise
         if isinstance(error, OSError) and error.errno in FULL:
-            sys.stderr.write(f"r-eval: {Unwritable(error.filename or 'the disk', error)}\n")
+            _complain(str(Unwritable(error.filename or "the disk", error)))
             sys.exit(1)
         if isinstance(error, OSError) and error.filename is not None:
-            sys.stderr.write(f"r-eval: {error.filename}: {error.strerror} (--debug shows where)\n")
+            _complain(f"{error.filename}: {error.strerror} (--debug shows where)")
             sys.exit(2)
-        sys.stderr.write(f"r-eval: internal error: {type(error).__name__}: {error} (--debug shows where)\n")
+        _complain(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
         sys.exit(70)
     finally:
         _flush()
+
+
+def script() -> None:
+    """The console script: `main`, after which the process ends, whatever threads plug-ins have left behind."""
+    status = 0
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0
+        raise
+    finally:
+        threading.Thread(target=_end, args=(status,), daemon=True).start()
+
+
+def _end(status: int) -> None:
+    time.sleep(EXIT_SECONDS)
+    os._exit(status)
+
+
+def _complain(text: str) -> None:
+    """One message on standard error; a server or a file may have written a part of it."""
+    from r_eval.cli.transcript import harmless
+
+    sys.stderr.write(f"r-eval: {harmless(text, None)}\n")
 
 
 def _flush() -> None:

@@ -1,36 +1,37 @@
 """`r-eval doctor`: what is installed, what is missing, and the one next command.
 
-With a grid it looks at what that grid needs: its files and names, its LLMs (a server is asked one short question with
-the key that the grid names; a local model's file is looked for, not loaded and not fetched), its environments, and the
-room on the disk. Nothing is written but what opening an environment keeps in the user's cache.
+With a grid it checks what that grid needs: its names and files, its LLMs (a server gets one short question with the
+key that the grid names; a local model's file is looked for, not loaded), its environments, and the room on the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
-import json
 import platform
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+import typer
 
 from r_eval import __version__
+from r_eval.cli.options import Json, print_json, print_lines
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_file, is_folder, user_path
-
-if TYPE_CHECKING:
-    from r_eval.llms.base import LLM
-    from r_eval.runner.plan import Plan
+from r_eval.grid import Grid
+from r_eval.isolation import describe
+from r_eval.llms.base import LLM, LLMError
+from r_eval.llms.model_files import MODELS, fetch_model, model_path
+from r_eval.runner import budget
+from r_eval.runner.plan import Plan, resolve
 
 Status = Literal["ok", "missing", "wrong"]
 
 EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
     "report": ("matplotlib", "figures for papers"),
-    "pandas": ("pandas", "Run.to_pandas"),
     "parquet": ("pyarrow", "Run.to_parquet"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "retrieval": ("bm25s", "sparse retrieval over a corpus, Chinese words"),
@@ -39,14 +40,12 @@ EXTRAS = {
     "bert": ("bert_score", "bert_score"),
     "hf": ("transformers", "models behind transformers (hf/...)"),
     "langchain": ("langchain_core", "chat models, tools and retrievers of LangChain (langchain/..., langchain:...)"),
-    "langgraph": ("langchain", "agents of LangChain and LangGraph as workflows (langgraph/...)"),
-    "mcp": ("mcp", "environments behind MCP servers (mcp:...), r-eval serve --mcp"),
+    "mcp": ("mcp", "environments behind MCP servers (mcp:...), r-eval serve --mcp, any agent as a workflow"),
     "wiki": ("lxml", "live wikis (source: live)"),
     "zim": ("libzim", "ZIM files as wikis (source: zim)"),
-    "aminer": ("pybtex", "live AMiner, and importing publication databases"),
+    "aminer": ("requests", "live AMiner (source: live)"),
     "datasets": ("datasets", "question sets of the Hugging Face Hub"),
     "ray": ("ray", "many machines (--engine ray)"),
-    "otel": ("opentelemetry", "traces for OpenTelemetry"),
 }
 """By extra the module that shows it is there, and what it is for."""
 
@@ -55,7 +54,7 @@ EPISODE_BYTES = 20_000
 
 
 class Check(NamedTuple):
-    """Something that was looked at, the command that mends it, and whether the demo or the grid needs it."""
+    """Something that was checked, the command that fixes it, and whether the demo or the grid needs it."""
 
     status: Status
     about: str
@@ -63,28 +62,38 @@ class Check(NamedTuple):
     needed: bool = True
 
 
-def doctor_command(grid: Path | None, as_json: bool) -> int:
-    """Print what was found; 1 where something that the grid needs is amiss, else 0.
+def doctor(
+    grid: Annotated[
+        Path | None,
+        typer.Argument(metavar="GRID.yaml", help="Check what this grid needs; its servers are contacted."),
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Fetch the embedded models that are missing, verified by SHA-256.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say what is installed, what is missing, and what to type.
 
-    Raises:
-        UserError: The grid itself is wrong, or an extra that it names things of is missing.
+    With a grid, the exit status is 1 if something that it needs is missing or wrong.
     """
-    checks = list(_grid(grid) if grid is not None else _installed())
-    amiss = [check for check in checks if check.status != "ok"]
-    needed = amiss if grid is not None else [check for check in amiss if check.needed]
-    first = next((check.todo for check in needed if check.todo), "")
+    plan = resolve(Grid.load(grid)) if grid is not None else None
+    if fetch:
+        for name in MODELS if plan is None else [llm.model for llm in plan.llms.values() if llm.model in MODELS]:
+            fetch_model(name)
+    checks = list(_of_grid(grid, plan) if grid is not None and plan is not None else _installed())
+    failed = [check for check in checks if check.status != "ok"]
+    needed = [check for check in failed if check.needed or grid is not None]
+    first = next((check.todo for check in needed if check.todo), "fix the items above")
     if not needed:
         first = "r-eval demo" if grid is None else f"r-eval run {grid}"
-    if as_json:
+    if json:
         found = [check._asdict() for check in checks]
-        answer = {"version": __version__, "python": platform.python_version(), "checks": found, "next": first}
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        print_json({"version": __version__, "python": platform.python_version(), "checks": found, "next": first})
     else:
         lines = [f"r-eval {__version__}, Python {platform.python_version()}"]
         lines += [f"{check.status:<7}  {check.about}{check.todo and f'; {check.todo}'}" for check in checks]
-        lines.append(f"next: {first or 'mend what is named above'}")
-        sys.stdout.write("\n".join(lines) + "\n")
-    return 1 if amiss and grid is not None else 0
+        print_lines([*lines, f"next: {first}"])
+    raise typer.Exit(1 if failed and grid is not None else 0)
 
 
 def _installed() -> Iterator[Check]:
@@ -93,44 +102,31 @@ def _installed() -> Iterator[Check]:
         there = importlib.util.find_spec(module) is not None
         todo = "" if there else _install(extra)
         yield Check("ok" if there else "missing", f"{module}: {purpose}", todo, needed=extra == "local")
-    from r_eval.llms.model_files import MODELS
+    for name in MODELS:
+        yield _embedded(name, "r-eval doctor --fetch")
 
-    yield from map(_embedded, MODELS)
 
-
-def _grid(path: Path) -> Iterator[Check]:
+def _of_grid(path: Path, plan: Plan) -> Iterator[Check]:
     """All that a grid needs."""
-    from r_eval.grid import Grid
-    from r_eval.runner import budget
-    from r_eval.runner.plan import resolve
-
-    plan = resolve(Grid.load(path))
     budget.check(plan)
     yield Check("ok", f"{path}: {len(plan.cells):,} cells, {plan.episodes():,} episodes")
-    yield from _environments(plan)
-    for llm in plan.llms.values():
-        yield asyncio.run(_llm(llm))
-    yield _room(path.parent, plan)
-
-
-def _environments(plan: Plan) -> Iterator[Check]:
-    """Whether the environment of each task opens."""
     for planned in plan.tasks:
         try:
             planned.environment.open().close()
         except Exception as error:  # noqa: BLE001  environments may be anybody's
-            yield Check("wrong", f"the environment of {planned.task.name}: {type(error).__name__}: {error}")
+            yield Check("wrong", f"the environment of {planned.task.name}: {describe(error)}")
         else:
             apis = len(planned.environment.specs())
             yield Check("ok", f"{planned.task.name}: {len(planned.asked)} questions, {apis} query APIs")
+    for llm in plan.llms.values():
+        yield _local(llm, path) if llm.is_local else asyncio.run(_server(llm))
+    free, room = shutil.disk_usage(path.parent).free, plan.episodes() * EPISODE_BYTES
+    about = f"disk: {free / 1e9:.1f} GB free; the run may take {max(room, 10**6) / 1e9:.3f} GB"
+    yield Check("ok" if free > room else "wrong", about)
 
 
-async def _llm(llm: LLM) -> Check:
-    """Whether an LLM is there: a server answers, a local model has its file."""
-    from r_eval.llms.base import LLMError
-
-    if llm.is_local:
-        return _local(llm)
+async def _server(llm: LLM) -> Check:
+    """Whether a server answers."""
     try:
         await llm.open()
     except MissingExtra as missing:
@@ -145,36 +141,24 @@ async def _llm(llm: LLM) -> Check:
     return Check("ok", f"{llm.name} answers")
 
 
-def _local(llm: LLM) -> Check:
+def _local(llm: LLM, grid: Path) -> Check:
     """Whether a model that runs on this machine has what it needs."""
-    from r_eval.llms.model_files import MODELS
-
     backend = llm.spec.partition("/")[0]
     extra = {"gguf": "local", "hf": "hf"}.get(backend)
     if extra and importlib.util.find_spec(EXTRAS[extra][0]) is None:
         return Check("missing", f"{llm.name}: {EXTRAS[extra][0]} is not installed", _install(extra))
     if llm.model in MODELS:
-        return _embedded(llm.model)
+        return _embedded(llm.model, f"r-eval doctor {grid} --fetch")
     if is_file(user_path(llm.model)) or is_folder(user_path(llm.model)):
         return Check("ok", f"{llm.name}: its file is there")
     if backend == "hf":
-        return Check("ok", f"{llm.name}: no folder here, so it is fetched from the Hub when the run begins")
+        return Check("ok", f"{llm.name}: there is no such folder; the run will fetch it from the Hub")
     return Check("missing", f"{llm.name}: there is no file {llm.model}")
 
 
-def _embedded(name: str) -> Check:
-    from r_eval.llms.model_files import model_path
-
+def _embedded(name: str, todo: str) -> Check:
     there = model_path(name).exists()
-    todo = "" if there else f"r-eval pull {name}"
-    return Check("ok" if there else "missing", f"model {name}: {model_path(name)}", todo)
-
-
-def _room(folder: Path, plan: Plan) -> Check:
-    """Whether the disk has room for the run."""
-    free, needed = shutil.disk_usage(folder if folder.exists() else Path()).free, plan.episodes() * EPISODE_BYTES
-    about = f"disk: {free / 1e9:.1f} GB free; the run may take {max(needed, 10**6) / 1e9:.3f} GB"
-    return Check("ok" if free > needed else "wrong", about)
+    return Check("ok" if there else "missing", f"model {name}: {model_path(name)}", "" if there else todo)
 
 
 def _install(extra: str) -> str:

@@ -1,19 +1,65 @@
-"""Options and arguments that several commands take."""
+"""Options and arguments that several commands take, and how they print."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-Out = Annotated[Path | None, typer.Option("--out", help="The run's folder; runs/<grid name> by default.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Keep the first N questions of every task.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+from r_eval.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from r_eval.folder import RunFolder
+
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="The folder of the run; by default runs/<grid name>.")
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="Keep the first N questions of every task.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 Cache = Annotated[
     bool | None,
-    typer.Option("--cache/--no-cache", help="Use kept replies of earlier runs; by default where the temperature is 0."),
+    typer.Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
-RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
+
+
+def open_run(path: Path) -> RunFolder:
+    """The run in a folder.
+
+    Raises:
+        UserError: The path is a file.
+    """
+    from r_eval.folder import RunFolder
+
+    if path.is_file():
+        raise UserError(f"{path} is a file, and a run is a folder, such as runs/my-grid")
+    return RunFolder(path)
+
+
+def print_json(record: Any) -> None:
+    """One line of JSON on standard output."""
+    sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def results_console() -> Console:
+    """Where tables are printed: standard output, 100 columns wide where it is no terminal."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=100)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on standard output, without anything in them that acts on a terminal."""
+    from r_eval.cli.transcript import harmless
+
+    sys.stdout.write("".join(f"{harmless(line, None)}\n" for line in lines))

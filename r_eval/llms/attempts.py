@@ -16,8 +16,9 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from r_eval.llms import tokens
-from r_eval.llms.base import LLMError, Reply, Request
-from r_eval.llms.chat import Refusals, Refused, misread_call
+from r_eval.llms.base import LLMError, Reply, Request, ToolCall
+from r_eval.llms.call_arguments import UNREADABLE
+from r_eval.llms.chat import Refusals, Refused
 from r_eval.llms.tool_calls import render_tools
 
 ATTEMPTS = 8
@@ -48,16 +49,6 @@ class Effort:
         self.retry += time.monotonic() - started
         self.retries += 1
 
-    def of_reply(self, reply: Reply) -> Reply:
-        """The reply with this effort on it."""
-        return dataclasses.replace(reply, retries=self.retries, queue=self.queue, retry=self.retry)
-
-    def of_error(self, error: LLMError, name: str) -> LLMError:
-        """The error with this effort on it, and the LLM's name before its message."""
-        error.retries, error.queue, error.retry = self.retries, self.queue, self.retry
-        error.args = (f"{name}: {error}{f' ({self.retries + 1} attempts)' if self.retries else ''}",)
-        return error
-
 
 class Persistent:
     """What LLMs do that may fail or refuse a part of a request; a class names it before `LLM`."""
@@ -78,33 +69,64 @@ class Persistent:
         Raises:
             LLMError: There is no reply, after all attempts.
         """
-        effort = Effort()
-        without_extra = False
-        final = ServerDown if attempts is None else (ServerDown, Unreachable)
-
-        def worth(error: LLMError) -> bool:
-            return error.cause in self.RETRIED and not isinstance(error, final)
-
+        effort, without_extra = Effort(), False
         while True:
             sent = render_tools(request) if request.tools and not self.native_tools else request
-            refused = self.refusals.snapshot(without_extra)
+            refused = self.refusals.refused.without("extra") if without_extra else self.refusals.refused
             attempt = functools.partial(self._attempt, sent, refused, effort)
             try:
-                reply = await with_retries(attempt, effort, attempts or ATTEMPTS, worth)
+                reply = await self._retried(attempt, effort, attempts)
             except LLMError as error:
-                has_extra = Refusals.has_extra(sent.messages) and not refused.extra
-                if error.cause == "tool_call":
-                    reply = misread_call(error, bool(sent.tools))
+                if error.cause == "tool_call":  # its server could not read it: the model's own turn, to be told so
+                    text: str = getattr(error, "text", "")
+                    reply = Reply(text, estimated=True)
+                    if sent.tools:
+                        reply = Reply(text, (ToolCall("", "", {}, UNREADABLE),), "tool_calls", estimated=True)
                 elif error.cause == "parameter" and self._learn(error, sent, refused):
                     continue
-                elif error.cause in ("request", "parameter") and has_extra:
+                elif error.cause in ("request", "parameter") and not refused.extra and _has_extra(sent):
                     without_extra = True  # perhaps it is something that came with an earlier reply
                     continue
                 else:
-                    raise effort.of_error(error, self.name) from None
+                    error.retries, error.queue, error.retry = effort.retries, effort.queue, effort.retry
+                    tried = f" ({effort.retries + 1} attempts)" if effort.retries else ""
+                    error.args = (f"{self.name}: {error}{tried}",)
+                    raise error from None
             if without_extra:
                 self.refusals.learn("extra", "it refuses what came with its own replies")
-            return effort.of_reply(tokens.with_tokens(reply, sent))
+            used = tokens.estimate(sent, reply) if reply.estimated else reply.tokens
+            return dataclasses.replace(
+                reply, tokens=used, retries=effort.retries, queue=effort.queue, retry=effort.retry
+            )
+
+    async def _retried(self, attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int | None) -> Reply:
+        """The reply of the first attempt that succeeds.
+
+        Raises:
+            LLMError: That of the last attempt.
+        """
+        final = ServerDown if attempts is None else (ServerDown, Unreachable)
+
+        def may_pass(error: BaseException) -> bool:
+            return isinstance(error, LLMError) and error.cause in self.RETRIED and not isinstance(error, final)
+
+        try:
+            return await attempt()
+        except LLMError as error:
+            if attempts == 1 or not may_pass(error):
+                raise
+            wait = _wait(error, 1)
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay
+
+        await effort.sleep(wait)  # outside of the policy, which most calls do not need
+        policy = AsyncRetrying(
+            stop=stop_after_attempt((attempts or ATTEMPTS) - 1) | stop_after_delay(MAX_SECONDS),
+            retry=retry_if_exception(may_pass),
+            wait=lambda state: _wait(state.outcome.exception() if state.outcome else None, state.attempt_number + 1),
+            sleep=effort.sleep,
+            reraise=True,
+        )
+        return await policy(attempt)
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         """The reply to one attempt at a request, which leaves out what is refused."""
@@ -120,40 +142,15 @@ class Persistent:
         return bool(sent.tools)
 
 
-async def with_retries(
-    attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int, worth: Callable[[LLMError], bool]
-) -> Reply:
-    """The reply of the first attempt that succeeds.
-
-    Args:
-        worth: Whether another attempt is worth making after an error.
-
-    Raises:
-        LLMError: That of the last attempt.
-    """
-    try:
-        return await attempt()
-    except LLMError as error:
-        if attempts <= 1 or not worth(error):
-            raise
-        first = error
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, stop_after_delay
-
-    await effort.sleep(_wait(first, 1))  # outside of the policy, which most calls do not need
-    retrying = AsyncRetrying(
-        stop=stop_after_attempt(attempts - 1) | stop_after_delay(MAX_SECONDS),
-        retry=retry_if_exception(lambda error: isinstance(error, LLMError) and worth(error)),
-        wait=lambda state: _wait(state.outcome.exception() if state.outcome else None, state.attempt_number + 1),
-        sleep=effort.sleep,
-        reraise=True,
-    )
-    return await retrying(attempt)
+def _has_extra(request: Request) -> bool:
+    """Whether messages hold keys that came with earlier replies."""
+    return any(m.extra or any(c.extra for c in m.tool_calls) for m in request.messages)
 
 
 def _wait(error: BaseException | None, failed: int) -> float:
     """Seconds before the next attempt: what the server asked for, else 0.5, 1, 2, ... by how many have failed."""
-    asked = error.wait if isinstance(error, LLMError) else None
-    return min(LONGEST_WAIT, asked if asked is not None else 0.5 * 2.0 ** (failed - 1))
+    wait = error.wait if isinstance(error, LLMError) else None
+    return min(LONGEST_WAIT, wait if wait is not None else 0.5 * 2.0 ** (failed - 1))
 
 
 class CircuitBreaker:

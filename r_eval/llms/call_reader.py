@@ -7,21 +7,14 @@ event loop for more than about 50 ms.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.json_text import DECODER, FENCE, Budget, JSONTextError, first_object, json_values, plain_data
-
-MAX_TEXT, MAX_CALLS = 20_000, 64
-"""Characters of a reply in which calls are looked for, and calls that are read."""
-RESPONSE = "<tool_response>"
-HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
-UNREADABLE = f"The call could not be read. {HOW}"
+from r_eval.llms.call_arguments import IS, MAX_CALLS, PREFIXED, ArgumentReader
+from r_eval.llms.json_text import DECODER, json_values
 
 NAME_KEYS = ("name", "tool", "tool_name", "function", "function_name", "recipient_name", "action", "api")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "tool_input", "params", "kwargs")
@@ -31,34 +24,42 @@ SUFFIX = re.compile(r"(?:<\|.*|:\d+|\(\)|\.call)\Z", re.DOTALL)
 FINAL_NAME = re.compile(r"final[ _-]?answer", re.IGNORECASE)
 NONE_NAME = re.compile(r"none|n/?a|nothing|null", re.IGNORECASE)
 
-_P = r"(?:\w{1,20}:|｜\w{1,20}｜)?"
-_TAG = rf"{_P}(?:tool_?calls?|function_?calls?)"
-_IS = r"\s{0,9}=\s{0,9}[\"']?"
+_TAG = rf"{PREFIXED}(?:tool_?calls?|function_?calls?)"
 _NAME = r"[\w.:-]{1,100}"
+_SECTION = r"tool[▁_]calls?(?:[▁_]section)?[▁_]"
 _THEN = r"(?:<[|｜]tool[▁_](?:sep|call[▁_]argument[▁_]begin)[|｜]>|\[ARGS\]|\[CALL_ID\]\s?\w{0,20})"
+NOTATIONS = {
+    "Hermes, Qwen, GLM, MiniMax": (
+        rf"<{_TAG}(?:\s[^<>\n]{{0,100}}?\bname{IS}(?P<attribute>{_NAME})[\"']?)?(?:\s[^<>\n]{{0,200}})?>",
+        rf"</{_TAG}>",
+    ),
+    "Granite": (rf"<\|{_TAG}\|>", rf"<\|/{_TAG}\|>"),
+    "Mistral": (r"\[TOOL_CALLS\]", "(?!)"),
+    "Llama": (r"<\|python_tag\|>", r"<\|eo[mt]_id\|>"),
+    "DeepSeek, Kimi": (rf"<[|｜]{_SECTION}begin[|｜]>", rf"<[|｜]{_SECTION}end[|｜]>"),
+}
+"""What opens and what closes a call in a chat format; the tool's name may follow, before JSON or parameters."""
+NAMED = {
+    "Qwen Coder, Llama, Claude": (
+        rf"<{PREFIXED}(?:function|invoke)(?:=|\s{{1,9}}name{IS})[\"']?(?P<tag>{_NAME})[^<>\n]{{0,200}}>",
+        rf"</{PREFIXED}(?:function|invoke)>",
+    ),
+    "gpt-oss": (
+        r"(?:<\|start\|>assistant ?)?(?:<\|channel\|>)?(?:\b(?:assistant)?commentary\s)?"
+        rf"\bto=(?P<to>functions\.{_NAME}|{_NAME}(?=[^<\n]{{0,9}}<\|))"
+        r"(?:\s?(?:<\|(?:channel|constrain|message)\|>\w{0,20}|json\b|code\b|commentary\b))*+(?<=[>\w])\s?(?=\{)",
+        r"<\|(?:call|message|end)\|>|<\|start\|>assistant|<\|channel\|>(?:analysis|commentary|final)?",
+    ),
+}
+"""As above, with the tool's name inside the opening."""
 MARK = re.compile(
-    rf"<{_P}(?:function|invoke)(?:=|\s{{1,9}}name{_IS})[\"']?(?P<tag>{_NAME})[^<>\n]{{0,200}}>"  # Qwen, Llama, Claude
-    rf"|(?:<{_TAG}(?:\s[^<>\n]{{0,100}}?\bname{_IS}(?P<attribute>{_NAME})[\"']?)?(?:\s[^<>\n]{{0,200}})?>"  # Hermes
-    rf"|<\|{_TAG}\|>|\[TOOL_CALLS\]|<\|python_tag\|>"  # Granite, Mistral, Llama
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]begin[|｜]>)"  # DeepSeek, Kimi
-    rf"(?:\s*+(?:function{_THEN})?+(?P<name>{_NAME}+)\s*+"
-    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|<(?:{_P}parameter|arg_key)))))?"
-    r"|(?:<\|start\|>assistant ?)?(?:<\|channel\|>)?"
-    rf"(?:\b(?:assistant)?commentary\s)?\bto=(?P<to>functions\.{_NAME}|{_NAME}(?=[^<\n]{{0,9}}<\|))"
-    r"(?:\s?(?:<\|(?:channel|constrain|message)\|>\w{0,20}|json\b|code\b|commentary\b))*+(?<=[>\w])\s?(?=\{)"  # Harmony
-    rf"|(?P<close></{_P}(?:function|invoke)>|</{_TAG}>|<\|/{_TAG}\|>|<\|(?:eo[mt]_id|call)\|>"
-    r"|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_]end[|｜]>"
-    r"|<\|start\|>assistant|<\|channel\|>(?:analysis|commentary|final)?|<\|(?:message|end)\|>)",
+    rf"(?:{'|'.join(opening for opening, _ in NOTATIONS.values())})(?:\s*+(?:function{_THEN})?+(?P<name>{_NAME}+)\s*+"
+    rf"(?:{_THEN}++|(?=(?:```\w*+\s*+)?(?:\{{|<(?:{PREFIXED}parameter|arg_key)))))?"
+    rf"|{'|'.join(opening for opening, _ in NAMED.values())}"
+    rf"|(?P<close>{'|'.join(closing for _, closing in (NOTATIONS | NAMED).values())})",
     re.IGNORECASE,
 )
-"""What opens a call in a chat format, with the tool's name where that stands outside the arguments, or closes it."""
 BETWEEN = re.compile(r"[\s,;`]*+")
-PARAMETER = re.compile(
-    rf"(?:<{_P}parameter(?:=|\s{{1,9}}name{_IS})[\"']?(?P<name>[^\"'<>\s]{{1,100}})[\"']?[^<>]{{0,200}}>"
-    r"|<arg_key>\s*+(?P<key>[^<>]*+)</arg_key>\s*+<arg_value>)"
-    rf"[\r\n]*+(?P<value>.*?)(?:</{_P}(?:parameter|arg_value)>|(?=<{_P}parameter[=\s]|<arg_key>)|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
 LINE = r"^[ \t>*_#-]*+"
 ACTION = re.compile(
     r"(?:^|(?<=[^\w]))Action[ \t]*+\d*+[ \t*_]*+[:：][\s*_`\"]*+(?:```\w*\s*+)?"
@@ -68,7 +69,6 @@ ACTION = re.compile(
 )
 INPUT = re.compile(r"\s*+[>*_ \t]*+(?:Action[ _]?)?Input(?:[ \t]*+\d+)?[ \t*_]*+[:：][ \t*_]*+", re.IGNORECASE)
 NEXT_LINE = re.compile(rf"{LINE}(?:Thought|Observation|Final Answer)\b", re.IGNORECASE | re.MULTILINE)
-INVENTED = re.compile(rf"{LINE}Observation\b|^[ \t]*+{RESPONSE}", re.IGNORECASE | re.MULTILINE)
 BRACKET = re.compile(
     r"(?<![\w.])(?P<print>print\()?(?:(?:functions|default_api|tools|api)\.)?"
     r"(?P<name>[A-Za-z_][\w-]{0,99}+)(?:\.call)?(?P<space>[ \t]?)(?P<bracket>[\[(])"
@@ -78,12 +78,6 @@ DECORATION = re.compile(r"(?<![ \t>*_#-])[ \t>*_#-]*+\Z")
 SENTENCE_END = re.compile(r"(?:\A|[.!?:;>`。！？：；])[ \t*_`]*\Z")
 FORM = re.compile(r"[(){}\[\]=\"'…<>]|\.{3}")
 """What stands in a signature or an example, and in no value without quotes."""
-NESTING = {
-    opening: re.compile(rf"(?<=[(\[{{=:,\s])(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+')|[{pair}]", re.DOTALL)
-    for opening, pair in (("[", r"\[\]"), ("(", "()"))
-}
-QUOTES = ('""', "''", "“”", "‘’")
-PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
 
 
 class Found(NamedTuple):
@@ -114,7 +108,7 @@ def _fold(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
-class CallReader:
+class CallReader(ArgumentReader):
     """Reads the calls of some tools in one text.
 
     Args:
@@ -122,18 +116,16 @@ class CallReader:
     """
 
     def __init__(self, tools: Mapping[str, ToolSpec], loose: bool = False, cut: bool = False) -> None:
-        self.tools, self.loose, self.cut = tools, loose, cut
-        self.budget, self.scan = Budget(), MAX_TEXT
+        super().__init__(tools, cut)
+        self.loose = loose
         self.names: dict[str, str] = {}
 
     def find(self, text: str) -> list[Found]:
-        """The calls before an invented observation; in all of the text where there is none before it."""
-        known = before_invented(text)
-        for part in [known] if self.loose or known == text else [known, text]:
-            for finder in (self.marked, self.actions, self.json, self.brackets):
-                found = list(islice(finder(part), 1 if self.loose else MAX_CALLS))
-                if found:
-                    return found if part == text else [*found[:-1], found[-1]._replace(end=len(text))]
+        """The calls in a text, those of the first notation that gives any."""
+        for finder in (self.marked, self.actions, self.json, self.brackets):
+            found = list(islice(finder(text), 1 if self.loose else MAX_CALLS))
+            if found:
+                return found
         return []
 
     def spell(self, name: str) -> str:
@@ -143,21 +135,6 @@ class CallReader:
             is_final = known not in self.tools and FINAL_NAME.fullmatch(known) and "Finish" in self.tools
             self.names[name] = "Finish" if is_final else known
         return self.names[name]
-
-    def parameters(self, name: str) -> dict[str, Any]:
-        """The schemas of a tool's parameters."""
-        properties = self.tools[name].parameters.get("properties") if name in self.tools else None
-        return properties if isinstance(properties, dict) else {}
-
-    def call(self, name: str, arguments: dict[str, Any] | None, is_closed: bool = True) -> ToolCall:
-        """A call; one with an error where there are no arguments, or their end was cut off with the reply's."""
-        if arguments is None:
-            return ToolCall(
-                "", name, {}, f"The arguments of {name} must be a JSON object. {HOW}" if name else UNREADABLE
-            )
-        if self.cut and not is_closed:
-            return ToolCall("", name, {}, f"The call of {name} was cut off. Send it again, shorter.")
-        return ToolCall("", name, arguments)
 
     # The notations
 
@@ -173,19 +150,21 @@ class CallReader:
             after = next((other for other in marks[i + 1 :] if other.start() >= position), None)
             end = after.start() if after else len(text)
             body = text[mark.end() : end]
-            if not body.strip() and after and not (name or after["close"]):
-                continue  # a mark around others
+            found: list[ToolCall] = []
             if not body.strip():
-                found = [Found(0, 0, self.call(name, {}, is_closed=after is not None))] if name else []
+                if after and not (name or after["close"]):
+                    continue  # a mark around others
+                found = [self.call(name, {}, is_closed=after is not None)] if name else []
             elif name:
-                stop = position if text[position - 1] == "}" else end
-                found, end = [Found(0, 0, self.from_text(name, body))], stop
+                found = [self.from_text(name, body)]
+                end = position if text[position - 1] == "}" else end
             else:
-                found = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
-                end = end if after or not found else mark.end() + found[-1].end
-            yield from (Found(begin, end, entry.call) for entry in found)
+                inside = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
+                found = [entry.call for entry in inside]
+                end = end if after or not inside else mark.end() + inside[-1].end
             if not found and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
-                yield Found(begin, end, self.call("", None))
+                found = [self.call("", None)]
+            yield from (Found(begin, end, call) for call in found)
 
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
@@ -277,8 +256,6 @@ class CallReader:
         rest = {k: v for k, v in entry.items() if k != key and k not in OTHER_KEYS}
         given = next((k for k in ARGUMENT_KEYS if k in rest), "")
         value = rest[given] if given else rest
-        if given and name == "Finish" and FINAL_NAME.fullmatch(entry[key]) and not isinstance(value, dict):
-            return name, {"final_answer" if "final_answer" in self.parameters(name) else "answer": value}
         if not marked and name not in self.tools:
             if len(rest) != 1 or not given or NONE_NAME.fullmatch(name) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
                 return None
@@ -290,101 +267,6 @@ class CallReader:
             if is_schema or not (given or rest.keys() <= self.parameters(name).keys()):
                 return None
         return name, self.from_value(name, value)
-
-    def from_value(self, name: str, value: Any) -> dict[str, Any] | None:
-        """Arguments given as a JSON value; None where they cannot be read."""
-        if isinstance(value, dict) or not value:
-            return value or {}
-        if isinstance(value, str):
-            call = self.from_text(name, value)
-            return None if call.error else call.arguments
-        only = self._only_parameter(name)
-        return {only: value} if only and not isinstance(value, list) else None
-
-    def from_text(self, name: str, text: str) -> ToolCall:
-        """A call with arguments as text: tagged parameters, JSON, `key="value"`, or the only parameter's bare value."""
-        text = FENCE.sub("", text.strip()).strip("`").strip()
-        tagged = self._tagged(name, text)
-        if tagged or not text:
-            return self.call(name, tagged, not tagged or text.endswith(">"))
-        if text[0] == "{":
-            try:
-                found = first_object(text, self.budget)
-            except JSONTextError:
-                return self.call(name, None)
-            return self.call(name, found.value, found.is_closed)
-        positional, named = _python_arguments(text) or ((), {})
-        if named and not positional and named.keys() <= self.parameters(name).keys():
-            return self.call(name, named)
-        only = self._only_parameter(name)
-        if only is None:
-            return self.call(name, None)
-        text = positional[0] if len(positional) == 1 and isinstance(positional[0], str) else text
-        return self.call(name, {only: self._typed(text, self.parameters(name)[only])})
-
-    def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
-        """The call whose opening bracket stands before `start`, where it ends, and whether all of it is plain data."""
-        self.scan -= 200
-        opening, names = text[start - 1], list(self.parameters(name))
-        inside, end, is_closed = self._inside(text, start, opening)
-        plain = inside.strip()
-        if not is_closed and (not plain or plain[-1] in "=:,"):
-            return self.call(name, None), end, False
-        arguments, is_data = _given(plain, names, opening, is_closed)
-        if arguments is None:
-            arguments = {names[0] if names else "input": plain}
-        return self.call(name, arguments, is_closed), end, is_data
-
-    def _inside(self, text: str, start: int, opening: str) -> tuple[str, int, bool]:
-        """The text up to the bracket that closes a call, where the call ends, and whether there is such a bracket.
-
-        It is looked for on the first line, then on the others; where there is none, the first line is all.
-        """
-        line = start + len(text[start:].partition("\n")[0])
-        for stop in (line, len(text)):
-            depth = 1
-            for match in NESTING[opening].finditer(text, start, stop):
-                self.scan -= 4
-                depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
-                if depth == 0:
-                    return text[start : match.start()], match.end(), True
-                if self.scan < 0:
-                    break
-        last = text.rfind("]" if opening == "[" else ")", start, line)
-        return (text[start:last], last + 1, True) if last >= 0 else (text[start:line], line, False)
-
-    def _tagged(self, name: str, text: str) -> dict[str, Any]:
-        """The arguments written as an element each, with the types that the tool's schema gives them."""
-        result: dict[str, Any] = {}
-        for match in islice(PARAMETER.finditer(text), MAX_CALLS):
-            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
-            value = value if "\n" in value else value.strip()
-            result[key] = self._typed(value, self.parameters(name).get(key))
-        return result
-
-    def _typed(self, text: str, schema: Any) -> Any:
-        """A value written as bare text, as the type that a schema asks for; the text itself where it is of none."""
-        kinds = _kinds(schema)
-        if text.strip() in ("null", "None") and "null" in kinds:
-            return None
-        if not kinds or "string" in kinds:
-            return text
-        found = next(json_values(f"[{text}]", self.budget), None)
-        value = found.value[0] if found and isinstance(found.value, list) and len(found.value) == 1 else text
-        kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
-        return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
-
-    def _only_parameter(self, name: str) -> str | None:
-        """The parameter that a value without a name must be: the only one, or the only one that is required."""
-        names = list(self.parameters(name))
-        required = [n for n in names if n in (self.tools[name].parameters.get("required") or [])]
-        return next((some[0] for some in (names, required) if len(some) == 1), None)
-
-
-def before_invented(text: str) -> str:
-    """A text up to the first observation or tool result that it makes up."""
-    invented = INVENTED.search(text)
-    return text[: invented.start()] if invented else text
 
 
 def _json_end(text: str, start: int) -> int:
@@ -419,53 +301,3 @@ def _is_mentioned(text: str, begin: int, body: str, after: re.Match[str] | None)
     """Whether a mark is only spoken of: in the middle of a line, in backticks or never closed, no bracket after it."""
     before = _before(text, begin).strip()
     return bool(before) and (after is None or before[-1] == "`") and not re.search(r"[{\[(]", body)
-
-
-def _given(plain: str, names: list[str], opening: str, is_closed: bool) -> tuple[dict[str, Any] | None, bool]:
-    """The arguments in the brackets after a tool's name, and whether they are plain data; None for a bare value."""
-    if not plain:
-        return {}, True
-    if len(names) == 1 and not re.search(r"[\"'{\[(=“]", plain) and plain not in ("True", "False", "None"):
-        return None, False
-    python = _python_arguments(plain, is_closed)
-    if python and (opening == "(" or not python[0] or isinstance(python[0][0], str | dict)):
-        positional, named = python
-        if len(positional) == 1 and isinstance(positional[0], dict) and not named:
-            return positional[0], is_closed
-        names = [*names, *(f"argument {i + 1}" for i in range(len(names), len(positional)))]
-        return dict(zip(names, positional, strict=False)) | named, is_closed or bool(named)
-    if python:
-        return None, False
-    if len(names) == 1 and len(plain) > 1 and plain[0] + plain[-1] in QUOTES:
-        return {names[0]: plain[1:-1]}, is_closed
-    parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
-    pairs = {match[1]: match[2].strip() for match in map(PAIR.fullmatch, parts) if match}
-    if len(pairs) < len(parts) or not (pairs.keys() <= set(names) or (opening == "(" and "=" in plain)):
-        return None, False
-    is_quoted = all(value[:1] + value[-1:] in QUOTES for value in pairs.values())
-    return {key: value.strip("\"'“”‘’") for key, value in pairs.items()}, is_quoted
-
-
-def _python_arguments(inside: str, is_closed: bool = True) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Arguments in Python's notation, without and with names; None where they are not all plain data."""
-    if len(inside) > MAX_TEXT // 4:
-        return None
-    inside += '"' if not is_closed and inside.count('"') % 2 else ""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            call = ast.parse(f"f({inside}\n)", mode="eval").body
-        if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
-            return None
-        positional = plain_data([ast.literal_eval(node) for node in call.args])
-        return tuple(positional), plain_data({str(k.arg): ast.literal_eval(k.value) for k in call.keywords})
-    except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
-        return None
-
-
-def _kinds(schema: Any) -> set[str]:
-    """The JSON types that a schema allows; empty for any."""
-    if not isinstance(schema, dict):
-        return set()
-    declared = schema.get("type") or ("object" if "$ref" in schema else [])
-    kinds = {declared} if isinstance(declared, str) else {str(kind) for kind in declared}
-    return kinds.union(*(_kinds(part) for key in ("anyOf", "oneOf") for part in schema.get(key) or []))

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.tool_calls import UNREADABLE
+from r_eval.llms.base import LLM, LLMError, Message, Request, ToolCall, ToolSpec
 
 logger = logging.getLogger("r_eval")
 
@@ -61,24 +60,19 @@ class Refused:
         return dataclasses.replace(self, names=self.names | {what})
 
 
-NOTHING_REFUSED = Refused()
-
-
 class Refusals:
     """What one server does not take, learnt from its refusals.
 
     Args:
         adaptations: The LLM's; what is sent differently from what the grid says is noted there.
+
+    Attributes:
+        refused: What a body that is built now leaves out.
     """
 
     def __init__(self, name: str, base_url: str, model: str, adaptations: dict[str, str]) -> None:
         self._name, self._adaptations = name, adaptations
-        host = urlsplit(base_url).hostname or ""
-        self._refused = Refused(reasoning=RETURNS_REASONING.get(host, ""))
-
-    def snapshot(self, without_extra: bool = False) -> Refused:
-        """What a body that is built now leaves out."""
-        return self._refused.without("extra") if without_extra else self._refused
+        self.refused = Refused(reasoning=RETURNS_REASONING.get(urlsplit(base_url).hostname or "", ""))
 
     def learn(self, what: str, reason: str, is_said: bool = True) -> None:
         """Leave something out from now on.
@@ -91,26 +85,20 @@ class Refusals:
         if is_said:
             self._adaptations[what] = reason = " ".join(reason.split())[:200]
             logger.warning("%s: %s: %s", self._name, INSTEAD.get(what, f"{what} is not sent"), reason)
-        self._refused = self._refused.without(what)
+        self.refused = self.refused.without(what)
 
     def learn_from(self, error: LLMError, request: Request, sent: Refused) -> bool:
         """Learn from a refusal of a request whose body left `sent` out; whether another body is worth sending."""
         what = error.parameter
-        if what in OPTIONAL:
-            is_sent = what not in sent.names
-        else:
+        is_sent = what not in sent.names
+        if what not in OPTIONAL:
             is_sent = _messages(request.messages, sent) != _messages(request.messages, sent.without(what))
         if is_sent:
             self.learn(what, str(error))
         return is_sent
 
-    @staticmethod
-    def has_extra(messages: Sequence[Message]) -> bool:
-        """Whether messages hold keys that came with earlier replies."""
-        return any(m.extra or any(c.extra for c in m.tool_calls) for m in messages)
 
-
-def chat_body(llm: LLM, request: Request, refused: Refused = NOTHING_REFUSED) -> dict[str, Any]:
+def chat_body(llm: LLM, request: Request, refused: Refused = Refused()) -> dict[str, Any]:
     """The JSON body of a request to an LLM, without what its server refuses."""
     data: dict[str, Any] = {
         "model": llm.model,
@@ -189,11 +177,3 @@ def _call(call: ToolCall, refused: Refused) -> dict[str, Any]:
         if isinstance(inner, dict):
             function |= {key: value for key, value in inner.items() if key not in (*refused.names, *function)}
     return entry
-
-
-def misread_call(error: LLMError, tools: bool) -> Reply:
-    """The reply of a model whose tool call its server could not read: the model's own turn, to be told so."""
-    text = str(getattr(error, "text", "") or "")
-    if not tools:
-        return Reply(text, estimated=True)
-    return Reply(text, (ToolCall("", "", {}, UNREADABLE),), "tool_calls", estimated=True)

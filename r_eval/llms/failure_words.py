@@ -10,7 +10,22 @@ from collections.abc import Mapping
 
 from r_eval.llms.base import Finish
 
-CODES: Mapping[str, str] = {
+ENVELOPES = (
+    {"error", "errors", "Error", "detail", "details", "message", "msg", "Message", "metadata", "raw", "innererror"}
+) | {"body", "provider_specific_fields", "violations", "ResponseMetadata"}
+"""Keys under which an error has its sentence, or holds another error."""
+CODE_KEYS = (
+    {"code", "Code", "type", "__type", "status", "status_code", "http_status", "HTTPStatusCode", "reason", "error_code"}
+) | {"error_type", "quotaId", "quota_limit"}
+VAGUE_STATUSES = frozenset({0, 200, 400, 424, 500, 502})  # a gateway may use them for any error, whose status counts
+
+
+def normal(code: str) -> str:
+    """A code without case and punctuation."""
+    return re.sub(r"[\W_]+", "", code).lower()
+
+
+_CODES = {
     "content_filter": """content_filter content_policy_violation invalid_prompt SAFETY ResponsibleAIPolicyViolation
         data_inspection_failed DataInspectionFailed guardrail_intervened hooks_failed bio_policy
         misalignment_policy_violation SensitiveContentDetected 1301 minimax1026 minimax1027""",
@@ -33,6 +48,7 @@ CODES: Mapping[str, str] = {
     "server": """overloaded_error engine_overloaded_error insufficient_system_resource UNAVAILABLE DEADLINE_EXCEEDED
         ServiceUnavailableException ModelNotReadyException""",
 }
+CODES: Mapping[str, frozenset[str]] = {cause: frozenset(map(normal, codes.split())) for cause, codes in _CODES.items()}
 """Codes that decide by themselves, case and punctuation aside; of several causes the first here wins."""
 
 STATUSES: Mapping[int, str] = {
@@ -152,12 +168,13 @@ WORDS: Mapping[str, re.Pattern[str]] = {
 """What wording says where no code decides, in the order in which it is tried: a cause, and the parameter if that is it;
 where a row names none, the words hold its name."""
 
+REQUEST_CODES = frozenset({"invalidrequesterror", "badrequesterror", "invalidargument"})
 REFUSAL_CODES = frozenset({"unsupportedparameter", "unsupportedvalue", "unknownparameter"})
 PARAMETERS = frozenset({"temperature", "top_p", "tools", "stop", "seed", "tool_choice", "max_tokens"})
 NEVER_REFUSED = frozenset({"", "messages", "prompt", "input", "model"})
 ALIASES = {"stop_sequences": "stop", "max_new_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
 
-FINISHES: Mapping[Finish, str] = {
+_FINISHES: Mapping[Finish, str] = {
     "stop": "stop end_turn eos eos_token stop_sequence complete completed done",
     "length": "length max_tokens model_length max_length max_output_tokens token_limit model_context_window_exceeded",
     "tool_calls": "tool_calls tool_call tool_use function_call",
@@ -165,18 +182,19 @@ FINISHES: Mapping[Finish, str] = {
         guardrail_intervened model_armor error_toxic""",
     "refusal": "refusal",
 }
+FINISHES: Mapping[str, Finish] = {word: name for name, words in _FINISHES.items() for word in words.split()}
 MISCALLED = frozenset({"malformed_function_call", "unexpected_tool_call"})  # a call that the server could not read
 BROKEN_OFF = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
 """Ways to end that are the server's fault, so that there is no reply."""
 
-CLASSES = (
-    ("context", "ContextOverflow|ContextWindow"),
-    ("content_filter", "ContentPolicy|ContentFilter"),
-    ("timeout", "Timeout|DeadlineExceeded"),
-    ("rate_limit", "RateLimit|ResourceExhausted|TooManyRequests|Throttl"),
-    ("key", "Authentication|Unauthorized|PermissionDenied|NoCredentials"),
-    ("reply", "JSONDecode|ResponseValidation"),
-    ("connection", "Connect|ServerDisconnected|ProtocolError|ReadError|WriteError|NetworkError|OSError|ClientPayload"),
-    ("request", "BadRequest|InvalidRequest|Unprocessable|InvalidArgument"),
-)
+CLASSES = {
+    "context": "ContextOverflow|ContextWindow",
+    "content_filter": "ContentPolicy|ContentFilter",
+    "timeout": "Timeout|DeadlineExceeded",
+    "rate_limit": "RateLimit|ResourceExhausted|TooManyRequests|Throttl",
+    "key": "Authentication|Unauthorized|PermissionDenied|NoCredentials",
+    "reply": "JSONDecode|ResponseValidation",
+    "connection": "Connect|ServerDisconnected|ProtocolError|ReadError|WriteError|NetworkError|OSError|ClientPayload",
+    "request": "BadRequest|InvalidRequest|Unprocessable|InvalidArgument",
+}
 """Causes by the names of an exception's classes."""

@@ -11,29 +11,25 @@ longer needed (an episode out of time, Ctrl-C).
 from __future__ import annotations
 
 import asyncio
-import dataclasses
-import functools
 import json
-import math
 import os
 import time
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from r_eval.errors import MissingExtra, UserError
-from r_eval.files import user_path
-from r_eval.llms import failures, tokens
+from r_eval.llms import failures
+from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import Refusals, chat_body, misread_call
-from r_eval.llms.model_files import MODELS, check_gguf, fetch_model, file_fingerprint
+from r_eval.llms.chat import Refusals, Refused, chat_body
+from r_eval.llms.model_files import find_gguf, model_fingerprint
 from r_eval.llms.preflight import preflight_request
 from r_eval.llms.reply import decode_body, encode_body, parse_reply
 
 
-class GGUF(LLM):
+class GGUF(Persistent, LLM):
     """A local model; `timeout` does not apply."""
 
     class Settings(LLMSettings):
@@ -53,31 +49,24 @@ class GGUF(LLM):
         gpu_layers: int = -1
         prefix_cache: bool = True
 
+    RETRIED = frozenset()
     is_local = True
     settings: Settings
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        self.connections = self.settings.connections or self.settings.slots
-        self._refusals = Refusals(name, "", model, self.adaptations)
+        self.connections = settings.connections or settings.slots
+        self.refusals = Refusals(name, "", model, self.adaptations)
+        self._fingerprint = model_fingerprint(model)
         self._server: Any = None
         self._http: Any = None  # aiohttp's session
-
-    @functools.cached_property
-    def _fingerprint(self) -> str | None:
-        return MODELS[self.model].sha256 if self.model in MODELS else file_fingerprint(user_path(self.model))
 
     def identity(self) -> dict[str, Any]:
         return {**super().identity(), "context": self.settings.context, "file": self._fingerprint}
 
     def fetch(self) -> None:
         """Fetch the file if it is an embedded one, and check that it is a GGUF file."""
-        self._path()
-
-    def _path(self) -> Path:
-        path = fetch_model(self.model) if self.model in MODELS else user_path(self.model)
-        check_gguf(path, self.name)
-        return path
+        find_gguf(self.name, self.model)
 
     async def open(self) -> None:
         """Load the file, and let the model make a few tokens."""
@@ -103,7 +92,7 @@ class GGUF(LLM):
             import xllamacpp
         except ImportError:
             raise MissingExtra("xllamacpp", "local", f"The LLM {self.name}") from None
-        path, settings, params = self._path(), self.settings, xllamacpp.CommonParams()
+        path, settings, params = find_gguf(self.name, self.model), self.settings, xllamacpp.CommonParams()
         params.model.path = str(path)
         params.n_ctx, params.n_parallel = settings.context * settings.slots, settings.slots
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
@@ -119,30 +108,23 @@ class GGUF(LLM):
         with opened(f"{server.listening_address}/props", timeout=60) as properties:
             return server, str(json.load(properties).get("chat_template", ""))
 
-    async def generate(self, request: Request) -> Reply:
+    async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         import aiohttp
 
         if self._http is None:
-            raise LLMError("connection", f"{self.name} is not open")
-        refused = self._refusals.snapshot()
-        body = encode_body({**chat_body(self, request, refused), "cache_prompt": self.settings.prefix_cache})
+            raise ServerDown("connection", "it is not open")
+        body = encode_body({**chat_body(self, sent, refused), "cache_prompt": self.settings.prefix_cache})
         url = f"{self._server.listening_address}/v1/chat/completions"
-        started = time.monotonic()
+        begun = time.monotonic()
         try:
             async with self._http.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
                 data = decode_body(await answer.read())
                 if answer.status >= 400:
                     raise failures.classify(answer.status, data)
-            reply = parse_reply(data)
         except (aiohttp.ClientError, ValueError) as error:
-            raise LLMError("server", f"{self.name}: {type(error).__name__}: {error}") from None
-        except LLMError as error:
-            if error.cause == "parameter" and self._refusals.learn_from(error, request, refused):
-                return await self.generate(request)
-            if error.cause != "tool_call":
-                raise LLMError(error.cause, f"{self.name}: {error}", parameter=error.parameter) from None
-            reply, data = misread_call(error, bool(request.tools)), {}
-        timings = data.get("timings")
-        worked = (timings["prompt_ms"] + timings["predicted_ms"]) / 1000 if timings else math.inf
-        queue = time.monotonic() - started - worked  # for a slot, by llama.cpp's own account of its work
-        return dataclasses.replace(tokens.with_tokens(reply, request), queue=max(0.0, queue))
+            raise LLMError("server", f"{type(error).__name__}: {error}") from None
+        reply = parse_reply(data)
+        if timings := data.get("timings"):  # llama.cpp's own account of its work; the rest was for a slot
+            worked = (timings["prompt_ms"] + timings["predicted_ms"]) / 1000
+            effort.queue += max(0.0, time.monotonic() - begun - worked)
+        return reply

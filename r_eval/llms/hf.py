@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import dataclasses
-import functools
 import logging
 import os
 import time
@@ -25,7 +24,8 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_file, is_folder, user_path
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
 from r_eval.llms.causal_model import CausalModel, Job
-from r_eval.llms.model_files import MODELS, check_gguf, fetch_model, file_fingerprint
+from r_eval.llms.failures import one_line
+from r_eval.llms.model_files import MODELS, find_gguf, model_fingerprint
 
 logger = logging.getLogger("r_eval")
 
@@ -61,13 +61,10 @@ class HF(LLM):
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
         self.batch, self.connections = settings.batch, settings.connections or settings.batch
+        self._fingerprint = model_fingerprint(model)
         self._model: CausalModel | None = None
         self._waiting: collections.deque[Job] = collections.deque()
         self._thread: ThreadPoolExecutor | None = None
-
-    @functools.cached_property
-    def _fingerprint(self) -> str | None:
-        return MODELS[self.model].sha256 if self.model in MODELS else file_fingerprint(user_path(self.model))
 
     def identity(self) -> dict[str, Any]:
         settings = {"context": self.settings.context, "dtype": self.settings.dtype}
@@ -79,12 +76,12 @@ class HF(LLM):
 
     def _source(self) -> tuple[str, str | None]:
         """The model's folder, and the name of the GGUF file in it if it is one; fetched if it is not here."""
-        path = fetch_model(self.model) if self.model in MODELS else user_path(self.model)
-        if is_folder(path):
+        path, is_embedded = user_path(self.model), self.model in MODELS
+        if is_folder(path) and not is_embedded:
             return str(path), None
-        if path.suffix == ".gguf" or is_file(path):
-            check_gguf(path, self.name)
-            return str(path.resolve().parent), path.resolve().name
+        if is_embedded or path.suffix == ".gguf" or is_file(path):
+            path = find_gguf(self.name, self.model).resolve()
+            return str(path.parent), path.name
         if path.is_absolute() or self.model.startswith((".", "~")) or self.model.count("/") > 1:
             raise UserError(f"LLM '{self.name}': {path}: no such folder")
         try:
@@ -97,7 +94,7 @@ class HF(LLM):
     def _failure(self, error: Exception, problem: str) -> UserError:
         if isinstance(error, ImportError):
             return MissingExtra("torch, transformers and accelerate", "hf", f"The LLM {self.name}")
-        return UserError(f"LLM '{self.name}': {problem} ({_one_line(error)})")
+        return UserError(f"LLM '{self.name}': {problem} ({_named(error)})")
 
     async def open(self) -> None:
         """Load the model, and learn from its chat template what it takes."""
@@ -161,7 +158,7 @@ class HF(LLM):
                 job.reply.set_result(dataclasses.replace(reply, queue=begun - job.created))
             return
         except Exception as error:  # noqa: BLE001  whatever breaks a batch is the outcome of its requests
-            problem = _one_line(error)
+            problem = one_line(f"{type(error).__name__}: {error}")
         is_full = any(words in problem for words in OUT_OF_MEMORY)
         if is_full and half:  # only here is the error gone, and with it the frames that hold the batch
             import torch
@@ -177,5 +174,5 @@ class HF(LLM):
             job.reply.set_exception(LLMError(cause, f"{self.name}: {problem}{advice}"))
 
 
-def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+def _named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}")

@@ -99,7 +99,7 @@ def _value(text: str, start: int, budget: Budget) -> JSONValue | None:
     if "{" in piece and cost <= budget.repair and not NO_VALUE.search(piece):
         budget.repair -= cost
         readers.append(_repaired)
-    sound = TOKEN.sub(_requoted, piece) + missing
+    sound = requoted(piece) + missing
     for reader in readers:
         try:
             with warnings.catch_warnings(action="ignore"):
@@ -137,6 +137,11 @@ def _extent(text: str, start: int, budget: Budget) -> tuple[int, str]:
                 return token.end(), ""
     budget.pieces -= (len(text) - position) // 20
     return len(text), "".join(reversed(stack))
+
+
+def requoted(text: str) -> str:
+    """A text whose quoted parts are in JSON's quotes, closed, their own quotes escaped."""
+    return TOKEN.sub(_requoted, text)
 
 
 def _requoted(token: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ all chat models live on one loop of this module's own.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import hashlib
 import json
@@ -21,13 +22,15 @@ from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
-from r_eval.llms import failures, tokens, tool_calls
+from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
-from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request, ToolCall
-from r_eval.llms.chat import MAX_STOPS, Refusals, Refused, fold_system, offered
+from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
+from r_eval.llms.chat import Refusals, Refused, chat_body, fold_system
 from r_eval.llms.model_files import file_fingerprint
-from r_eval.llms.reasoning import split_reasoning
-from r_eval.text import clean, clean_data
+from r_eval.llms.reasoning import split_text
+from r_eval.llms.reply import parse_reply
+from r_eval.llms.tool_calls import repair_history
+from r_eval.text import clean_data
 
 LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 """Fields, or their aliases, in which chat models keep the most tokens of a reply."""
@@ -97,11 +100,11 @@ class LangChain(Persistent, LLM):
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         if self._chat is None:
             raise ServerDown("connection", "it is not open")
-        messages = fold_system(sent.messages) if "system" in refused.names else sent.messages
-        stop = [] if "stop" in refused.names else [text for text in sent.stop if text][:MAX_STOPS]
+        messages = repair_history(fold_system(sent.messages) if "system" in refused.names else sent.messages)
+        body = chat_body(self, dataclasses.replace(sent, messages=messages), refused.without("extra"))
         try:
-            own = [_message(message, refused) for message in tool_calls.repair_history(messages)]
-            answer = self._ready(sent, refused).ainvoke(own, stop=stop or None)
+            own = [_message(*pair, refused) for pair in zip(messages, body["messages"], strict=True)]
+            answer = self._ready(body).ainvoke(own, stop=body.get("stop"))
             waiting = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, _loop()))
             return _reply(await asyncio.wait_for(waiting, self.settings.timeout))
         except LLMError:
@@ -111,15 +114,13 @@ class LangChain(Persistent, LLM):
         except Exception as error:  # noqa: BLE001  every integration raises its own
             raise failures.of_exception(error) from None
 
-    def _ready(self, request: Request, refused: Refused) -> Any:
-        """The model with the temperature, the length and the tools of a request."""
-        values = {"temperature": self.temperature, "max_tokens": request.max_tokens or self.max_tokens}
-        fields = {field: values[s] if s not in refused.names else None for s, field in self._fields.items()}
-        chat = self._chat.model_copy(update=fields)
-        if not request.tools:
+    def _ready(self, body: dict[str, Any]) -> Any:
+        """The model with the temperature, the length and the tools of a request's body."""
+        chat = self._chat.model_copy(update={field: body.get(setting) for setting, field in self._fields.items()})
+        if "tools" not in body:
             return chat
-        is_required = request.tool_choice == "required" and "tool_choice" not in refused.names
-        return chat.bind_tools(offered(request.tools), **({"tool_choice": "any"} if is_required else {}))
+        is_required = body.get("tool_choice") == "required"
+        return chat.bind_tools(body["tools"], **({"tool_choice": "any"} if is_required else {}))
 
 
 @functools.cache
@@ -136,23 +137,22 @@ def _field(chat: Any, *names: str) -> str | None:
     return next((field for name in names for field, about in fields.items() if name in (field, about.alias)), None)
 
 
-def _message(message: Message, refused: Refused) -> Any:
-    """A message as LangChain's; an assistant's that still says what it said is the very one that came."""
+def _message(message: Message, entry: dict[str, Any], refused: Refused) -> Any:
+    """A message as LangChain's; an assistant's that still says what it said is the very one that came.
+
+    Args:
+        entry: The message in the form of chat completions.
+    """
     from langchain_core.messages import convert_to_messages, messages_from_dict
 
     kept = (message.extra or {}).get("langchain")
     if kept and not refused.extra:
         own = messages_from_dict([kept])[0]
         reply = _reply(own)
-        if reply.text == message.content and reply.tool_calls == message.tool_calls:
+        if split_text(reply.text)[1] == message.content and reply.tool_calls == message.tool_calls:
             return own
-    calls = [{"id": c.id, "name": c.name, "args": c.arguments, "type": "tool_call"} for c in message.tool_calls]
-    entry: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
-    if calls:
-        entry["tool_calls"] = clean_data(calls)
-    if message.role == "tool":
-        entry |= {"tool_call_id": message.call_id, "name": message.name or None}
-    return convert_to_messages([entry])[0]
+    name = {"name": message.name} if message.name else {}
+    return convert_to_messages([{**entry, **name}])[0]
 
 
 def _reply(answer: Any) -> Reply:
@@ -165,24 +165,21 @@ def _reply(answer: Any) -> Reply:
 
     try:
         answer = message_chunk_to_message(answer)
-        about, more = answer.response_metadata or {}, answer.additional_kwargs or {}
+        about, more, blocks = answer.response_metadata or {}, answer.additional_kwargs or {}, answer.content_blocks
         cut = (about.get("incomplete_details") or {}).get("reason")
-        finish = failures.finish(cut or next(filter(None, map(about.get, ENDINGS)), None))
-        blocks = answer.content_blocks
         refusals = [block["refusal"] for block in blocks if block["type"] == "refusal"]
-        refusal = "".join(refusals or [more.get("refusal") or ""])
-        thoughts = "\n".join(block.get("reasoning") or "" for block in blocks if block["type"] == "reasoning")
-        calls = tuple(_call(call) for key in CALLS for call in getattr(answer, key, ()))
-        usage = getattr(answer, "usage_metadata", None) or about.get("token_usage") or about.get("usage")
-        used, estimated = tokens.parse_usage(usage)
+        calls = [call for key in CALLS for call in getattr(answer, key, ())]
+        message = {
+            "content": str(answer.text),
+            "refusal": "".join(refusals or [more.get("refusal") or ""]),
+            "reasoning": [block.get("reasoning") or "" for block in blocks if block["type"] == "reasoning"],
+            "tool_calls": [{"id": c["id"], "function": {"name": c["name"], "arguments": c["args"]}} for c in calls],
+        }
         has_more = not isinstance(answer.content, str) or any(more[key] for key in more if key != "tool_calls")
         kept = {"langchain": json.loads(json.dumps(message_to_dict(answer), default=str))} if has_more else None
-        text, finish = clean(str(answer.text) or refusal), "refusal" if refusal else finish
-        return split_reasoning(Reply(text, calls, finish, used, estimated, clean(thoughts.strip()), clean_data(kept)))
+        message, kept = clean_data([message, kept])
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise LLMError("reply", f"no reply in a {type(answer).__name__} ({type(error).__name__}: {error})") from None
-
-
-def _call(call: dict[str, Any]) -> ToolCall:
-    arguments, error = tool_calls.parse_arguments(call["args"], call["name"] or "")
-    return ToolCall(call["id"] or "", clean(call["name"] or ""), clean_data(arguments), error, call.get("extras"))
+    usage = getattr(answer, "usage_metadata", None) or about.get("token_usage") or about.get("usage")
+    choice = {"message": message, "finish_reason": cut or next(filter(None, map(about.get, ENDINGS)), None)}
+    return dataclasses.replace(parse_reply({"choices": [choice], "usage": usage}), extra=kept)

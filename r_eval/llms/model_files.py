@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 
 from r_eval.errors import UserError
-from r_eval.files import cache_folder, is_file, is_folder
+from r_eval.files import cache_folder, is_file, is_folder, user_path
 from r_eval.plugins import unknown
 
 BLOCK = 1 << 20
@@ -108,8 +108,16 @@ def _sha256(path: Path, modified: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def check_gguf(path: Path, llm: str) -> None:
-    """Raise a UserError that names the LLM unless a path is a readable GGUF file."""
+def find_gguf(llm: str, model: str) -> Path:
+    """The readable GGUF file of a model.
+
+    Args:
+        llm: Name of the LLM, for messages.
+
+    Raises:
+        UserError: There is none, or it cannot be downloaded.
+    """
+    path = fetch_model(model) if model in MODELS else user_path(model)
     if not is_file(path):
         models = ", ".join(f"{llm.partition('/')[0]}/{name}" for name in MODELS)
         raise UserError(f"LLM '{llm}': {path}: no such file. Embedded models: {models}")
@@ -120,6 +128,12 @@ def check_gguf(path: Path, llm: str) -> None:
         raise UserError(f"LLM '{llm}': {path} cannot be read ({error.strerror})") from None
     if begins != b"GGUF":
         raise UserError(f"LLM '{llm}': {path} is not a GGUF file")
+    return path
+
+
+def model_fingerprint(model: str) -> str | None:
+    """What identifies a model: the hash of an embedded one's file, or that of what is at a path."""
+    return MODELS[model].sha256 if model in MODELS else file_fingerprint(user_path(model))
 
 
 def file_fingerprint(path: Path) -> str | None:

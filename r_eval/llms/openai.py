@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -19,7 +18,6 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field
 
-from r_eval.errors import UserError
 from r_eval.llms import failures, tokens
 from r_eval.llms.attempts import CircuitBreaker, Effort, Persistent, ServerDown, Unreachable
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
@@ -27,7 +25,7 @@ from r_eval.llms.chat import Refusals, Refused, chat_body
 from r_eval.llms.preflight import learn_capabilities
 from r_eval.llms.rate_limit import AdaptiveLimiter
 from r_eval.llms.reply import decode_body, encode_body, parse_reply, read_body
-from r_eval.llms.secrets import MARK, Secrets, environment_headers, refuse_key
+from r_eval.llms.secrets import LONGEST, MARK, Secrets, environment_headers, header_value, refuse_key
 from r_eval.records import Tokens
 
 OPENAI = "https://api.openai.com/v1"
@@ -73,6 +71,8 @@ class OpenAI(Persistent, LLM):
 
     CONNECTIONS = 16
     settings: Settings
+    _parse = staticmethod(parse_reply)
+    """The reply in an answer's data; a wrong type may raise what wrong types raise."""
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
@@ -101,12 +101,10 @@ class OpenAI(Persistent, LLM):
 
     async def open(self) -> None:
         """Connect, and learn with a few small requests what the server takes (see `preflight`)."""
-        variable, settings = self.api_key_env, self.settings
-        key = os.environ.get(variable, "").strip()
+        settings = self.settings
+        key = header_value(self.name, self.api_key_env)
         if self.needs_key and not key:
-            raise LLMError("key", f"{self.name}: the environment variable {variable} is not set")
-        if not (key.isascii() and key.isprintable()):
-            raise UserError(f"LLM '{self.name}': the environment variable {variable} holds what no HTTP header can")
+            raise LLMError("key", f"{self.name}: the environment variable {self.api_key_env} is not set")
         headers = environment_headers(self.name, settings.headers)
         self._secrets = Secrets(key, *headers.values())
         self._limiter = AdaptiveLimiter(self.connections, settings.requests_per_minute, settings.tokens_per_minute)
@@ -133,6 +131,7 @@ class OpenAI(Persistent, LLM):
         return aiohttp.ClientSession(
             headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **headers},
             connector=aiohttp.TCPConnector(limit=self.connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=self.settings.timeout, connect=20.0),
             auto_decompress=False,  # `read_body` does it, within a bound
         )
@@ -162,20 +161,19 @@ class OpenAI(Persistent, LLM):
             raise ServerDown("connection", "it is not open")
         self._breaker.check(self.base_url)
         body = encode_body(self._body(sent, refused))
-        asked = time.monotonic()
-        turn = await self._limiter.acquire(len(body) // 4 + (sent.max_tokens or self.max_tokens))
         begun = time.monotonic()
-        effort.queue += begun - asked
+        turn = await self._limiter.acquire(len(body) // 4 + (sent.max_tokens or self.max_tokens))
+        effort.queue += turn.at - begun
         try:
-            content, status, headers = await self._post(body)
-            if len(content) > LARGE:
-                reply = await asyncio.to_thread(self._read, content, status, headers)
+            answer = await self._post(body)
+            if len(answer[0]) > LARGE:
+                reply = await asyncio.to_thread(self._read, *answer)
             else:
-                reply = self._read(content, status, headers)
+                reply = self._read(*answer)
         except LLMError as error:
             error.args = (self._secrets.strike(str(error)),)
             if error.retryable:
-                effort.retry += time.monotonic() - begun
+                effort.retry += time.monotonic() - turn.at
             if error.cause == "rate_limit":
                 self._limiter.on_rate_limit(turn, error.wait or 0.0)
             self._breaker.count(not error.retryable or error.cause == "rate_limit")
@@ -215,27 +213,24 @@ class OpenAI(Persistent, LLM):
         Raises:
             LLMError: There is none.
         """
+        error: LLMError | None = None
         try:
             data = decode_body(content)
-            if status < 300 and failures.error_in(data) is None:
+            if status < 300 and (error := failures.error_in(data)) is None:
                 return self._parse(data)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            data = content[:2000].decode("utf-8", "replace")
+        except (ValueError, TypeError, KeyError, AttributeError) as wrong:
             if status < 300:
-                quoted = self._secrets.strike(data)[:100]
+                quoted = self._secrets.strike(content[:2000].decode("utf-8", "replace"))[:100]
                 streams = "a stream, which was not asked for" if quoted.startswith("data:") else ""
-                why = streams or f"{type(error).__name__}: {error}"
+                why = streams or f"{type(wrong).__name__}: {wrong}"
                 raise LLMError("reply", f"no reply in the answer ({why}): {quoted!r}") from None
-        data = self._secrets.strike_data(data)
-        if status < 300:
-            raise failures.error_in(data) or LLMError("reply", "an error that says nothing")
+        data = struck = self._secrets.strike(content[:LONGEST].decode("utf-8", "replace"))
+        with contextlib.suppress(ValueError):
+            data = decode_body(struck.encode())
+        if error is not None:
+            raise failures.error_in(data) or LLMError(error.cause, f"HTTP 200 with an error: {struck[:100]!r}")
         said = {name: self._secrets.strike(value).replace(MARK, "key") for name, value in headers.items()}
         raise failures.classify(status, data, said)
-
-    @staticmethod
-    def _parse(data: Any) -> Reply:
-        """The reply in an answer's data; a wrong type may raise what wrong types raise."""
-        return parse_reply(data)
 
 
 @functools.cache

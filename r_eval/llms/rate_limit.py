@@ -21,8 +21,8 @@ MAX_PAUSE = 1.0
 
 
 @dataclasses.dataclass(slots=True)
-class _Spent:
-    """A request of the last minute: when it started, and its tokens (estimated until the reply has counted them)."""
+class Turn:
+    """A request: when it started, and its tokens (estimated until the reply has counted them)."""
 
     at: float
     tokens: int
@@ -43,29 +43,24 @@ class AdaptiveLimiter:
     def __init__(self, connections: int, requests: int | None = None, tokens: int | None = None) -> None:
         self.connections, self.requests, self.tokens = connections, requests, tokens
         self.allowed = connections
-        self._in_flight = self._good = self._too_many = 0
+        self._places = asyncio.Semaphore(connections)
+        self._too_many_places = 0  # of the semaphore; they go as they become free
+        self._good = self._too_many = 0
         self._last_decrease = self._closed_until = 0.0
-        self._waiters: collections.deque[asyncio.Future[None]] = collections.deque()
         self._minute = asyncio.Lock()
-        self._last_minute: collections.deque[_Spent] = collections.deque()
+        self._last_minute: collections.deque[Turn] = collections.deque()
 
-    async def acquire(self, tokens: int = 0) -> _Spent:
+    async def acquire(self, tokens: int = 0) -> Turn:
         """Wait for a turn; it ends with `release`.
 
         Args:
             tokens: What the request is estimated to take; looked at only where tokens are limited.
         """
-        while self._in_flight >= self.allowed:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                if waiter.done() and not waiter.cancelled():  # woken and cancelled at once: the next one's turn
-                    self._wake()
-                raise
-        self._in_flight += 1
-        turn = _Spent(time.monotonic(), tokens)
+        await self._places.acquire()
+        while self._too_many_places:
+            self._too_many_places -= 1
+            await self._places.acquire()
+        turn = Turn(time.monotonic(), tokens)
         if self.requests is None and self.tokens is None and self._closed_until <= turn.at:
             return turn
         try:
@@ -80,20 +75,13 @@ class AdaptiveLimiter:
         return turn
 
     def release(self) -> None:
-        """An attempt is over."""
-        self._in_flight -= 1
-        self._wake()
+        """An attempt is over, or there is one place more."""
+        if self._too_many_places:
+            self._too_many_places -= 1
+        else:
+            self._places.release()
 
-    def _wake(self) -> None:
-        """Wake as many waiters as there are places, the oldest first."""
-        places = self.allowed - self._in_flight
-        while places > 0 and self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                places -= 1
-
-    def on_success(self, turn: _Spent, tokens: int) -> None:
+    def on_success(self, turn: Turn, tokens: int) -> None:
         """A good reply came, with the tokens that it really took; 0 where the server does not count them."""
         turn.tokens = tokens or turn.tokens
         self._good += 1
@@ -101,9 +89,9 @@ class AdaptiveLimiter:
         if self._good >= (self.allowed if near else self.allowed / QUICK) and self.allowed < self.connections:
             self._good = 0
             self.allowed += 1
-            self._wake()
+            self.release()
 
-    def on_rate_limit(self, turn: _Spent, wait: float = 0.0) -> None:
+    def on_rate_limit(self, turn: Turn, wait: float = 0.0) -> None:
         """A 429 came; attempts that started before the last decrease do not count.
 
         Args:
@@ -115,16 +103,14 @@ class AdaptiveLimiter:
             self._good = 0
             self._too_many = self.allowed
             self.allowed = max(1, self.allowed // 2)
+            self._too_many_places += self._too_many - self.allowed
 
     def _wait(self, tokens: int) -> float:
         """Seconds until the last minute has room for a request; one that is larger than the limit waits for all."""
-        now = time.monotonic()
-        while self._last_minute and self._last_minute[0].at <= now - MINUTE:
-            self._last_minute.popleft()
-        waits = [0.0, self._closed_until - now]
-        if self._last_minute:
-            is_full = self.requests is not None and len(self._last_minute) >= self.requests
-            if self.tokens is not None and sum(one.tokens for one in self._last_minute) + tokens > self.tokens:
-                is_full = True
-            waits.append(self._last_minute[0].at + MINUTE - now if is_full else 0.0)
-        return max(waits)
+        now, minute = time.monotonic(), self._last_minute
+        while minute and minute[0].at <= now - MINUTE:
+            minute.popleft()
+        is_full = self.requests is not None and len(minute) >= self.requests
+        if self.tokens is not None and sum(one.tokens for one in minute) + tokens > self.tokens:
+            is_full = True
+        return max(0.0, self._closed_until - now, minute[0].at + MINUTE - now if minute and is_full else 0.0)

@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import Protocol
 
 from r_eval.llms.base import LLM, Reply, Request
-from r_eval.llms.reply_key import Kept, RequestKeys, episode_owner
-from r_eval.llms.reply_store import ReplyStore
+from r_eval.llms.reply_key import Kept, ReplyKey, RequestKeys, episode_owner
 
 __all__ = ["EpisodeReplies", "Kept", "LLMUsage", "ReplyStores"]
+
+
+class Keeper(Protocol):
+    """What an episode needs of a `ReplyStore`, which may be in another process."""
+
+    async def find(self, key: ReplyKey) -> Kept | None: ...
+
+    async def put(self, key: ReplyKey, kept: Kept) -> None: ...
+
+    def forget(self, owner: bytes) -> None: ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -62,7 +72,7 @@ class ReplyStores:
         usage: By the LLM's name.
     """
 
-    keeper: ReplyStore | None = None
+    keeper: Keeper | None = None
     run: str = ""
     use_cache: bool = True
     cache_all: bool = False

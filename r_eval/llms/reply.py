@@ -122,25 +122,22 @@ def _content(content: Any) -> tuple[str, list[str]]:
     Raises:
         LLMError: It is something else.
     """
-    if content is None or isinstance(content, str):
-        return content or "", []
+    if content is None:
+        return "", []
     texts: list[str] = []
     thoughts: list[str] = []
     for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, str):
-            texts.append(part)
-            continue
+        part = {"type": "text", "text": part} if isinstance(part, str) else part
         kind = part.get("type") or ("text" if "text" in part else None) if isinstance(part, dict) else None
         if kind is None:
             raise _wrong("the content is neither text nor parts", content)
         if kind in ("thinking", "reasoning"):
             thoughts.append(_flat(part.get(kind) or part.get("text") or part.get("summary")))
-        elif kind in ("text", "output_text"):
-            if not isinstance(part.get("text"), str):
+        elif kind in ("text", "output_text", "refusal"):
+            text = part.get("refusal" if kind == "refusal" else "text")
+            if not isinstance(text, str):
                 raise _wrong("a part of the content has no text", content)
-            texts.append(part["text"])
-        elif kind == "refusal" and isinstance(part.get("refusal"), str):
-            texts.append(part["refusal"])
+            texts.append(text)
     return "".join(texts), thoughts
 
 

@@ -10,11 +10,12 @@ import dataclasses
 import json
 from typing import Any
 
-from r_eval.llms import failures, tokens, tool_calls
-from r_eval.llms.base import Finish, LLMError, Message, Reply, Request, ToolCall
-from r_eval.llms.json_text import Budget, plain_data
-from r_eval.llms.reasoning import split_reasoning, split_text
-from r_eval.llms.reply import MAX_CALLS
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall
+from r_eval.llms.chat import offered
+from r_eval.llms.json_text import plain_data
+from r_eval.llms.reasoning import split_text
+from r_eval.llms.reply import parse_reply
+from r_eval.llms.tool_calls import repair_history
 
 ARGUMENTS = "function_call", "arguments"
 MAX_ITEMS = 2000
@@ -30,7 +31,7 @@ def render(request: Request, without_extra: bool = False) -> dict[str, Any]:
     Args:
         without_extra: Leave out what came with earlier replies besides their text and calls.
     """
-    messages = tool_calls.repair_history(request.messages)
+    messages = repair_history(request.messages)
     if without_extra:
         messages = tuple(dataclasses.replace(message, extra=None) for message in messages)
     first = next((i for i, message in enumerate(messages) if message.role != "system"), 0)
@@ -38,11 +39,7 @@ def render(request: Request, without_extra: bool = False) -> dict[str, Any]:
     if first:
         body["instructions"] = "\n\n".join(message.content for message in messages[:first])
     if request.tools:
-        kind = {"type": "function", "strict": False}
-        body["tools"] = [
-            {**kind, "name": tool.name, "description": tool.description, "parameters": tool.parameters}
-            for tool in request.tools
-        ]
+        body["tools"] = [{"type": "function", "strict": False, **tool["function"]} for tool in offered(request.tools)]
         body["tool_choice"] = request.tool_choice
     return body
 
@@ -100,16 +97,21 @@ def read_reply(data: Any) -> Reply:
     if status not in ("completed", "incomplete", None):
         raise ValueError("it is not complete")
     text, is_refusal = _text(items)
-    budget = Budget()
-    made = [item for item in items if item.get("type") == "function_call"]
-    calls = tuple(_call(item, budget) for item in made[:MAX_CALLS])
     thinking = [item for item in items if item.get("type") == "reasoning"]
-    thoughts = [part["text"] for item in thinking for key in ("summary", "content") for part in item.get(key) or ()]
-    finish: Finish = "tool_calls" if calls else "stop"
-    if is_refusal or status == "incomplete":
-        finish = "refusal" if is_refusal else failures.finish(reason)
-    used, is_estimated = tokens.parse_usage(data.get("usage"))
-    return split_reasoning(Reply(text, calls, finish, used, is_estimated, "\n".join(thoughts), _extra(items)))
+    message = {
+        "refusal" if is_refusal else "content": text,
+        "reasoning": [part["text"] for item in thinking for k in ("summary", "content") for part in item.get(k) or ()],
+        "tool_calls": [_call(item) for item in items if item.get("type") == "function_call"],
+    }
+    finish = reason if status == "incomplete" else "tool_calls" if message["tool_calls"] else "stop"
+    choices = [{"message": message, "finish_reason": finish}]
+    return dataclasses.replace(parse_reply({"choices": choices, "usage": data.get("usage")}), extra=_extra(items))
+
+
+def _call(item: dict[str, Any]) -> dict[str, Any]:
+    """A call as chat completions have it."""
+    name, call_id = item["name"].strip(), (item.get("call_id") or "").strip()
+    return {"id": call_id, "function": {"name": name, "arguments": item.get("arguments")}}
 
 
 def _extra(items: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -125,8 +127,3 @@ def _text(items: list[dict[str, Any]]) -> tuple[str, bool]:
     refusals = [part["refusal"] for part in parts if part.get("type") == "refusal"]
     texts = [part["text"] for part in parts if part.get("type") == "output_text"]
     return "".join(texts) or "".join(refusals), bool(refusals)
-
-
-def _call(item: dict[str, Any], budget: Budget) -> ToolCall:
-    name, call_id = item["name"].strip(), (item.get("call_id") or "").strip()
-    return ToolCall(call_id, name, *tool_calls.parse_arguments(item.get("arguments"), name, budget=budget))

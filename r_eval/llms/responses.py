@@ -8,8 +8,9 @@ is as for `openai/`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from types import SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures
@@ -43,14 +44,12 @@ class Responses(OpenAI):
             api_key_env: Environment variable with the key: OPENAI_API_KEY, or AZURE_OPENAI_API_KEY at Azure.
             native_tools: False describes tools in the prompt; None probes whether they reach it.
             azure_endpoint: An Azure resource, such as https://NAME.openai.azure.com; the model is a deployment's name.
-            api_version: A dated version of Azure's API, in place of its v1 endpoint.
             entra: At Azure, sign in with azure-identity's DefaultAzureCredential instead of a key.
             reasoning: How much a reasoning model thinks; None leaves it to the model.
         """
 
         native_tools: bool | None = True
         azure_endpoint: Address | None = None
-        api_version: str | None = None
         entra: bool = False
         reasoning: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
 
@@ -61,18 +60,16 @@ class Responses(OpenAI):
         super().__init__(name, model, settings)
         self._options: dict[str, Any] = {}
         if settings.azure_endpoint is None:
-            if settings.api_version or settings.entra:
-                raise UserError(f"LLM '{name}': api_version and entra need azure_endpoint")
+            if settings.entra:
+                raise UserError(f"LLM '{name}': entra needs azure_endpoint")
             return
         if settings.base_url != OPENAI:
             raise UserError(f"LLM '{name}': base_url and azure_endpoint exclude each other")
-        path = "openai" if settings.api_version else "openai/v1"
-        self.base_url = f"{settings.azure_endpoint.removesuffix('/openai/v1')}/{path}"
+        self.base_url = f"{settings.azure_endpoint.removesuffix('/openai/v1')}/openai/v1"
         if "api_key_env" not in settings.model_fields_set:
             self.api_key_env = "AZURE_OPENAI_API_KEY"
         self.needs_key = not settings.entra
-        if settings.entra:
-            self.api_key_env = ""
+        self.api_key_env = "" if settings.entra else self.api_key_env
 
     def identity(self) -> dict[str, Any]:
         """Besides the model: the address and the effort of reasoning."""
@@ -83,21 +80,20 @@ class Responses(OpenAI):
             import openai
         except ImportError:
             raise MissingExtra("openai", "responses", f"The LLM {self.name}") from None
-        entra, version, header = self.settings.entra, self.settings.api_version, self.settings.api_key_header
-        secret = self._token_provider(list(headers.values())) if entra else key or "none"
-        if header and key:
-            self._options = {"headers": {header: key, "Authorization": openai.Omit()}}
-        options: dict[str, Any] = {
-            "base_url": self.base_url,
-            "default_headers": headers,
-            "max_retries": 0,
-            "timeout": None,
-            "http_client": _http_client(openai),
-        }
-        if version is None:
-            return openai.AsyncOpenAI(api_key=secret, **options)
-        options["azure_ad_token_provider" if entra else "api_key"] = secret
-        return openai.AsyncAzureOpenAI(api_version=version, **options)
+        settings = self.settings
+        secret = self._token_provider(list(headers.values())) if settings.entra else key or "none"
+        if settings.api_key_header and key:
+            self._options = {"headers": {settings.api_key_header: key, "Authorization": openai.Omit()}}
+        return openai.AsyncOpenAI(
+            api_key=secret,
+            base_url=self.base_url,
+            default_headers={"Accept-Encoding": "identity", **headers},
+            max_retries=0,
+            timeout=None,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [_take_answer]}
+            ),
+        )
 
     def _token_provider(self, keys: list[str]) -> Any:
         try:
@@ -119,7 +115,7 @@ class Responses(OpenAI):
         return token
 
     async def _models(self) -> bytes:
-        return cast(bytes, await self._client.get("/models", cast_to=bytes, options=self._options))
+        return (await self._answer(self._client.get("/models", cast_to=bytes, options=self._options)))[0]
 
     def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
         body = {
@@ -147,43 +143,40 @@ class Responses(OpenAI):
             async with asyncio.timeout(self.settings.timeout):
                 # `responses.create` would compare every item with the types of the package: 5 ms for a short request.
                 posted = self._client.post("/responses", content=body, cast_to=bytes, options=self._options)
-                return await posted, 200, {}
-        except _NoSuccess as answer:
-            return answer.answer
+                return await self._answer(posted)
         except LLMError:
             raise
         except TimeoutError:
             raise LLMError("timeout", f"no answer within {self.settings.timeout:g} s") from None
         except Exception as error:  # noqa: BLE001  the package, the network and azure-identity raise their own
-            failure = failures.of_exception(error)
+            inner = error.__cause__  # what reading a body raised, in the package's second version
+            failure = inner if isinstance(inner, LLMError) else failures.of_exception(error)
             if failure.cause == "connection":
                 raise Unreachable("connection", str(failure)) from None
             raise failure from None
 
+    @staticmethod
+    async def _answer(call: Awaitable[bytes]) -> Answer:
+        """What the server answers to a call of the package."""
+        try:
+            return await call, 200, {}
+        except _Answered as answered:
+            return answered.answer
 
-class _NoSuccess(Exception):
-    """An answer that the package would make an error of its own of."""
+
+class _Answered(BaseException):
+    """An answer on its way past the package, which would decode it without a bound and make errors of its own.
+
+    The package's second version takes every `Exception` for a failed connection.
+    """
 
     def __init__(self, answer: Answer) -> None:
         super().__init__()
         self.answer = answer
 
 
-def _http_client(openai: Any) -> Any:
-    """A client that follows no redirect, reads bodies within the room's bound, and raises what is no success."""
-
-    class Bounded(openai.DefaultAsyncHttpxClient):  # type: ignore[misc]
-        async def send(self, request: Any, **options: Any) -> Any:
-            request.headers["Accept-Encoding"] = "identity"
-            answer = await super().send(request, **{**options, "stream": True})
-            raw = SimpleNamespace(iter_any=answer.aiter_raw)  # as aiohttp, which `read_body` is written for, names it
-            like_aiohttp: Any = SimpleNamespace(content=raw, headers=answer.headers, close=lambda: None)
-            try:
-                body = await read_body(like_aiohttp)
-            finally:
-                await answer.aclose()
-            if answer.status_code >= 300:
-                raise _NoSuccess((body, answer.status_code, answer.headers))
-            return type(answer)(answer.status_code, content=body, request=request)
-
-    return Bounded(follow_redirects=False)
+async def _take_answer(answer: Any) -> None:
+    """Read a body within the room's bound, and raise it."""
+    raw = SimpleNamespace(iter_any=answer.aiter_raw)  # as aiohttp, which `read_body` is written for, names it
+    like_aiohttp: Any = SimpleNamespace(content=raw, headers=answer.headers, close=lambda: None)
+    raise _Answered((await read_body(like_aiohttp), answer.status_code, answer.headers))

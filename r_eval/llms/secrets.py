@@ -6,11 +6,9 @@ A successful reply is never touched: with a dummy key such as `none` every answe
 from __future__ import annotations
 
 import base64
-import itertools
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.grid import holds_key
@@ -19,8 +17,8 @@ MARK = "[key]"
 SHORTEST = 6
 """Characters from which on a key is removed; a shorter one is a dummy, and part of many words."""
 HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
-LONGEST, DEEPEST = 200_000, 20
-"""Characters of an error that are kept in all, and levels of its nesting: no pattern may hold the event loop up."""
+LONGEST = 200_000
+"""Characters of an error that are read: no pattern may hold the event loop up."""
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9_]{32,}")
 """A run of letters and digits as long as keys are, and words are not."""
@@ -36,29 +34,8 @@ class Secrets:
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
     def strike(self, text: str) -> str:
-        """The beginning of a text without the keys, however they are escaped in it."""
+        """The beginning of a text without the keys, however they are escaped in it; what is JSON remains so."""
         return self._pattern.sub(MARK, text[:LONGEST]) if self._pattern else text[:LONGEST]
-
-    def strike_data(self, data: Any) -> Any:
-        """Plain data without the keys; what is more than `LONGEST` characters in all is left out."""
-        left = LONGEST
-
-        def struck(value: Any, depth: int) -> Any:
-            nonlocal left
-            if isinstance(value, str):
-                kept = value[: max(0, left)]
-                left -= len(value)
-                return self.strike(kept)
-            left -= 1
-            if not isinstance(value, dict | list):
-                return value
-            if depth > DEEPEST or left < 0:
-                return None
-            if isinstance(value, list):
-                return [struck(item, depth + 1) for item in itertools.islice(value, left)]
-            return {struck(str(k), depth): struck(v, depth + 1) for k, v in itertools.islice(value.items(), left)}
-
-        return struck(data, 0)
 
 
 def _any_escaping(key: str) -> str:
@@ -73,23 +50,30 @@ def _any_escaping(key: str) -> str:
     return "".join(forms)
 
 
+def header_value(name: str, variable: str) -> str:
+    """The value of an environment variable as a header can hold it; "" where it is not set.
+
+    Raises:
+        UserError: No header can hold it.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise UserError(f"LLM '{name}': the environment variable {variable} holds what no HTTP header can")
+    return value
+
+
 def environment_headers(name: str, headers: Mapping[str, str]) -> dict[str, str]:
     """Headers with their values, which environment variables hold.
 
     Raises:
         UserError: A variable is not set, or a key stands where its variable's name should.
     """
-    values: dict[str, str] = {}
     for header, variable in headers.items():
         if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable) or holds_key(variable):
             raise UserError(f"LLM '{name}': headers takes names of headers with names of environment variables")
         if variable not in os.environ:
             raise UserError(f"LLM '{name}': headers: the environment variable {variable} is not set")
-        value = os.environ[variable].strip()
-        if not (value.isascii() and value.isprintable()):
-            raise UserError(f"LLM '{name}': headers: the environment variable {variable} holds what no header can")
-        values[header] = value
-    return values
+    return {header: header_value(name, variable) for header, variable in headers.items()}
 
 
 def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
@@ -101,7 +85,5 @@ def refuse_key(name: str, where: str, value: str, header: bool = False) -> None:
     wrong = header and value and not HEADER.fullmatch(value)
     if wrong or holds_key(value) or any(holds_key(piece) or RANDOM.fullmatch(piece) for piece in value.split("/")):
         prefix = "" if value in name or where.startswith("the model") else f" '{name}'"
-        wanted = (
-            "takes the name of a header" if wrong else "looks like a key: put the name of its variable in api_key_env"
-        )
-        raise UserError(f"LLM{prefix}: {where} {wanted}")
+        hint = "looks like a key: put the name of its variable in api_key_env"
+        raise UserError(f"LLM{prefix}: {where} {'takes the name of a header' if wrong else hint}")

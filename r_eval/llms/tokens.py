@@ -6,11 +6,9 @@ within a tenth or so for English with most current models, further off for other
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from r_eval.llms.base import Reply, Request, ToolCall
@@ -55,30 +53,26 @@ def parse_usage(usage: Any) -> tuple[Tokens, bool]:
     A usage of a wrong type, or one that counts nothing at all, must be; a count out of range becomes the nearest
     within it.
     """
-    if not isinstance(usage, Mapping):
-        return Tokens.model_construct(prompt=0, completion=0, cached=0), True
-    prompt, completion = (next((n for n in map(usage.get, names) if n is not None), None) for names in NAMES)
+    if not isinstance(usage, dict):
+        return Tokens(), True
+    known = [next((usage[n] for n in names if usage.get(n) is not None), None) for names in NAMES]
+    prompt, completion = map(_number, known)
+    if not prompt or completion is None:
+        return Tokens(), True
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    details = details if isinstance(details, Mapping) else usage.get("input_token_details")
-    cached = details.get("cached_tokens", details.get("cache_read")) if isinstance(details, Mapping) else None
+    details = details if isinstance(details, dict) else usage.get("input_token_details")
+    cached = details.get("cached_tokens", details.get("cache_read")) if isinstance(details, dict) else None
     if cached is None:
         cached = usage.get("prompt_cache_hit_tokens", usage.get("cache_read_input_tokens"))
-    counts = [_number(prompt), _number(completion)]
-    if None in counts or not counts[0]:
-        return Tokens.model_construct(prompt=0, completion=0, cached=0), True
-    tokens = Tokens.model_construct(
-        prompt=counts[0], completion=counts[1], cached=min(_number(cached) or 0, counts[0] or 0)
-    )
-    return tokens, False
+    cached = min(_number(cached) or 0, prompt)
+    return Tokens.model_construct(prompt=prompt, completion=completion, cached=cached), False
 
 
 def _number(value: Any) -> int | None:
     """A count that a server gave, within what one call can have; None for anything else."""
     if isinstance(value, str):
         value = int(value) if value.isdecimal() and len(value) < 20 else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
         return None
     return int(min(max(value, 0), MAX_TOKENS))
 
@@ -93,17 +87,9 @@ def estimate(request: Request, reply: Reply) -> Tokens:
 def of_request(request: Request) -> int:
     """The estimated tokens of a request's prompt."""
     texts = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in request.tools]
-    calls = 0
     for message in request.messages:
-        calls += len(message.tool_calls)
         texts += (message.content, *map(_written, message.tool_calls))
-    marks = len(request.messages) + len(request.tools) + calls
-    return PER_REPLY + PER_MESSAGE * marks + count("\n".join(filter(None, texts)))
-
-
-def with_tokens(reply: Reply, request: Request) -> Reply:
-    """A reply with its tokens estimated, where its server did not count them."""
-    return dataclasses.replace(reply, tokens=estimate(request, reply)) if reply.estimated else reply
+    return PER_REPLY + PER_MESSAGE * len(texts) + count("\n".join(filter(None, texts)))
 
 
 def _written(call: ToolCall) -> str:

@@ -11,40 +11,24 @@ import itertools
 import json
 import operator
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import typing
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from string import Template
-from typing import Any, Protocol
+from types import UnionType
+from typing import Annotated, Any, Union
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.call_reader import (
-    LINE,
-    MARK,
-    MAX_TEXT,
-    RESPONSE,
-    UNREADABLE,
-    CallReader,
-    before_invented,
-    canonical_name,
-)
+from r_eval.llms.call_arguments import MAX_TEXT
+from r_eval.llms.call_reader import LINE, MARK, CallReader, Found, canonical_name
 from r_eval.llms.json_text import FENCE, MAX_LENGTH, Budget, JSONTextError, first_object, plain_data
 from r_eval.text import clean, clean_data
 
-__all__ = [
-    "UNREADABLE",
-    "canonical_name",
-    "format_tool_call",
-    "invents_result",
-    "parse_action",
-    "parse_arguments",
-    "read_reply",
-    "render_tools",
-    "repair_history",
-]
-
-EMPTY_FENCE = re.compile(r"```\w*+\s*+```")
-OPEN_FENCE = re.compile(r"```\w*+\s*+\Z")
+RESPONSE = "<tool_response>"
+OBSERVATIONS = ("observation", RESPONSE)
+"""Stop texts behind which a model would invent what a call finds."""
+INVENTED = re.compile(rf"{LINE}Observation\b|^[ \t]*+{RESPONSE}", re.IGNORECASE | re.MULTILINE)
+EMPTY_FENCE, OPEN_FENCE = re.compile(r"```\w*+\s*+```"), re.compile(r"```\w*+\s*+\Z")
 LIST_ENDS = re.compile(r"\A\s*+\]|\[\s*+\Z")
 """What is left of a list of calls in Python's notation beside each of them."""
 FINAL = re.compile(
@@ -54,18 +38,34 @@ FINAL = re.compile(
 )
 
 
-class Parameters(Protocol):
-    """What is needed of the description of a query API."""
+def before_invented(text: str) -> str:
+    """A text up to the first observation or tool result that the model makes up."""
+    invented = INVENTED.search(text, 0, MAX_LENGTH)
+    return text[: invented.start()] if invented else text
 
-    @property
-    def parameters(self) -> Sequence[Any]: ...
+
+def interpret(reply: Reply, request: Request) -> tuple[Reply, bool]:
+    """A reply as the answer to its request, and whether the model invented what a call finds.
+
+    It ends before the first stop text, and before an invention where the request stops at one or there are calls.
+    """
+    text, known = reply.text, before_invented(reply.text)
+    ends = [(text.find(stop), stop.strip().lower() in OBSERVATIONS) for stop in request.stop if stop]
+    ends += [(len(known), True)] if any(is_observation for _, is_observation in ends) else []
+    at, invented = min((end for end in ends if 0 <= end[0] < len(text)), default=(len(text), False))
+    if at < len(text):
+        reply = dataclasses.replace(reply, text=text[:at], finish="stop")
+    if request.tools:
+        reply = read_reply(reply, request.tools)
+        invented = invented or (bool(reply.tool_calls) and known != text)
+    return reply, invented
 
 
 def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """A reply to a request with tools: the calls of its text as tool calls, names as the tools are offered.
 
     What cannot be read whole is a call with an error. Beside calls, native ones too, the text ends before a result that
-    the model invents; `invents_result` tells.
+    the model invents.
     """
     offered, text = {tool.name: tool for tool in tools}, reply.text
     if reply.tool_calls:
@@ -74,43 +74,54 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
             return reply
         native = (dataclasses.replace(call, name=canonical_name(call.name, offered)) for call in reply.tool_calls)
         return dataclasses.replace(reply, text=known.rstrip(), tool_calls=tuple(native))
-    head = text[:MAX_TEXT]
-    found = CallReader(offered, cut=reply.finish == "length").find(head) if head.strip() else []
+    head, found = _find(text, CallReader(offered, cut=reply.finish == "length"))
     if not found:
         return reply
     calls = tuple(dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found))
-    pieces = [head[before.end if before else 0 : f.start] for before, f in zip([None, *found], found, strict=False)]
-    bare = [LIST_ENDS.sub("", MARK.sub("", piece)) for piece in (*pieces, head[found[-1].end :])]
+    starts, ends = [*(f.start for f in found), len(head)], [0, *(f.end for f in found)]
+    bare = [LIST_ENDS.sub("", MARK.sub("", head[end:start])) for end, start in zip(ends, starts, strict=True)]
     rest = EMPTY_FENCE.sub("", "".join(piece for piece in bare if re.search(r"\w|```", piece)))
     rest = OPEN_FENCE.sub("", rest) if rest.count("```") % 2 else rest
-    return dataclasses.replace(reply, text=(rest + text[MAX_TEXT:]).strip(), tool_calls=calls, finish="tool_calls")
+    rest += text[MAX_TEXT:] if len(head) == MAX_TEXT else ""
+    return dataclasses.replace(reply, text=rest.strip(), tool_calls=calls, finish="tool_calls")
 
 
-def invents_result(text: str) -> bool:
-    """Whether a reply with calls goes on with an observation or a tool result of the model's own invention."""
-    return before_invented(text) != text
+def _find(text: str, reader: CallReader) -> tuple[str, list[Found]]:
+    """The text in which calls were found, and the calls: before an invention, else, but for ReAct, after it."""
+    head = text[:MAX_TEXT]
+    known = before_invented(head)
+    found = reader.find(known)
+    if found or reader.loose or known == head:
+        return known, found
+    return head, reader.find(head)
 
 
-def parse_action(text: str, specs: Mapping[str, Parameters], cut: bool = False) -> ToolCall | None:
+def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> ToolCall | None:
     """The first action in a reply of ReAct's, or its final answer as a call of Finish; None where there is neither.
 
     Text after `Action:` that has the form of a call but an unknown name is returned under that name, so that the model
     can be told.
 
     Args:
-        specs: The query APIs by name.
+        specs: The query APIs by name, as `ApiSpec`s.
         cut: The reply ended at its limit on tokens, so that arguments without their end are not to be trusted.
     """
     tools = {"Finish": ToolSpec("Finish", "", {"properties": {"answer": {}}})}
     for name, spec in specs.items():
+        properties = {p.name: {"type": "string"} if _is_text(p.annotation) else {} for p in spec.parameters}
         required = [p.name for p in spec.parameters if p.required]
-        tools[name] = ToolSpec(name, "", {"properties": {p.name: {} for p in spec.parameters}, "required": required})
-    head = text[:MAX_TEXT]
-    found = CallReader(tools, loose=True, cut=cut).find(head)
+        tools[name] = ToolSpec(name, "", {"properties": properties, "required": required})
+    known, found = _find(text, CallReader(tools, loose=True, cut=cut))
     if found:
         return found[0].call if found[0].call.error is None else None
-    final = FINAL.search(before_invented(head))
+    final = FINAL.search(known)
     return ToolCall("", "Finish", {"answer": final["answer"].strip(" *_`")}) if final else None
+
+
+def _is_text(annotation: Any) -> bool:
+    """Whether a parameter may be a text, so that a number or a word of Python's for it is taken as it is written."""
+    is_wrapped = typing.get_origin(annotation) in (Annotated, Union, UnionType)
+    return annotation is str or (is_wrapped and any(map(_is_text, typing.get_args(annotation))))
 
 
 def parse_arguments(
@@ -130,7 +141,7 @@ def parse_arguments(
     try:
         for _ in range(3):
             if isinstance(raw, str) and len(raw) <= MAX_LENGTH:
-                raw = _first_object(FENCE.sub("", raw.strip()), cut, budget)
+                raw = _value(FENCE.sub("", raw.strip()), cut, budget)
         if _is_too_long(raw):
             return {}, f"The arguments {of} are too long: more than {MAX_LENGTH:,} characters."
         data: Any = plain_data({} if raw is None else raw)
@@ -141,13 +152,13 @@ def parse_arguments(
     return data, None
 
 
-def _first_object(text: str, cut: bool, budget: Budget | None = None) -> Any:
+def _value(text: str, cut: bool, budget: Budget | None) -> Any:
     """The value of a text of arguments.
 
     Raises:
         JSONTextError: There is none, or only one whose end was cut off.
     """
-    if text in ("", "null", "None"):
+    if text in ("", "None"):
         return None
     try:
         return json.loads(text, strict=False)
@@ -258,7 +269,7 @@ def repair_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 def _sound(call: ToolCall, call_id: str, fresh: Iterator[str]) -> ToolCall:
     call_id = call_id if SOUND_ID.fullmatch(call_id) else next(fresh)
-    name = call.name if SOUND_NAME.fullmatch(call.name) else sound_name(call.name)
+    name = sound_name(call.name)
     if call_id == call.id and name == call.name and "\\ud" not in repr(call.arguments):
         return call
     return dataclasses.replace(call, id=call_id, name=name, arguments=clean_data(call.arguments))
@@ -276,14 +287,11 @@ def _clean(text: str) -> str:
 
 
 def sound_name(name: str) -> str:
-    """A tool's name as APIs allow it, still to be recognised: accents dropped, other letters by their numbers.
+    """A tool's name as APIs allow it.
 
-    >>> sound_name("search the web"), sound_name("Café.suche"), sound_name("搜索")
-    ('search_the_web', 'Cafe_suche', 'u641c_u7d22')
+    >>> sound_name("functions.search the web"), sound_name("搜索")
+    ('search_the_web', 'unknown')
     """
     if SOUND_NAME.fullmatch(name):
         return name
-    name = canonical_name(name, ())
-    letters = (c for c in unicodedata.normalize("NFKD", name[:200]) if not unicodedata.combining(c))
-    plain = "".join(c if c.isascii() or not c.isalnum() else f"_u{ord(c):x}_" for c in letters)
-    return re.sub(r"[^a-zA-Z0-9-]+", "_", plain).strip("_")[:64] or "unknown"
+    return re.sub(r"[^a-zA-Z0-9-]+", "_", canonical_name(name, ())[:200]).strip("_")[:64] or "unknown"

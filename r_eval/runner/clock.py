@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from r_eval.workflows.base import LimitReached
 
@@ -20,11 +20,10 @@ class Clock:
 
     Args:
         limit: Seconds of work; None for no limit.
-        environment: The seconds that calls of query APIs took so far.
     """
 
-    def __init__(self, limit: float | None, environment: Callable[[], float] = lambda: 0.0) -> None:
-        self._limit, self._environment = limit, environment
+    def __init__(self, limit: float | None) -> None:
+        self._limit = limit
         self._work = 0.0
         self._stops = 0
         self._deadline: asyncio.Timeout | None = None
@@ -42,7 +41,7 @@ class Clock:
 
     @contextlib.contextmanager
     def stopped(self) -> Iterator[None]:
-        """Stand still while the LLM is waited for; calls may overlap."""
+        """Stand still while the LLM, a query API or a place in the sandbox is waited for; such waits may overlap."""
         self._stops += 1
         self._reschedule()
         try:
@@ -58,7 +57,7 @@ class Clock:
             LimitReached: That is more than the limit.
         """
         self._work += max(0.0, seconds)
-        if self._limit is not None and self._work + self._environment() > self._limit:
+        if self._limit is not None and self._work > self._limit:
             raise LimitReached("seconds", f"more than {self._limit:g} s")
 
     def _reschedule(self) -> None:

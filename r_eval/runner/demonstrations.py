@@ -32,7 +32,7 @@ async def work_out(
         if not question.program:
             raise UserError(f"demonstration '{question.id}' has no program")
         calls: list[Step] = []
-        session = Session(environment.for_question(question), sandbox, calls.append)
+        session = Session(environment.for_documents(question.context), sandbox, calls.append)
         result = await session.run_program(question.program)
         if result.error is not None:
             raise UserError(f"demonstration '{question.id}': its program fails: {result.error.message}")

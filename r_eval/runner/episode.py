@@ -6,14 +6,16 @@ import asyncio
 import dataclasses
 import hashlib
 import time
+from collections.abc import Mapping
 
-from r_eval.environments.base import Environment, EnvironmentFailure
+from r_eval.environments.base import EnvironmentFailure, threads
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import Unwritable
+from r_eval.isolation import describe, traceback_of
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
-from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, Step, Usage
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, SentMessage, Step, Usage
 from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.runner.plan import PlannedCell
@@ -36,74 +38,138 @@ class Cancelled(asyncio.CancelledError):
         self.episode = episode
 
 
+@dataclasses.dataclass
+class Resources:
+    """What the episodes of a run share.
+
+    Attributes:
+        replies: Where replies are kept, and where they may come from; by default none is kept.
+        demonstrations: Of each task, by its name.
+        seed: The run's.
+    """
+
+    limits: Limits
+    sandbox: Sandbox
+    demonstrations: Mapping[str, tuple[Demonstration, ...]] = dataclasses.field(default_factory=dict)
+    replies: ReplyStores = dataclasses.field(default_factory=ReplyStores)
+    seed: int = 0
+
+
 async def run_episode(
     cell: PlannedCell,
     question: Question,
     epoch: int,
     llm: LLM | None,
-    limits: Limits,
-    demonstrations: tuple[Demonstration, ...],
-    sandbox: Sandbox,
+    resources: Resources,
     unavailable: LLMError | None = None,
-    replies: ReplyStores | None = None,
-    seed: int = 0,
 ) -> Episode:
-    """Carry out one episode; whatever goes wrong in it stands in its record.
+    """Carry out one episode; whatever goes wrong in it, a plug-in's `SystemExit` too, stands in its record.
 
     Args:
         llm: None for a workflow that needs none.
         unavailable: Why the LLM could not be opened, if it could not: then that is the outcome.
-        replies: Where replies are kept, and where they may come from.
-        seed: The run's.
 
     Raises:
         Unwritable: A file of the run could not be written.
         Cancelled: Whoever waits for the episode was cancelled.
     """
-    steps: list[Step] = []
-    seeds = Seeds(seed, question.id, epoch)
-    question, environment, unable = _under(cell, question, seeds)
-    session = Session(environment, sandbox, steps.append, limits.observation)
     key = episode_id(cell, question, epoch)
-    replies = replies or ReplyStores()
-    of_episode = replies.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
+    steps: list[Step] = []
+    seeds = Seeds(resources.seed, question.id, epoch)
+    limits = resources.limits
+    of_episode = resources.replies.of_episode(llm, key, cell.fingerprint, epoch) if llm is not None else None
+    clock = Clock(limits.seconds)
     keeps_room = limits.last_chance and cell.workflow.last_chance
-    clock = Clock(limits.seconds, lambda: session.seconds)
-    speaker = EpisodeLLM(llm, limits, steps, of_episode, keeps_room, seeds, clock)
-    asked = _asked(cell, question, demonstrations)
-    started, cancelled = time.perf_counter(), False
+    episode_llm = EpisodeLLM(llm, limits, steps, of_episode, keeps_room, seeds, clock)
+    session: Session | None = None
+    started, is_cancelled = time.perf_counter(), False
     try:
         if unavailable is not None:
             raise unavailable
-        if unable is not None:
-            raise unable
+        question, session = await _opened(cell, question, seeds, resources, steps, clock)
+        asked = _asked(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
-            ending = await _led(cell.workflow, asked, session, speaker, limits)
+            ending = await _led(cell.workflow, asked, session, episode_llm, limits)
     except Unwritable:
         raise
-    except Exception as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
-        ending = _failed(error, limits, clock.expired)
-    except asyncio.CancelledError:
-        ending, cancelled = ended("cancelled", "stopped", "the run was stopped while this was under way"), True
-    finally:
-        session.close()
+    except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
+        is_cancelled = _is_being_cancelled()
+        ending = _cancelled() if is_cancelled else _failed(error, limits, clock.expired)
+    if session is not None and (trouble := await _closed(session)) is not None:
+        ending = trouble if ending.outcome.kind == "finished" else ending
     total = time.perf_counter() - started + (of_episode.replayed_seconds if of_episode is not None else 0.0)
     if cell.workflow.uses_tools:
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
-    seconds = _seconds(total, speaker, session)
-    episode = _record(cell, question, epoch, key, ending, steps, speaker.totals.usage(), seconds)
-    if cancelled:
+    seconds = _seconds(total, episode_llm, session)
+    messages, usage = episode_llm.sent.messages, episode_llm.totals.usage()
+    episode = _record(cell, question, epoch, key, ending, messages, steps, usage, seconds)
+    if is_cancelled:
         raise Cancelled(episode)
     return episode
 
 
-def _seconds(total: float, speaker: EpisodeLLM, session: Session) -> Seconds:
+def _is_being_cancelled() -> bool:
+    """Whether somebody cancelled this task, which is no doing of the plug-in's."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _cancelled() -> Ending:
+    return ended("cancelled", "stopped", "the run was stopped while this was under way")
+
+
+async def _opened(
+    cell: PlannedCell, question: Question, seeds: Seeds, resources: Resources, steps: list[Step], clock: Clock
+) -> tuple[Question, Session]:
+    """The question as the cell's condition has it, and a session of its environment; opened beside the event loop.
+
+    Raises:
+        EnvironmentFailure: The environment or the condition failed.
+    """
+
+    def opened() -> tuple[Question, Session]:
+        given = cell.planned.given.get(question.id, question)
+        changed = cell.planned.by_id.get(question.id, question)
+        doing = "the environment"
+        try:
+            # what a condition replaces is as the task has it
+            bare = cell.planned.environment.for_documents(given.context)
+            doing = f"the condition {cell.condition.name}" if cell.condition.parts else doing
+            environment = cell.condition.environment(bare, changed, seeds)
+            doing = "the environment"
+            return changed, Session(environment, resources.sandbox, steps.append, resources.limits.observation, clock)
+        except BaseException as error:
+            raise EnvironmentFailure(f"{doing} failed: {describe(error)}") from error
+
+    seconds = cell.planned.environment.timeout
+    try:
+        with clock.stopped():
+            return await asyncio.wait_for(threads.run(opened), seconds)
+    except TimeoutError:
+        raise EnvironmentFailure(f"the environment was not open within {seconds:g} s") from None
+
+
+async def _closed(session: Session) -> Ending | None:
+    """Close a session; what went wrong with it, if anything did."""
+    try:
+        await asyncio.wait_for(threads.run(session.close), session.timeout)
+    except TimeoutError:
+        return ended("tool_failure", "environment", f"the environment was not closed within {session.timeout:g} s")
+    except BaseException as error:  # noqa: BLE001  it is a plug-in's
+        if _is_being_cancelled():
+            return None
+        said = f"the environment failed when it was closed: {describe(error)}"
+        return _with_traceback(ended("tool_failure", "environment", said), error)
+    return None
+
+
+def _seconds(total: float, llm: EpisodeLLM, session: Session | None) -> Seconds:
     """Where the time of an episode went."""
-    used = speaker.totals
+    used, environment = llm.totals, session.seconds if session is not None else 0.0
     return Seconds.model_construct(
-        total=total, llm=used.seconds, environment=session.seconds, queue=used.queue, retry=used.retry
+        total=total, llm=used.seconds, environment=environment, queue=used.queue, retry=used.retry
     )
 
 
@@ -121,24 +187,6 @@ def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstr
     )
 
 
-def _under(
-    cell: PlannedCell, question: Question, seeds: Seeds
-) -> tuple[Question, Environment, EnvironmentFailure | None]:
-    """The question and the environment as the cell's condition has them, or why it could not make them."""
-    given = cell.planned.given.get(question.id, question)
-    question = cell.planned.by_id.get(question.id, question)
-    bare = cell.planned.environment
-    try:
-        bare = bare.for_question(given)  # what a condition replaces in it is as the task has it
-    except Exception as error:  # noqa: BLE001  environments may be anybody's
-        return question, bare, EnvironmentFailure(f"the environment failed: {type(error).__name__}: {error}")
-    try:
-        return question, cell.condition.environment(bare, question, seeds), None
-    except Exception as error:  # noqa: BLE001  conditions may be anybody's
-        said = f"the condition {cell.condition.name} failed: {type(error).__name__}: {error}"
-        return question, bare, EnvironmentFailure(said)
-
-
 async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeLLM, limits: Limits) -> Ending:
     """How a workflow ends, a last chance included."""
     try:
@@ -153,7 +201,7 @@ async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeL
             raise reached from None
 
 
-def _failed(error: Exception, limits: Limits, expired: bool) -> Ending:
+def _failed(error: BaseException, limits: Limits, expired: bool) -> Ending:
     """How an exception ends an episode."""
     if isinstance(error, LLMError):
         return ended(error.outcome, error.cause, str(error))
@@ -162,8 +210,13 @@ def _failed(error: Exception, limits: Limits, expired: bool) -> Ending:
     if isinstance(error, TimeoutError) and expired:
         return ended("exhausted", "seconds", f"more than {limits.seconds:g} s")
     if isinstance(error, EnvironmentFailure):
-        return ended("tool_failure", "environment", str(error))
-    return ended("tool_failure", "workflow", f"{type(error).__name__}: {error}")
+        return _with_traceback(ended("tool_failure", "environment", str(error)), error.__cause__ or error)
+    return _with_traceback(ended("tool_failure", "workflow", describe(error)), error)
+
+
+def _with_traceback(ending: Ending, error: BaseException) -> Ending:
+    outcome = ending.outcome.model_copy(update={"traceback": traceback_of(error)})
+    return dataclasses.replace(ending, outcome=outcome)
 
 
 def _judged(ending: Ending, steps: list[Step]) -> Ending:
@@ -182,6 +235,7 @@ def _record(
     epoch: int,
     key: str,
     ending: Ending,
+    messages: list[SentMessage],
     steps: list[Step],
     usage: Usage,
     seconds: Seconds,
@@ -203,6 +257,7 @@ def _record(
         evidence=question.evidence,
         answer=ending.answer,
         outcome=ending.outcome,
+        messages=messages,
         steps=steps,
         usage=usage,
         seconds=seconds,

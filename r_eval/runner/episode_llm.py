@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
-from r_eval.llms.base import LLM, LLMError, Reply, Request
+from r_eval.llms.base import LLM, LLMError, Message, Reply, Request
 from r_eval.llms.reasoning import split_reasoning
 from r_eval.llms.replay import EpisodeReplies, ReplyStores
-from r_eval.llms.tool_calls import format_tool_call, invents_result, read_reply, render_tools, repair_history
-from r_eval.records import Step, Tokens, Usage
+from r_eval.llms.tool_calls import format_tool_call, interpret, render_tools, repair_history
+from r_eval.records import SentMessage, Step, Tokens, Usage
 from r_eval.runner.clock import Clock
 from r_eval.runner.truncation import ContextTruncator
 from r_eval.seeds import Seeds
 from r_eval.text import clean
 from r_eval.workflows.base import LimitReached, Limits
-
-OBSERVATIONS = ("observation", "<tool_response>")
-"""Stop texts, but for space around them, behind which a model writes what only the environment can say."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -47,6 +44,32 @@ class LLMTotals:
         )
 
 
+class SentMessages:
+    """The messages that an episode sent, each once; what is equal is one message."""
+
+    def __init__(self) -> None:
+        self.messages: list[SentMessage] = []
+        self._places: dict[object, int] = {}
+        self._known: dict[int, tuple[int, Message]] = {}
+
+    def places(self, messages: tuple[Message, ...]) -> list[int]:
+        """Where the messages of a request stand in the list; those that are new are added to it."""
+        return [self._place(message) for message in messages]
+
+    def _place(self, message: Message) -> int:
+        known = self._known.get(id(message))  # which stays taken: the message is held on to
+        if known is None:
+            calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
+            key = (message.role, message.content, message.call_id, message.name, repr(calls))
+            place = self._places.setdefault(key, len(self.messages))
+            if place == len(self.messages):
+                sent = SentMessage.model_construct(role=message.role, content=message.content, calls=calls)
+                sent.call_id, sent.name = message.call_id, message.name
+                self.messages.append(sent)
+            known = self._known[id(message)] = (place, message)
+        return known[0]
+
+
 class EpisodeLLM:
     """An LLM as one episode sees it.
 
@@ -60,6 +83,7 @@ class EpisodeLLM:
 
     Attributes:
         keeps_room: Whether the limits are met early enough for one more call, a last chance, to be within them.
+        sent: What was sent to the LLM, as it was sent.
     """
 
     def __init__(
@@ -77,6 +101,8 @@ class EpisodeLLM:
         self._replies = replies or (ReplyStores().of_episode(llm, "", "", 0) if llm is not None else None)
         self._truncator = ContextTruncator(steps)
         self._latest = 0
+        self.sent = SentMessages()
+        self._request: list[int] = []
         self._seeds = seeds if llm is not None and not llm.is_greedy else None
         self.keeps_room = keeps_room
         self.totals = LLMTotals(cost=llm.cost(Tokens()) if llm is not None else None)
@@ -106,13 +132,14 @@ class EpisodeLLM:
         self._count(reply)
         text = clean(reply.text)
         whole = split_reasoning(reply if text is reply.text else dataclasses.replace(reply, text=text))
-        reply, invented = _cut(whole, request.stop)
+        read, invented = interpret(whole, request)
         self._steps.append(
             Step.model_construct(
                 kind="thought",
                 text=as_text(whole),
-                error="invented" if invented else reply.flaw,
-                reasoning=reply.reasoning,
+                error="invented" if invented else whole.flaw,
+                request=self._request,
+                reasoning=whole.reasoning,
                 seconds=seconds,
                 tokens=reply.tokens,
                 depth=depth,
@@ -122,11 +149,7 @@ class EpisodeLLM:
         if reply.finish == "content_filter":
             raise LLMError("content_filter", f"{self._llm.name}: the provider's content filter blocked the reply")
         self._clock.charge(seconds - reply.queue - reply.retry)
-        if not request.tools:
-            return reply
-        if reply.tool_calls and invents_result(reply.text):
-            self.fault("invented")
-        return read_reply(reply, request.tools)
+        return read
 
     def _check(self, request: Request) -> None:
         """See that the limits allow another call."""
@@ -148,6 +171,7 @@ class EpisodeLLM:
             sent = request if messages is request.messages else dataclasses.replace(request, messages=messages)
             if sent.tools and not native_tools:
                 sent = render_tools(sent)
+            self._request = self.sent.places(sent.messages)
             try:
                 with self._clock.stopped():
                     reply, seconds, replayed = await replies.answer(sent)
@@ -190,15 +214,6 @@ class EpisodeLLM:
         totals.estimated = totals.estimated or reply.estimated
         cost = self._llm.cost(reply.tokens) if self._llm else None
         totals.cost = None if cost is None or totals.cost is None else totals.cost + cost
-
-
-def _cut(reply: Reply, stop: tuple[str, ...]) -> tuple[Reply, bool]:
-    """A reply that ends before the first stop text, and whether the model invented an observation behind it."""
-    found = [(at, text) for text in stop if text and (at := reply.text.find(text)) >= 0]
-    if not found:
-        return reply, False
-    at, text = min(found)
-    return dataclasses.replace(reply, text=reply.text[:at], finish="stop"), text.strip().lower() in OBSERVATIONS
 
 
 def as_text(reply: Reply) -> str:

@@ -1,75 +1,38 @@
-"""What is left of a run, and what that would take; asks no LLM and writes nothing.
+"""What is left of a run, and what that would take; calls no LLM and writes nothing.
 
-Where episodes of a cell are recorded, those that are left are expected to take as much each as these did; a cell
-without any goes by its system's others. A system without any is given bounds from the limits instead, which it will
-hardly come near. Replies that the cache holds would cost nothing, and that is not taken into account.
+Missing episodes are expected to take what the recorded ones of their cell took on average, or those of their system
+where the cell has none. A system without recorded episodes has an upper bound of its calls only, from the limits: its
+tokens, money and time are not known. Replies in the reply store would cost nothing; that is not considered.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from r_eval.engines.local import LLM_FREE_PLACES
-from r_eval.folder import Cell, RunFolder, read_lines
-from r_eval.llms.base import LLM
+from r_eval.folder import Cell, RunFolder
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Tokens
-from r_eval.runner.budget import Limit, Reached, amount, check, limits, shown, used
+from r_eval.runner.budget import Limit, Reached, check, limits, quantity
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
 from r_eval.runner.store import refuse_changes
 
-
-@dataclasses.dataclass
-class Use:
-    """What episodes take; the sum over `episodes` of them.
-
-    Attributes:
-        prompt: Tokens; None where there is no telling.
-        seconds: Of the system's own, one episode after the other.
-    """
-
-    episodes: int = 0
-    calls: float = 0
-    prompt: float | None = 0
-    completion: float = 0
-    cached: float = 0
-    seconds: float = 0
-
-    def add(self, other: Use) -> None:
-        """Count another one in."""
-        self.episodes += other.episodes
-        self.calls += other.calls
-        self.prompt = None if self.prompt is None or other.prompt is None else self.prompt + other.prompt
-        self.completion += other.completion
-        self.cached += other.cached
-        self.seconds += other.seconds
-
-    def of(self, episodes: int) -> Use:
-        """What so many of the same kind would take."""
-        share = episodes / self.episodes
-        prompt = None if self.prompt is None else self.prompt * share
-        scaled = (self.calls * share, prompt, self.completion * share, self.cached * share, self.seconds * share)
-        return Use(episodes, *scaled)
+MEASURES = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "seconds")
 
 
 @dataclasses.dataclass(frozen=True)
 class CellState:
-    """What is there of a cell.
-
-    Attributes:
-        recorded: Episodes that need not be run again.
-        seen: What those took.
-    """
+    """What there is of a cell; `used` has the sum of every measure over its `recorded` episodes."""
 
     planned: PlannedCell
     episodes: int
     recorded: int
-    seen: Use
+    used: Mapping[str, float]
 
     @property
     def left(self) -> int:
@@ -78,13 +41,12 @@ class CellState:
 
 @dataclasses.dataclass(frozen=True)
 class SystemEstimate:
-    """What is left of a system.
+    """What is left of a system; None where it is not known.
 
     Attributes:
-        basis: "episodes", or "bounds" from the limits.
-        sample: Recorded episodes that the estimate goes by.
-        cost: USD; None where no price is known, or no number of tokens.
-        seconds: Wall time, if the LLM answers no other system.
+        basis: "episodes" that are recorded, or "bounds": `calls` is the most that the limits allow.
+        cost: USD.
+        seconds: Wall time, if no other system shares the LLM.
     """
 
     system: str
@@ -93,12 +55,11 @@ class SystemEstimate:
     episodes: int
     recorded: int
     basis: Literal["episodes", "bounds"]
-    sample: int
     calls: float
     prompt_tokens: float | None
-    completion_tokens: float
+    completion_tokens: float | None
     cost: float | None
-    seconds: float
+    seconds: float | None
 
     @property
     def left(self) -> int:
@@ -107,27 +68,23 @@ class SystemEstimate:
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What is left of a run.
-
-    Attributes:
-        warnings: What budgets have to do with it.
-    """
+    """What is left of a run; `warnings` are about budgets and dropped questions."""
 
     cells: tuple[CellState, ...]
     systems: tuple[SystemEstimate, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def cost(self) -> float | None:
         """USD in all; None where a part of it is not known."""
-        known = [s.cost for s in self.systems if s.left and s.llm != NO_LLM]
-        return None if None in known else sum(cost for cost in known if cost is not None)
+        return _sum([s.cost for s in self.systems if s.left])
 
     @property
-    def seconds(self) -> float:
-        """Wall time: LLMs work side by side, the systems of one share its connections."""
+    def seconds(self) -> float | None:
+        """Wall time; LLMs run at the same time, and the systems of one share its connections."""
         llms = {s.llm for s in self.systems}
-        return max(sum(s.seconds for s in self.systems if s.llm == llm) for llm in llms)
+        times = [_sum([s.seconds for s in self.systems if s.llm == llm and s.left]) for llm in llms]
+        return None if None in times else max((time for time in times if time is not None), default=0.0)
 
 
 def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Estimate:
@@ -135,10 +92,10 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
 
     Args:
         out: The run's folder; None for a new one.
-        connections: Requests at once, for every LLM, in place of its own number.
+        connections: Concurrent requests to every LLM, in place of its own number.
 
     Raises:
-        UserError: The folder holds a run that differs from the plan, or a budget cannot be kept.
+        UserError: The folder holds a run that differs from the plan, or a budget cannot be checked.
     """
     folder = RunFolder(out) if out is not None and RunFolder(out).run_file.exists() else None
     manifest = folder.manifest() if folder is not None else {}
@@ -147,109 +104,95 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
     spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
     check(plan, spent)
     cells = tuple(_cell_state(folder, cell, plan) for cell in plan.cells)
-    names = dict.fromkeys(c.cell.system for c in plan.cells)
-    systems = [_system(plan, [c for c in cells if c.planned.cell.system == name], connections) for name in names]
+    if plan.grid.stop_early is not None:
+        cells = tuple(_without_skipped(cell, manifest) for cell in cells)
+    names = dict.fromkeys(state.planned.cell.system for state in cells)
+    systems = (_system(plan, [c for c in cells if c.planned.cell.system == name], connections) for name in names)
+    found = Estimate(cells, tuple(systems))
     seconds = float(manifest.get("seconds", 0.0))
-    found = Estimate(cells, tuple(systems), ())
-    warnings = (_warning(limit, used(limit, spent, seconds), found) for limit in limits(plan))
-    return dataclasses.replace(found, warnings=(*map(str, plan.drops), *filter(None, warnings)))
+    budgets = (_warning(limit, limit.used(spent, seconds), found) for limit in limits(plan))
+    return dataclasses.replace(found, warnings=(*map(str, plan.drops), *filter(None, budgets)))
 
 
 def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan) -> CellState:
-    path = planned.cell.path(folder.episodes_root) if folder is not None else None
-    newest: dict[str, Use | None] = {}
-    if path is not None and path.exists():
-        for _, record in read_lines(path):
-            newest[str(record.get("episode_id"))] = _use(record)
-    ids = (episode_id(planned, q, epoch) for epoch in range(plan.grid.epochs) for q in planned.planned.asked)
-    done = [use for key in ids if (use := newest.get(key)) is not None]
-    seen = Use()
-    for use in done:
-        seen.add(use)
-    return CellState(planned, len(planned.planned.asked) * plan.grid.epochs, len(done), seen)
+    questions, epochs = planned.planned.asked, plan.grid.epochs
+    expected = {episode_id(planned, question, epoch) for epoch in range(epochs) for question in questions}
+    newest: dict[str, dict[str, float] | None] = {}
+    for _, line in folder.cell_lines(planned.cell) if folder is not None else ():
+        record = json.loads(line)
+        newest[record["episode_id"]] = _used(record)
+    done = [used for key, used in newest.items() if used is not None and key in expected]
+    used = {measure: sum(one[measure] for one in done) for measure in MEASURES}
+    return CellState(planned, len(questions) * epochs, len(done), used)
 
 
-def _use(record: dict[str, Any]) -> Use | None:
-    """What a recorded episode took; None where it will be run again."""
+def _without_skipped(state: CellState, manifest: Mapping[str, Any]) -> CellState:
+    """A cell without the episodes that early stopping made needless, unless the grid has other questions by now."""
+    for entry in manifest.get("cells", ()):
+        if Cell(*(entry[key] for key in Cell._fields)) == state.planned.cell:
+            skipped = entry["skipped"] if entry["episodes"] + entry["skipped"] == state.episodes else 0
+            return dataclasses.replace(state, episodes=state.episodes - skipped)
+    return state
+
+
+def _used(record: dict[str, Any]) -> dict[str, float] | None:
+    """Every measure of a recorded episode, its seconds without waits; None where it will be run again."""
     if record["outcome"]["kind"] in INFRASTRUCTURE_FAILURES:
         return None
-    usage, seconds = record["usage"], record["seconds"]
+    seconds = record["seconds"]
     own = max(0.0, seconds["total"] - seconds["queue"] - seconds["retry"])
-    tokens = (usage["prompt_tokens"], usage["completion_tokens"], usage["cached_tokens"])
-    return Use(1, usage["calls"], *tokens, own)
+    return {**{measure: record["usage"][measure] for measure in MEASURES[:-1]}, "seconds": own}
 
 
 def _system(plan: Plan, cells: list[CellState], connections: int | None) -> SystemEstimate:
-    cell: Cell = cells[0].planned.cell
-    llm = plan.llms.get(cell.llm)
-    places = (connections or llm.connections) if llm is not None else LLM_FREE_PLACES
-    pooled, expected = Use(), Use()
-    for state in cells:
-        pooled.add(state.seen)
-    for state in cells:
-        if state.left:
-            basis = state.seen if state.seen.episodes else pooled if pooled.episodes else _bounds(state, plan, llm)
-            expected.add(basis.of(state.left))
-    longest = max((state.seen.seconds / state.recorded for state in cells if state.recorded), default=0.0)
-    return SystemEstimate(
-        system=cell.system,
-        llm=cell.llm,
-        cells=len(cells),
-        episodes=sum(state.episodes for state in cells),
-        recorded=sum(state.recorded for state in cells),
-        basis="episodes" if pooled.episodes or not expected.episodes else "bounds",
-        sample=pooled.episodes,
-        calls=expected.calls,
-        prompt_tokens=expected.prompt,
-        completion_tokens=expected.completion,
-        cost=_cost(llm, expected),
-        seconds=max(expected.seconds / places, longest if expected.episodes else 0.0),
-    )
+    planned, llm = cells[0].planned, plan.llms.get(cells[0].planned.cell.llm)
+    used = {measure: sum(cell.used[measure] for cell in cells) for measure in MEASURES}
+    whole = CellState(planned, sum(cell.episodes for cell in cells), sum(cell.recorded for cell in cells), used)
+    counts = (planned.cell.system, planned.cell.llm, len(cells), whole.episodes, whole.recorded)
+    if whole.recorded == 0:
+        tokens = 0.0 if llm is None else None
+        is_free = llm is None or llm.cost(Tokens(prompt=1, completion=1)) == 0
+        most_calls = sum(_most_calls(cell.planned, plan) * cell.episodes for cell in cells)
+        return SystemEstimate(*counts, "bounds", most_calls, tokens, tokens, 0.0 if is_free else None, None)
+    expected = dict.fromkeys(MEASURES, 0.0)
+    for cell in cells:
+        basis = cell if cell.recorded else whole
+        for measure, total in basis.used.items():
+            expected[measure] += total / basis.recorded * cell.left
+    calls, prompt, completion, cached, seconds = expected.values()
+    tokens_left = Tokens(prompt=math.ceil(prompt), completion=math.ceil(completion), cached=int(cached))
+    cost = 0.0 if llm is None else llm.cost(tokens_left)
+    at_once = min(whole.left, connections or (llm.connections if llm is not None else 1))
+    return SystemEstimate(*counts, "episodes", calls, prompt, completion, cost, seconds / max(1, at_once))
 
 
-def _bounds(state: CellState, plan: Plan, llm: LLM | None) -> Use:
-    """The most that one episode can take."""
-    workflow, bound = state.planned.workflow, plan.limits
-    if llm is None:
-        return Use(1, seconds=bound.seconds)
-    own = getattr(workflow, "max_calls", None) or bound.steps + (bound.last_chance and workflow.last_chance)
-    calls = own if workflow.uses_tools else 1
-    calls = min(calls, bound.calls or calls)
-    completion = calls * llm.max_tokens
-    if bound.tokens is None:
-        return Use(1, calls, None, completion, 0, bound.seconds)
-    completion = min(completion, bound.tokens)
-    return Use(1, calls, bound.tokens - completion, completion, 0, bound.seconds)
-
-
-def _cost(llm: LLM | None, use: Use) -> float | None:
-    if llm is None:
-        return 0.0
-    if use.prompt is None:
-        return 0.0 if llm.cost(Tokens(prompt=1, completion=1)) == 0 else None
-    tokens = Tokens(prompt=math.ceil(use.prompt), completion=math.ceil(use.completion), cached=int(use.cached))
-    return llm.cost(tokens)
+def _most_calls(cell: PlannedCell, plan: Plan) -> int:
+    """The most LLM calls that one episode can make."""
+    workflow, bound = cell.workflow, plan.limits
+    if not workflow.uses_llm:
+        return 0
+    most = bound.steps + int(bound.last_chance and workflow.last_chance) if workflow.uses_tools else 1
+    own: int = getattr(workflow, "max_calls", None) or most
+    return min(own, bound.calls or own)
 
 
 def _warning(limit: Limit, spent: float, found: Estimate) -> str | None:
-    """A word about a budget that will not do, or may not."""
+    """A budget that is reached, or that will be."""
     systems = [s for s in found.systems if s.left and s.llm != NO_LLM and limit.llm in (None, s.llm)]
     if spent >= limit.amount:
-        return f"{Reached(limit, spent)}; no new episode will be begun"
-    needed = _needed(limit, systems, found)
+        return f"{Reached(limit, spent)}; no new episode will be started"
+    if limit.unit == "hours":
+        seconds = _sum([s.seconds for s in systems]) if limit.llm else found.seconds
+        needed = None if seconds is None else seconds / 3600
+    elif limit.unit == "usd":
+        needed = _sum([s.cost for s in systems])
+    else:
+        needed = _sum([tokens for s in systems for tokens in (s.prompt_tokens, s.completion_tokens)])
     if needed is None or spent + needed <= limit.amount:
         return None
-    may = "may" if any(s.basis == "bounds" for s in systems) else "will"
-    before = f"{amount(limit.unit, spent)} spent, " if spent else ""
-    return f"{limit} {may} not do: {before}{shown(limit.unit, float(f'{needed:.2g}'))} more expected"
+    return f"{limit} will not suffice: {quantity(limit.unit, spent)} used, {quantity(limit.unit, needed)} more expected"
 
 
-def _needed(limit: Limit, systems: Iterable[SystemEstimate], found: Estimate) -> float | None:
-    if limit.unit == "hours":
-        return (sum(s.seconds for s in systems) if limit.llm else found.seconds) / 3600
-    parts = [s.cost if limit.unit == "usd" else _tokens(s) for s in systems]
-    return None if None in parts else sum(part for part in parts if part is not None)
-
-
-def _tokens(system: SystemEstimate) -> float | None:
-    return None if system.prompt_tokens is None else system.prompt_tokens + system.completion_tokens
+def _sum(numbers: list[float | None]) -> float | None:
+    """The sum; None where a number is not known."""
+    return None if None in numbers else sum(number for number in numbers if number is not None)

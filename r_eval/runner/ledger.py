@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import chain
 from pathlib import Path
-from typing import IO
 
 from pydantic import BaseModel, ValidationError
 
-from r_eval.errors import UserError
-from r_eval.folder import read_lines, whole_lines, write_whole
+from r_eval.disk import is_sealed, open_regular, open_to_write, whole_lines_of, write_whole
+from r_eval.folder import Damage, described
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.plan import PlannedCell
 
-MISSING, RECORDED = 0, 1
-BLOCK = 1 << 20
+MISSING, RECORDED, SKIPPED = 0, 1, 2
 
 
 class _Outcome(BaseModel):
@@ -39,10 +38,11 @@ class Ledger:
 
     Args:
         places: The place of each question, by its id; shared by all cells with the same ones.
-        path: The cell's file; what it holds is taken in here.
+        path: The cell's file; what it holds is taken in here. Damaged lines go to `<task>.damaged` beside it.
 
     Raises:
-        UserError: A line of the file is no episode.
+        UserError: The file is no regular file, or a link is in the way.
+        OSError: The damaged lines cannot be moved.
     """
 
     def __init__(self, cell: PlannedCell, epochs: int, places: Mapping[str, int], path: Path) -> None:
@@ -52,12 +52,18 @@ class Ledger:
         self._last = -1
         self._tidy = True
         if path.exists():
-            for _, head in self._heads():
-                self._take(head.question_id, head.epoch, head.outcome.kind)
+            damage = Damage(path)
+            for number, line in self._lines():
+                try:
+                    self._take(_head(line))
+                except ValueError as error:
+                    damage.add(number, str(error))
+            if damage.count:
+                self._set_aside(damage)
 
     def add(self, episode: Episode) -> None:
         """An episode's line was written."""
-        self._take(episode.question_id, episode.epoch, episode.outcome.kind)
+        self._take(episode)
 
     def left(self) -> int:
         """How many episodes are to be run."""
@@ -65,7 +71,18 @@ class Ledger:
 
     def count(self) -> int:
         """How many of the wanted episodes are recorded."""
-        return len(self._state) - self.left()
+        return self._state.count(RECORDED)
+
+    def skip(self, asked: Set[str]) -> None:
+        """Want no episode that is not recorded, except of the questions with these ids."""
+        for question_id, number in self._places.items():
+            for place in range(number, len(self._state), len(self._asked)) if question_id not in asked else ():
+                if self._state[place] == MISSING:
+                    self._state[place] = SKIPPED
+
+    def skipped(self) -> int:
+        """How many episodes are not wanted any more."""
+        return self._state.count(SKIPPED)
 
     def missing(self) -> Iterator[tuple[Question, int]]:
         """The episodes that are to be run, each once, found as they are taken."""
@@ -76,84 +93,73 @@ class Ledger:
             place = self._state.find(MISSING, place + 1)
 
     def tidy(self) -> None:
-        """Put the file in order: a line an episode, at its place; what is not wanted now at the end.
+        """Put the file in order: the newest line of each episode, at its place; what is not wanted now at the end.
 
-        Lines of episodes that were tried again go, oldest first, to a file `.superseded` beside it.
+        Raises:
+            OSError: There is no room for it; the file is as it was.
         """
         if self._tidy:
             return
-        starts, old, others = self._lines()
-        with self._path.open("rb") as file:
-            if old:
-                kept = self._path.with_suffix(".superseded")
-                write_whole(kept, _appended(kept, file, old))
-            write_whole(self._path, _copied(file, (start for start in chain(starts, others) if start >= 0)))
+        starts, others, start = array("q", [-1]) * len(self._state), dict[str, int](), 0
+        for _, line in self._lines():
+            head = _head(line)
+            place = self._place(head)
+            if place is None:
+                others[head.episode_id] = start
+            else:
+                starts[place] = start
+            start += len(line)
+        order = chain((start for start in starts if start >= 0), (others[key] for key in sorted(others)))
+        with open_regular(self._path) as file:
+            write_whole(self._path, (file.readline() for start in order if file.seek(start) == start))
         self._tidy = True
 
-    def _take(self, question: str, epoch: int, kind: str) -> None:
-        place = self._place(question, epoch)
+    def _take(self, head: Head | Episode) -> None:
+        place = self._place(head)
         if place is None:
             self._last = len(self._state)
             return
         self._tidy = self._tidy and place > self._last
         self._last = place
-        self._state[place] = MISSING if kind in INFRASTRUCTURE_FAILURES else RECORDED
+        self._state[place] = MISSING if head.outcome.kind in INFRASTRUCTURE_FAILURES else RECORDED
 
-    def _place(self, question: str, epoch: int) -> int | None:
+    def _place(self, head: Head | Episode) -> int | None:
         """None for an episode that is not wanted now."""
-        number = self._places.get(question)
-        return None if number is None or not 0 <= epoch < self._epochs else epoch * len(self._asked) + number
+        number = self._places.get(head.question_id)
+        return None if number is None or not 0 <= head.epoch < self._epochs else head.epoch * len(self._asked) + number
 
-    def _lines(self) -> tuple[array[int], list[int], list[int]]:
-        """Where lines begin in the file: of each place the newest (-1 for none), the older ones, those not wanted."""
-        starts = array("q", [-1]) * len(self._state)
-        others: dict[str, int] = {}
-        old: list[int] = []
-        for start, head in self._heads():
-            place = self._place(head.question_id, head.epoch)
-            before = others.get(head.episode_id, -1) if place is None else starts[place]
-            if before >= 0:
-                old.append(before)
-            if place is None:
-                others[head.episode_id] = start
-            else:
-                starts[place] = start
-        return starts, old, list(others.values())
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        with open_regular(self._path) as file:
+            yield from whole_lines_of(file)
 
-    def _heads(self) -> Iterator[tuple[int, Head]]:
-        """The lines of the file: where each begins, and its head."""
-        start = 0
-        for number, line in whole_lines(self._path):
-            yield start, _head(line, self._path, number)
-            start += len(line)
+    def _set_aside(self, damage: Damage) -> None:
+        """Move damaged lines to a file beside, each after its number; first they are written there, then they go."""
+        aside = self._path.with_suffix(".damaged")
+        with os.fdopen(open_to_write(aside, os.O_WRONLY | os.O_APPEND), "ab") as file:
+            file.writelines(
+                b"%d\t%s\n" % (number, line.rstrip(b"\n")) for number, line in self._lines() if _wrong(line)
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        write_whole(self._path, (line for _, line in self._lines() if not _wrong(line)))
+        damage.warn(f"moved to {aside.name}; what they were about runs again")
 
 
-def _head(line: bytes, path: Path, number: int) -> Head:
+def _head(line: bytes) -> Head | Episode:
+    """What a line says of its episode; a line without a checksum is looked at as a whole.
+
+    Raises:
+        ValueError: It is damaged, and says how.
+    """
     try:
-        return Head.model_validate_json(line)
-    except ValidationError:
-        pass
-    remedy = "delete the line, and its episode runs again"
+        return (Head if is_sealed(line) else Episode).model_validate_json(line)
+    except ValidationError as error:
+        raise ValueError(described(error)) from None
+
+
+def _wrong(line: bytes) -> bool:
     try:
-        return Head.model_validate(next((found for n, found in read_lines(path) if n == number), {}))
-    except ValidationError:
-        said = "not an episode: it has no id, no question or no outcome"
-        raise UserError(f"{path}:{number}: {said}; {remedy}") from None
-    except UserError as error:
-        raise UserError(f"{error}; {remedy}") from None
-
-
-def _copied(file: IO[bytes], starts: Iterable[int]) -> Iterator[bytes]:
-    """The lines of a file that begin at some places, in that order."""
-    for start in starts:
-        file.seek(start)
-        yield file.readline()
-
-
-def _appended(kept: Path, file: IO[bytes], starts: list[int]) -> Iterator[bytes]:
-    """What a file holds, and lines of another after it."""
-    if kept.exists():
-        with kept.open("rb") as before:
-            while block := before.read(BLOCK):
-                yield block
-    yield from _copied(file, starts)
+        _head(line)
+    except ValueError:
+        return True
+    return False

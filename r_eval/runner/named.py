@@ -21,9 +21,8 @@ def workflow_class(entry: WorkflowEntry, folder: Path) -> tuple[type[Workflow], 
         UserError: There is no such workflow.
     """
     kind, settings = located(entry.workflow, folder), entry.settings
-    prefix, slash, agent = entry.workflow.partition("/")
-    if slash and prefix == "langgraph":
-        kind, settings = prefix, {"agent": located(agent, folder), **settings}
+    if kind == "agent":
+        settings = located_settings(settings, folder)
     return plugins.load("workflows", kind, Workflow), settings
 
 
@@ -60,4 +59,4 @@ def _located_setting(value: Any, folder: Path) -> Any:
     if value.startswith("langchain:"):
         return located_environment(value, folder)
     path = folder / value
-    return str(path) if is_file(path) or ("/" in value and is_folder(path)) else value
+    return str(path) if is_file(path) or ("/" in value and is_folder(path)) else located(value, folder)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,16 +17,25 @@ from r_eval.environments.conditions.combined import CLEAN, Combined
 from r_eval.environments.conditions.finding import combine
 from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
+from r_eval.fingerprints import (
+    code_hashes,
+    default_files,
+    script_hashes,
+    settings_hashes,
+    short_hash,
+    with_prefix,
+    without_folders,
+)
 from r_eval.folder import Cell
 from r_eval.grid import Grid, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM, make_llm
 from r_eval.records import SCHEMA, Question
 from r_eval.runner.data import data_task
 from r_eval.runner.named import located, located_settings, own_name, workflow_class
-from r_eval.runner.sweeps import Sweep, expanded
 from r_eval.tasks.base import Task, custom, installed, matching, open_environment
 from r_eval.tasks.questions import choose, read_questions
-from r_eval.workflows.base import Limits, Workflow
+from r_eval.vary import Sweep, expand
+from r_eval.workflows.base import Limits, Workflow, prompt_text
 from r_eval.workflows.base import make as make_workflow
 
 NO_LLM = "none"
@@ -42,6 +49,7 @@ class PlannedTask:
         asked: As they are asked under the cell's condition.
         home: The environment over which the demonstrations are worked out, where it is another one.
         replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
+        settings: The environment's.
         dropped: How many questions the condition drops.
         given: The questions as the task has them, by their ids, where a condition changes them.
     """
@@ -54,21 +62,34 @@ class PlannedTask:
     replaced: str = ""
     dropped: int = 0
     given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
         """The questions by their ids."""
         return {question.id: question for question in self.asked}
 
-    @property
-    def environment_version(self) -> str:
-        """The environment's version; where settings are replaced, these too, which an environment need not count in,
-        and the version of the home.
+    @functools.cached_property
+    def task_version(self) -> str:
+        """That of the task, wherever the file of its environment lies."""
+        name = without_folders(self.task.environment)
+        same = name == self.task.environment
+        return (self.task if same else dataclasses.replace(self.task, environment=name)).version
+
+    @functools.cached_property
+    def environment_parts(self) -> dict[str, str]:
+        """The parts of a fingerprint that are of the environment: its version, what LLMs are shown of it, its settings,
+        its code, and the files that its settings name.
         """
-        own = self.environment.version
-        if not self.replaced:
-            return own
-        return " ".join([own, self.replaced, *([self.home.version] if self.home else [])])
+        cls = type(self.environment)
+        parts = {"": self.environment.version, "APIs": _apis_hash(self.environment)}
+        if cls.__module__.startswith("r_eval.") and not cls.__module__.startswith("r_eval.environments.tools"):
+            parts["settings"] = short_hash(self.settings)  # the files are part of its version
+        else:
+            parts |= settings_hashes({**default_files(cls), **self.settings})
+        parts |= with_prefix("code", code_hashes(cls, Environment) | script_hashes(self.task.environment))
+        home = {"of the demonstrations": self.home.version} if self.home else {}
+        return with_prefix("environment", parts | home)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,8 +168,9 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     Raises:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
+    prompt_text.cache_clear()
     given = list(_tasks(grid, limit))
-    entries, sweep = expanded(grid, given)
+    entries, sweep = expand(grid.vary, grid.workflows)
     workflows = _workflows(entries, grid.folder)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
@@ -192,6 +214,8 @@ def _workflows(entries: Iterable[WorkflowEntry], folder: Path) -> dict[str, Work
     for entry in entries:
         name = own_name(entry, entry.workflow, found, "workflow")
         cls, settings = workflow_class(entry, folder)
+        if entry.environment and not cls.uses_tools:
+            raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
         found[name] = make_workflow(cls, name, settings)
     return found
 
@@ -271,7 +295,8 @@ class _PlannedTasks:
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
             environment = self._opened(task.environment, over)
             home = self._home(task, bool(settings)) if shown else None
-            self._planned[task.name, replaced] = PlannedTask(task, environment, asked, shown, home, replaced)
+            planned = PlannedTask(task, environment, asked, shown, home, replaced, settings=over)
+            self._planned[task.name, replaced] = planned
         return self._planned[task.name, replaced]
 
     def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
@@ -283,7 +308,7 @@ class _PlannedTasks:
         if key not in self._under:
             over = planned.environment
             before = condition.dropped()
-            made = [condition.question(question, over.for_question(question)) for question in planned.asked]
+            made = [condition.question(question, over.for_documents(question.context)) for question in planned.asked]
             asked = tuple(question for question in made if question is not None)
             given = {question.id: question for question in planned.asked}
             lost = len(made) - len(asked)
@@ -345,10 +370,10 @@ def _cells(
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
                         "schema": str(SCHEMA),
-                        "workflow": short_hash(workflow.identity()),
+                        **_workflow_parts(workflow),
                         "llm": short_hash(llm),
-                        "task": task.version,
-                        "environment": planned.environment_version,
+                        "task": planned.task_version,
+                        **planned.environment_parts,
                         "condition": short_hash(condition.identity()),
                         "limits": short_hash(dataclasses.asdict(limits)),
                         "shots": short_hash([q.id for q in planned.shown]),
@@ -357,13 +382,19 @@ def _cells(
                     yield PlannedCell(cell, workflow, planned, parts, condition)
 
 
+def _workflow_parts(workflow: Workflow) -> dict[str, str]:
+    identity = workflow.identity()
+    files = [with_prefix(kind, identity.pop(kind)) for kind in ("code", "prompt")]
+    return with_prefix("workflow", {"": short_hash(identity), **files[0], **files[1]})
+
+
+def _apis_hash(environment: Environment) -> str:
+    """Hash of what LLMs are shown of an environment."""
+    specs = environment.specs().values()
+    return short_hash([environment.description, [[s.stub(), s.details, s.json_schema()] for s in specs]])
+
+
 def _matches(cell: Cell, rule: Any) -> bool:
     return all(
         fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key)) for key in ("workflow", "llm", "task", "condition")
     )
-
-
-def short_hash(value: Any) -> str:
-    """Hash of plain data, the same on every machine."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -7,28 +7,47 @@ fingerprint is refused, naming what changed. A second process on the same folder
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import datetime
 import fcntl
-import json
+import itertools
 import os
 import platform
 import secrets
-from collections.abc import Iterator, Sequence
-from typing import IO, Any
-
-from pydantic_core import PydanticSerializationError
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from r_eval import __version__
+from r_eval.disk import DRAFTS, CellWriter, open_to_write, refuse_links, seal, sync_all, write_whole
 from r_eval.errors import Unwritable, UserError
-from r_eval.folder import DRAFTS, Cell, CellWriter, RunFolder, sync_all, write_whole
+from r_eval.fingerprints import changed_parts
+from r_eval.folder import Cell, RunFolder
 from r_eval.llms.base import LLM
 from r_eval.llms.replay import LLMUsage
-from r_eval.records import SCHEMA, Episode, Question, Record
-from r_eval.runner.budget import Clock, Reached
+from r_eval.manifest import (
+    CellPart,
+    GridPart,
+    LLMPart,
+    Manifest,
+    ReachedPart,
+    SpentPart,
+    StoppedPart,
+    SystemPart,
+    TaskPart,
+    VaryPart,
+)
+from r_eval.records import Episode, Question
+from r_eval.runner.budget import Reached, Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
+from r_eval.runner.recordable import recordable
 from r_eval.tasks.seasons.season import keep_season
+
+LOCK_SECONDS = 1.0
+"""How long a lock is waited for: who asks whether a run goes on has it for a moment."""
 
 
 class Store:
@@ -40,6 +59,9 @@ class Store:
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
         clock: How long this folder's run has gone on, earlier sessions included.
         crashed: Whether the last run in this folder ended without a word.
+        is_written: Whether this run has written its run.json.
+        unavailable: Why LLMs could not be opened, by their names.
+        stopped: Systems that are asked no further (see `r_eval.runner.looks`).
 
     Raises:
         UserError: The folder cannot be written, is in use, or holds a run that differs from the plan.
@@ -54,20 +76,24 @@ class Store:
         self.run_id, self.is_new = secrets.token_hex(8), True
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, LLMUsage] = {}
-        self.clock = Clock()
-        self.crashed = self._complete = False
+        self.clock = Stopwatch()
+        self.crashed = self.is_written = False
+        self.unavailable: dict[str, str] = {}
+        self.stopped: list[StoppedPart] = []
+        self._numbers, self._written, self._writing = itertools.count(1), 0, threading.Lock()
         self._refuse_strangers()
-        self._lock: IO[str] = self._locked()
+        self._made = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+        self._lock = self._locked()
         try:
-            if fresh and folder.run_file.exists():
+            if fresh and os.path.lexists(folder.run_file):
                 _move_aside(folder)
-                self._lock.close()
-                self._lock = self._locked()
-            if folder.run_file.exists():
+                old, self._lock = self._lock, self._locked()
+                os.close(old)
+            if os.path.lexists(folder.run_file):
                 self._compare()
             _clear_drafts(folder)
         except BaseException:
-            self._lock.close()
+            os.close(self._lock)
             raise
 
     def __enter__(self) -> Store:
@@ -75,64 +101,84 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         try:
-            self._close()
+            for writer in self._writers.values():
+                writer.close()
         except OSError as error:
             raise Unwritable(self.folder.path, error) from error
         finally:
-            self._lock.close()
+            os.close(self._lock)
+            if not self.is_written and self.is_new:
+                self._take_away()
 
-    def _close(self) -> None:
-        for writer in self._writers.values():
-            writer.close()
+    def _take_away(self) -> None:
+        """Leave nothing of a run that never began."""
+        (self.folder.path / ".lock").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            for path in self._made:
+                path.rmdir()
 
     def _refuse_strangers(self) -> None:
         """See that the folder is a run, empty, or not there yet."""
         path = self.folder.path
         if path.exists() and not path.is_dir():
             raise UserError(f"{path} is a file; choose a folder with --out")
-        if path.exists() and not self.folder.run_file.exists() and any(not _own(p.name) for p in path.iterdir()):
+        is_run = os.path.lexists(self.folder.run_file)
+        if path.exists() and not is_run and any(not _own(each.name) for each in path.iterdir()):
             raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
 
     def _compare(self) -> None:
         """Read what an earlier run of this folder says of itself, and compare."""
         manifest = self.folder.manifest()
-        try:
-            self._created = manifest["created"]
-            self.run_id, self.is_new = str(manifest.get("id") or self.run_id), False
-            self.spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
-            self.clock = Clock(float(manifest.get("seconds", 0.0)))
-            self.crashed = manifest["state"] == "running"
-            self._before = refuse_changes(self.folder, manifest, self.plan)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            said = f"damaged ({type(error).__name__}: {error}); --fresh moves the old run aside"
-            raise UserError(f"{self.folder.run_file}: {said}") from None
+        if not manifest["created"]:
+            raise UserError(f"{self.folder.run_file}: damaged (created is missing); --fresh moves the old run aside")
+        self._created = manifest["created"]
+        self.run_id, self.is_new = manifest["id"] or self.run_id, False
+        self.spent = {name: LLMUsage(**entry) for name, entry in manifest["spent"].items()}
+        self.clock = Stopwatch(manifest["seconds"])
+        self.crashed = manifest["state"] == "running"
+        self._before = refuse_changes(self.folder, manifest, self.plan)
 
-    def _locked(self) -> IO[str]:
+    def _locked(self) -> int:
+        """A descriptor of the folder's lock file, which is held as long as it is open."""
+        path = self.folder.path / ".lock"
         try:
-            self.folder.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder.path / ".lock").open("a+", encoding="utf-8")
+            lock = open_to_write(path, os.O_RDWR)
         except OSError as error:
             raise UserError(f"{self.folder.path} cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.seek(0)
-            holder = lock.read().strip() or "unknown"
-            lock.close()
-            raise UserError(f"{self.folder.path} is in use by another r-eval (process {holder})") from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
+        deadline = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if time.monotonic() < deadline:
+                    time.sleep(0.02)
+                    continue
+                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip()
+                os.close(lock)
+                holder = holder if holder.isdecimal() else "unknown"
+                raise UserError(f"{self.folder.path} is in use by another r-eval (process {holder})") from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
         return lock
 
     def ledger(self, cell: PlannedCell) -> Ledger:
-        """Which episodes of a cell are recorded."""
+        """Which episodes of a cell are recorded; damaged lines of its file are set aside.
+
+        Raises:
+            UserError: The file is no regular file, or a link in the folder is in the way.
+            Unwritable: The damaged lines cannot be moved.
+        """
         if cell.cell not in self._ledgers:
             asked, path = cell.planned.asked, cell.cell.path(self.folder.episodes_root)
             key = id(asked)  # the plan holds on to it
             if key not in self._places:
                 self._places[key] = {question.id: place for place, question in enumerate(asked)}
-            self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
+            refuse_links(path)
+            try:
+                self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
+            except OSError as error:
+                raise Unwritable(path, error) from error
         return self._ledgers[cell.cell]
 
     def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
@@ -158,11 +204,12 @@ class Store:
             Unwritable: It could not be written.
         """
         ledger = self.ledger(cell)
+        episode, line = recordable(episode)
         try:
             writer = self._writers.get(cell.cell)
             if writer is None:
                 writer = self._writers[cell.cell] = CellWriter(cell.cell.path(self.folder.episodes_root))
-            writer.append(_line(episode))
+            writer.append(seal(line))
         except OSError as error:
             raise Unwritable(cell.cell.path(self.folder.episodes_root), error) from error
         ledger.add(episode)
@@ -180,18 +227,23 @@ class Store:
         except OSError as error:
             raise Unwritable(self.folder.path, error) from error
 
-    def complete(self, cell: PlannedCell) -> None:
+    async def complete(self, cell: PlannedCell) -> None:
         """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`).
 
         Raises:
             Unwritable: There is no room for it; the file is as it was.
         """
-        try:
-            writer = self._writers.pop(cell.cell, None)
+        writer = self._writers.pop(cell.cell, None)
+        ledger = self.ledger(cell)
+
+        def close() -> None:
             if writer is not None:
                 writer.close()
-            if not self.left(cell):
-                self.ledger(cell).tidy()
+            if not ledger.left():
+                ledger.tidy()
+
+        try:
+            await asyncio.to_thread(close)
         except OSError as error:
             raise Unwritable(self.folder.path, error) from error
 
@@ -205,7 +257,7 @@ class Store:
             path = self.folder.questions_file(planned.task.name)
             asked = {question.id: question for question in planned.asked}
             others = (q for q in self.folder.questions(planned.task.name) if q.id not in asked)
-            lines = [f"{_line(q, short=True)}\n".encode() for q in (*asked.values(), *others)]
+            lines = [f"{q.model_dump_json(exclude_defaults=True)}\n".encode() for q in (*asked.values(), *others)]
             try:
                 write_whole(path, lines)
             except OSError as error:
@@ -213,6 +265,7 @@ class Store:
         for entry in self.plan.grid.tasks:
             if entry.questions is not None:
                 copy = self.folder.questions_file(entry.task)
+                refuse_links(copy.with_suffix(".season.json"))
                 try:
                     keep_season(self.plan.grid.folder / entry.questions, copy)
                 except OSError as error:
@@ -227,64 +280,81 @@ class Store:
         Raises:
             Unwritable: There is no room for it; the file is as it was.
         """
-        self._complete = state == "complete"
-        plan, grid = self.plan, self.plan.grid
-        planned = {c.cell for c in plan.cells}
-        systems = {c.cell.system: c for c in plan.cells}
-        manifest = {
-            "schema": SCHEMA,
-            "name": grid.name,
-            "id": self.run_id,
-            "created": self._created,
-            "updated": now(),
-            "state": state,
-            **({"budget": [one.record() for one in reached]} if reached else {}),
-            "versions": {"r-eval": __version__, "python": platform.python_version()},
-            "seed": grid.seed,
-            "grid": grid.model_dump(mode="json", exclude_none=True),
-            **({"vary": plan.sweep.record()} if plan.sweep else {}),
-            "systems": [
-                {"name": name, "workflow": c.cell.workflow, "llm": c.cell.llm}
-                | ({"bound": True} if c.workflow.uses_gold else {})
-                for name, c in systems.items()
-            ],
-            "llms": {name: _llm_entry(llm) for name, llm in plan.llms.items()},
-            "tasks": [_task_entry(planned) for planned in plan.tasks],
-            "conditions": list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
-            "cells": [_cell_entry(cell, grid.epochs) for cell in plan.cells],
-            **({"dropped": [dataclasses.asdict(drop) for drop in plan.drops]} if plan.drops else {}),
-            "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
-            "seconds": self.clock.seconds,
-            "left_out": [entry for cell, entry in self._before.items() if cell not in planned],
-        }
+        self.is_written = True
+        self._write_manifest(next(self._numbers), self._manifest(state, reached))
+
+    async def write_manifest_beside(self, state: str) -> None:
+        """Write run.json in a thread, since the disk may be slow.
+
+        Raises:
+            Unwritable: There is no room for it; the file is as it was.
+        """
+        await asyncio.to_thread(self._write_manifest, next(self._numbers), self._manifest(state, ()))
+
+    def _write_manifest(self, number: int, manifest: Manifest) -> None:
+        """Write one version of run.json, unless a later one is there."""
         try:
-            write_whole(self.folder.run_file, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+            with self._writing:
+                if number > self._written:
+                    write_whole(self.folder.run_file, manifest.text())
+                    self._written = number
         except OSError as error:
             raise Unwritable(self.folder.run_file, error) from error
 
+    def _manifest(self, state: str, reached: Sequence[Reached]) -> Manifest:
+        plan, grid = self.plan, self.plan.grid
+        planned = {c.cell for c in plan.cells}
+        systems = {c.cell.system: c for c in plan.cells}
+        return Manifest(
+            name=grid.name,
+            id=self.run_id,
+            created=self._created,
+            updated=now(),
+            state=state,
+            budget=[ReachedPart(**one.record()) for one in reached],
+            versions={"r-eval": __version__, "python": platform.python_version()},
+            seed=grid.seed,
+            grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),
+            vary=VaryPart(**plan.sweep.record()) if plan.sweep else None,
+            systems=[
+                SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, bound=c.workflow.uses_gold)
+                for name, c in systems.items()
+            ],
+            llms={name: _llm_part(llm, self.unavailable.get(name)) for name, llm in plan.llms.items()},
+            tasks=[_task_part(planned) for planned in plan.tasks],
+            conditions=list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
+            cells=[_cell_part(cell, grid.epochs, self._skipped(cell)) for cell in plan.cells],
+            dropped=[dataclasses.asdict(drop) for drop in plan.drops],
+            stopped=self.stopped,
+            spent={name: SpentPart(**dataclasses.asdict(spent)) for name, spent in self.spent.items()},
+            seconds=self.clock.seconds,
+            left_out=[CellPart(**entry) for cell, entry in self._before.items() if cell not in planned],
+        )
 
-def _llm_entry(llm: LLM) -> dict[str, Any]:
-    """What run.json says of an LLM; `adaptations` is what was sent differently from what the grid says, and why."""
-    return {"connections": llm.connections} | ({"adaptations": dict(llm.adaptations)} if llm.adaptations else {})
+    def _skipped(self, cell: PlannedCell) -> int:
+        return self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
 
 
-def _task_entry(planned: PlannedTask) -> dict[str, Any]:
-    """What run.json says of a task."""
+def _llm_part(llm: LLM, unavailable: str | None) -> LLMPart:
+    return LLMPart(connections=llm.connections, adaptations=dict(llm.adaptations), unavailable=unavailable)
+
+
+def _task_part(planned: PlannedTask) -> TaskPart:
     task = planned.task
-    told = {key: getattr(task, key) for key in ("name", "id", "title", "domain", "level", "metric")}
-    chosen = {"questions": len(planned.asked), "demonstrations": [question.id for question in planned.shown]}
-    return {**told, **chosen, **({"data": dict(task.data)} if task.data else {})}
+    own = {key: getattr(task, key) for key in ("name", "id", "title", "domain", "level", "metric")}
+    demonstrations = [question.id for question in planned.shown]
+    return TaskPart(**own, questions=len(planned.asked), demonstrations=demonstrations, data=dict(task.data))
 
 
-def _cell_entry(planned: PlannedCell, epochs: int) -> dict[str, Any]:
-    """What run.json says of a cell."""
-    return {
+def _cell_part(planned: PlannedCell, epochs: int, skipped: int) -> CellPart:
+    return CellPart(
         **planned.cell._asdict(),
-        "episodes": len(planned.planned.asked) * epochs,
-        **({"dropped": planned.planned.dropped} if planned.planned.dropped else {}),
-        "fingerprint": planned.fingerprint,
-        "parts": planned.parts,
-    }
+        episodes=len(planned.planned.asked) * epochs - skipped,
+        dropped=planned.planned.dropped,
+        skipped=skipped,
+        fingerprint=planned.fingerprint,
+        parts=planned.parts,
+    )
 
 
 def now() -> str:
@@ -292,24 +362,23 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def refuse_changes(folder: RunFolder, manifest: dict[str, Any], plan: Plan) -> dict[Cell, dict[str, Any]]:
+def refuse_changes(folder: RunFolder, manifest: Mapping[str, Any], plan: Plan) -> dict[Cell, dict[str, Any]]:
     """See that a folder's recorded cells are the plan's; returns what the folder says of each.
 
     Raises:
         UserError: One differs; names what changed.
     """
     before: dict[Cell, dict[str, Any]] = {}
-    for entry in [*manifest["cells"], *manifest.get("left_out", [])]:
-        before[Cell(*(entry[key] for key in ("workflow", "llm", "condition", "task")))] = entry
+    for entry in [*manifest["cells"], *manifest["left_out"]]:
+        before[Cell(*(entry[key] for key in Cell._fields))] = entry
     for planned in plan.cells:
         old = before.get(planned.cell)
         if old is None or old["fingerprint"] == planned.fingerprint:
             continue
         if not planned.cell.path(folder.episodes_root).exists():
             continue
-        changed = ", ".join(k for k, v in planned.parts.items() if old["parts"].get(k) != v)
         raise UserError(
-            f"{folder.path}: the run there differs from this grid in: {changed} "
+            f"{folder.path}: the run there differs from this grid in: {changed_parts(old['parts'], planned.parts)} "
             f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
             "Use another --out, or --fresh to move the old run aside"
         )
@@ -321,27 +390,12 @@ def _own(name: str) -> bool:
     return name == ".lock" or name.startswith(".run.json.")
 
 
-def _line(record: Record, short: bool = False) -> str:
-    """A record as JSON; half a surrogate pair, which some models write and no file can hold, becomes "?".
-
-    Args:
-        short: Leave out what is as it is by default.
-    """
-    try:
-        return record.model_dump_json(exclude_defaults=short)
-    except PydanticSerializationError:
-        data = record.model_dump(mode="python", exclude_defaults=short)
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _clear_drafts(folder: RunFolder) -> None:
     """Take away what a kill left of files that were being replaced; only who holds the run's lock writes here."""
-    for draft in (
-        *folder.path.glob(DRAFTS),
-        *folder.path.glob(f"questions/{DRAFTS}"),
-        *folder.episodes_root.rglob(DRAFTS),
-    ):
+    refuse_links(folder.episodes_root)
+    refuse_links(folder.path / "questions")
+    patterns = (DRAFTS, f"questions/{DRAFTS}", f"episodes/**/{DRAFTS}")
+    for draft in itertools.chain.from_iterable(map(folder.path.glob, patterns)):
         draft.unlink(missing_ok=True)
 
 

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Mapping
 
-from r_eval.chinese import HAN, KANA
+from r_eval.languages import HAN, KANA
 
 _INSIDE = rf"[^\W{HAN}{KANA}]"
 """A character that goes on with a word; Chinese and Japanese have no borders between words."""

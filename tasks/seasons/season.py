@@ -167,6 +167,8 @@ def environment_seen_from(name: str, folder: Path) -> str:
     scheme, _, rest = name.partition(":")
     if scheme == "openapi" and is_file(Path(rest)):
         return f"openapi:{seen_from(Path(rest), folder)}"
+    if name.endswith(".py") and is_file(Path(name)):
+        return seen_from(Path(name), folder)
     where, colon, attribute = name.rpartition(":")
     if colon and where.startswith("langchain:") and is_file(Path(where.removeprefix("langchain:"))):
         return f"langchain:{seen_from(Path(where.removeprefix('langchain:')), folder)}:{attribute}"

@@ -50,7 +50,7 @@ class Template(Part):
     """
 
     id: str
-    level: Level
+    level: Level = "KS"
     source: str = Field(alias="from")
     let: dict[str, str | Join] = {}
     where: str | None = None

@@ -62,11 +62,11 @@ def test_beside_is_the_comparison_without_its_test() -> None:
     assert beside({"t": {"a": 1.0}}, {"u": {"a": 1.0}}, {}) is None
 
 
-def test_every_system_has_a_line_a_condition_bounds_too(both: RunFolder) -> None:
+def test_every_system_has_a_line_per_condition_references_too(both: RunFolder) -> None:
     found = against_clean(systems(both), {})
     assert {line.condition for line in found} == {"slow"}
     assert len(found) == 11
-    assert {line.workflow for line in found if line.bound} == {"direct", "oracle"}
+    assert {line.workflow for line in found if line.role == "baseline"} == {"direct"}
     oracle = next(line for line in found if line.workflow == "oracle")
     assert (oracle.overall.difference, oracle.overall.adjusted) == (0.0, oracle.overall.p)
 

@@ -10,7 +10,7 @@ import pytest
 from r_eval.analysis.aggregate import aggregate
 from r_eval.analysis.rows import Row
 from r_eval.folder import Cell, CellWriter, RunFolder
-from r_eval.records import Episode, Outcome, Usage
+from r_eval.records import Episode, Outcome
 
 Make = Callable[..., Episode]
 MakeManifest = Callable[..., None]
@@ -94,14 +94,6 @@ def test_failures_are_counted_by_task_and_cause(small: Callable[..., RunFolder])
         2,
         True,
     )
-
-
-def test_an_unknown_price_is_not_zero(small: Callable[..., RunFolder]) -> None:
-    assert row(small({("react", KS): ["right"]}, 1)).use.cost is None
-
-
-def test_a_known_price_is_averaged_over_episodes(small: Callable[..., RunFolder]) -> None:
-    assert row(small({("react", KS): ["right", "right"]}, usage=Usage(calls=3, cost=0.25))).use.cost == 0.25
 
 
 def test_two_runs_over_different_tasks_make_one_row(small: Callable[..., RunFolder]) -> None:

@@ -24,6 +24,7 @@ SOURCES = sorted(
         ROOT / "environments" / "session.py",
         ROOT / "environments" / "sandbox.py",
         ROOT / "r_eval" / "runner" / "episode.py",
+        ROOT / "r_eval" / "runner" / "episode_llm.py",
     ]
 )
 WORDS_OF = {
@@ -55,6 +56,8 @@ def words(tree: ast.AST, assigned: str) -> Iterator[tuple[str, str]]:
                 yield from ((str(getattr(given[0], "value", "")), word) for word in texts(given[1]))
             elif name == "CallResult":
                 yield from (("step", word) for word in texts(given[2]))
+            elif name == "model_construct":
+                yield from (("step", word) for key in node.keywords if key.arg == "error" for word in texts(key.value))
             elif name in WORDS_OF:
                 yield from ((WORDS_OF[name], word) for word in texts(given[0]))
         elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "cause":
@@ -121,6 +124,35 @@ def test_every_cause_in_the_tables_has_its_sentence() -> None:
 
 def test_every_limit_is_an_ending_of_its_own() -> None:
     assert set(ENDINGS["exhausted"]) == set(LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "answer"),
+    [
+        ("tool_misuse", "syntax", ""),
+        ("tool_misuse", "no_program", ""),
+        ("exhausted", "steps", ""),
+        ("gave_up", "empty_reply", ""),
+        ("finished", "", "I cannot answer, weil 内"),
+        ("finished", "", ""),
+        ("finished", "", "Mombasa"),
+    ],
+)
+def test_a_last_reply_that_was_cut_is_the_cause_whatever_came_of_it(
+    make_episode: Make, kind: str, cause: str, answer: str
+) -> None:
+    steps = [
+        Step(kind="thought", text="answer = Search(", error="length"),
+        Step(kind="observation", text="Not Python."),
+    ]
+    made = make_episode(answer=answer, outcome=Outcome(kind=kind, cause=cause), steps=steps)  # type: ignore[arg-type]
+    assert why(made, classify(made, 0.0)) == "cut_off"
+
+
+@pytest.mark.parametrize("kind", ["llm_failure", "tool_failure", "cancelled"])
+def test_an_infrastructure_failure_is_its_own_cause_after_a_cut_reply(make_episode: Make, kind: str) -> None:
+    made = make_episode(outcome=Outcome(kind=kind), steps=[Step(kind="thought", error="length")])  # type: ignore[arg-type]
+    assert why(made, classify(made, 0.0)) == GENERAL[kind]  # type: ignore[index]
 
 
 def test_a_right_answer_has_no_cause(make_episode: Make) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from r_eval.analysis.closed_book import KINDS, ClosedBook, closed_book
 from r_eval.analysis.columns import of_records
+from r_eval.analysis.rows import role_of
 from r_eval.analysis.scoring import score_episode
 from r_eval.analysis.systems import System, clusters_of, systems
 from r_eval.analysis.tables.closed_book import closed_book_sheet
@@ -22,7 +23,7 @@ AGENT, ALONE = "1111010", "1000110"
 
 def system(make: Make, workflow: str, tasks: dict[str, str], llm: str = "m", epochs: int = 1) -> System:
     """A system with the verdicts of some tasks; with epochs, so many verdicts a question."""
-    made = System("clean", f"{workflow}+{llm}", workflow, llm, workflow in ("direct", "oracle"))
+    made = System("clean", f"{workflow}+{llm}", workflow, llm, role_of(workflow))
     for task, verdicts in tasks.items():
         records = [
             score_episode(

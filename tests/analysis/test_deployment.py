@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.columns import of_records
 from r_eval.analysis.deployment import Choice, Deployed, choose, deployment, pareto, percentiles
+from r_eval.analysis.rows import role_of
 from r_eval.analysis.systems import System, llm_settings, systems
 from r_eval.folder import Cell, RunFolder
 
@@ -31,11 +32,11 @@ def system(
     took = [seconds] * len(scores) if isinstance(seconds, float) else seconds
     records = [
         {"question_id": f"q{place}", "epoch": 0, "score": score, "response_type": "EM", "outcome": "finished"}
-        | {"cause": "", "metrics": {}, "seconds": second, "cost": cost}
+        | {"outcome_cause": "", "metrics": {}, "seconds": second, "cost": cost}
         for place, (score, second) in enumerate(zip(scores, took, strict=True))
     ]
     cells = {task: of_records(Cell("w", name, "clean", task), records, len(records))}
-    return System("clean", name, "w", name, name == "oracle", cells, dict(settings))
+    return System("clean", name, "w", name, role_of(name), cells, dict(settings))
 
 
 def one(*found: System) -> dict[str, Deployed]:
@@ -84,6 +85,64 @@ def test_the_numbers_are_those_of_the_aggregates(run: RunFolder) -> None:
     assert len(found) == 11
 
 
+# replayed replies
+
+
+def replayed(name: str, scores: Sequence[float | None], seconds: Sequence[float], of: Sequence[int]) -> System:
+    """A system whose episodes have so many replayed replies."""
+    made = system(name, scores, seconds)
+    cell = Cell("w", name, "clean", "t")
+    records = [
+        {"question_id": f"q{place}", "epoch": 0, "score": score, "response_type": "EM", "outcome": "finished"}
+        | {"outcome_cause": "", "metrics": {}, "seconds": second, "cost": 0.01, "replayed": count}
+        for place, (score, second, count) in enumerate(zip(scores, seconds, of, strict=True))
+    ]
+    made.cells = {"t": of_records(cell, records, len(records))}
+    return made
+
+
+def test_episodes_with_replayed_replies_are_left_out_of_seconds_and_counted() -> None:
+    found = one(replayed("a", [1.0, 0.0, 1.0], [90.0, 2.0, 4.0], [3, 0, 0]))["a"]
+    assert found.seconds is not None
+    assert (found.seconds.mean, found.seconds.n, found.replayed, found.episodes) == (3.0, 2, 1, 3)
+    assert "a: 1 of 3 episodes have replayed replies and no seconds." in found.notes
+
+
+def test_without_a_fresh_reply_there_is_no_latency_and_the_note_says_how_to_measure_it() -> None:
+    found = one(replayed("a", [1.0], [9.0], [1]), system("b", [0.5]))
+    assert (found["a"].seconds, found["a"].front_seconds, found["b"].front_seconds) == (None, None, True)
+    assert "--no-cache --fresh" in " ".join(found["a"].notes)
+
+
+def test_a_system_without_latency_is_not_judged_within_seconds_but_within_money() -> None:
+    both = replayed("a", [1.0] * 4, [9.0] * 4, [1] * 4), system("b", [0.5] * 4)
+    within, priced = best(*both, seconds=5.0), best(*both, usd=1.0)
+    assert within.best is not None
+    assert priced.best is not None
+    assert (within.best.system, priced.best.system) == ("b", "a")
+    assert "--no-cache --fresh" in within.left_out[0][1]
+
+
+def test_resamples_take_seconds_from_fresh_episodes_alone() -> None:
+    made = replayed("a", [1.0, 0.0] * 10, [1.0, 500.0] * 10, [0, 1] * 10)
+    assert best(made, seconds=2.0).share > 0.99
+
+
+# the baseline
+
+
+def test_the_baseline_can_be_the_best_and_stand_on_the_front_and_the_reference_cannot() -> None:
+    found = system("direct", [1.0] * 4, 0.5), system("a", [0.5] * 4, 2.0), system("oracle", [1.0] * 4, 0.1)
+    choice = best(*found, seconds=5.0)
+    assert choice.best is not None
+    assert (choice.best.system, choice.share) == ("direct", 1.0)
+    assert [one(*found)[name].front_seconds for name in ("direct", "a", "oracle")] == [True, False, None]
+
+
+def test_a_system_that_answers_nothing_is_on_no_front() -> None:
+    assert one(system("a", [0.0], 0.1), system("b", [0.5], 9.0))["a"].front_seconds is None
+
+
 # connections and size
 
 
@@ -122,7 +181,7 @@ def test_whatever_is_off_the_front_is_dominated_by_something_on_it(points: list[
         assert is_on or any(c <= cost and q >= quality and (c, q) != (cost, quality) for c, q in on)
 
 
-def test_bounds_and_systems_without_a_task_are_on_no_front() -> None:
+def test_references_and_systems_without_a_task_are_on_no_front() -> None:
     whole = system("b", [0.1], 9.0)
     whole.cells |= system("b", [0.1], 9.0, task="u").cells
     found = one(system("oracle", [1.0]), system("a", [1.0]), whole)
@@ -181,10 +240,10 @@ def test_but_not_where_only_time_counts() -> None:
     assert choice.left_out == []
 
 
-def test_a_bound_is_no_contender() -> None:
+def test_a_reference_is_not_recommended() -> None:
     choice = best(system("oracle", [1.0]), system("a", [0.5]), seconds=5.0)
     assert choice.best is not None
-    assert (choice.best.system, choice.left_out) == ("a", [("oracle", "a bound, not a contender")])
+    assert (choice.best.system, choice.left_out) == ("a", [("oracle", "a reference, not ranked")])
 
 
 def test_nothing_at_all_is_no_choice() -> None:
@@ -227,21 +286,21 @@ def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_p
         "report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "8", "--max-usd", "0.01"
     )
     assert done.returncode == 0, done.stderr
-    assert "Within 8 s and 0.01 USD a question, on average: fc+openai/gpt-4o-mini\n" in done.stdout
-    assert "of 2,000 resamples of the 80 questions, so that this is not certain." in done.stdout
+    assert "Within 8 s and 0.01 USD per question on average: fc+openai/gpt-4o-mini\n" in done.stdout
+    assert "of 2,000 resamples of the 80 questions, so the choice is uncertain" in done.stdout
     assert "left out: pal+gguf/smollm2-135m (its price is not known)\n" in done.stdout
 
 
 def test_report_says_when_no_system_fits(run: RunFolder, tmp_path: Path) -> None:
     done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "0.01")
-    assert "Within 0.01 s a question, on average: no system fits.\n" in done.stdout
+    assert "Within 0.01 s per question on average: no system fits\n" in done.stdout
 
 
 def test_bounds_need_episodes(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("workflow,llm,task,score\npal,a,1-1,4\n", encoding="utf-8")
     done = typed("report", str(tmp_path), "--max-usd", "1")
     assert done.returncode == 2
-    assert "holds published means; --max-seconds and --max-usd need episodes" in done.stderr
+    assert "holds published means; --max-seconds and --max-usd need" in done.stderr
 
 
 def test_two_runs_of_one_system_are_told_apart(

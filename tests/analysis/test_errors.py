@@ -121,12 +121,21 @@ def test_examples_are_the_first_by_the_order_of_the_questions(asked: RunFolder) 
 
 def test_an_example_names_an_episode_of_that_cause(run: RunFolder, analysis: ErrorAnalysis) -> None:
     kept = {key: record for cell in run.cells() for key, record in run.scores(cell).items()}
-    assert all(kept[one.episode_id]["why"] == one.why for one in analysis.examples)
+    assert all(kept[one.episode_id]["cause"] == one.why for one in analysis.examples)
 
 
 def test_a_run_without_its_questions_is_analysed_by_what_its_episodes_say(analysis: ErrorAnalysis) -> None:
     assert {one.name for one in analysis.separators} == {"popularity", "calls"}
     assert separator(analysis, "popularity").unknown > 0
+
+
+def test_all_systems_together_are_those_that_use_tools(run: RunFolder, analysis: ErrorAnalysis) -> None:
+    of = [one for one in analysis.separators if one.name == "calls"]
+    counts = {one.system: sum(group.episodes for group in one.groups) for one in of}
+    together = counts.pop("")
+    assert {"direct", "oracle"} < {name.partition("+")[0] for name in counts}
+    tools = [count for name, count in counts.items() if not name.startswith(("direct+", "oracle+"))]
+    assert together == sum(tools) < sum(counts.values())
 
 
 def test_the_analysis_is_the_same_each_time(asked: RunFolder) -> None:

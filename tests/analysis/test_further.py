@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from r_eval.analysis.further import LENGTH, further_table
 from r_eval.analysis.scoring import score_episode, score_run
-from r_eval.cli.reading import score_command
+from r_eval.cli.app import app
 from r_eval.folder import RunFolder
 from r_eval.records import Episode, Outcome
 
@@ -64,13 +65,10 @@ def test_the_length_of_an_answer_is_in_its_score(make_episode: Callable[..., Epi
     assert score_episode(failed)["characters"] is None
 
 
-def test_what_a_metric_has_to_say_is_printed_below_the_tables(
-    small: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_metric_has_to_say_is_printed_below_the_tables(small: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text(NOISY, encoding="utf-8")
-    score_command(small.path, [f"{tmp_path}/noisy.py:Noisy"], "strict", None, False, False)
-    printed = capsys.readouterr().out
-    assert printed.splitlines()[-1].startswith("noisy: 0 answers scored")
-    assert "\x1b[31m" not in printed.splitlines()[-1]
-    score_command(small.path, [f"{tmp_path}/noisy.py:Noisy"], "strict", None, False, True)
-    assert "noisy" in json.loads(capsys.readouterr().out)["told"][0]
+    words = ["score", str(small.path), "--metric", f"{tmp_path}/noisy.py:Noisy"]
+    last = CliRunner().invoke(app, words).stdout.splitlines()[-1]
+    assert last.startswith("noisy: 0 answers scored")
+    assert "\x1b[31m" not in last
+    assert "noisy" in json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["notes"][0]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.causes import CAUSES, why
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.responses import LIMITS, TYPES, Observed, classify, published_rule, type_of
+from r_eval.analysis.responses import LIMITS, TYPES, Observed, classify, documents_shown, published_rule, type_of
 from r_eval.errors import UserError
-from r_eval.records import Episode, Outcome, Step
+from r_eval.records import Document, Episode, Outcome, SentMessage, Step
 
 Make = Callable[..., Episode]
 MakeCall = Callable[..., Step]
@@ -200,8 +200,47 @@ def test_published_does_not_look_at_how_the_answer_was_read(make_episode: Make) 
     assert classify(made, 1.0, "published").type == "AM"
 
 
+# the paper's text
+
+
+@pytest.mark.parametrize(
+    ("answer", "score", "observed", "expected"),
+    [
+        ("Nairobi", 1.0, "Nairobi is the capital.", "EM"),
+        ("Nairobi", 1.0, "Mombasa is a port.", "AM"),
+        ("Mombasa", 0.0, "Mombasa is a port.", "GE"),
+        ("Mombasa", 0.0, "Nairobi is the capital.", "RE"),
+        ("", 0.0, "Nairobi is the capital.", "RE"),
+        ("内罗", 1.0, "首都是 内罗。", "EM"),
+    ],
+)
+def test_under_paper_the_evidence_is_useful_where_it_holds_the_response(
+    make_episode: Make, make_call: MakeCall, answer: str, score: float, observed: str, expected: str
+) -> None:
+    made = make_episode(answer=answer, steps=[Step(kind="thought", text=f"Finish[{answer}]"), make_call(observed)])
+    assert classify(made, score, "paper").type == expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"), list(zip(OUTCOMES, ("RE", "RE", "RE", "TE", "ME", "ME"), strict=True))
+)
+def test_under_paper_an_interrupted_process_is_ME_or_TE(make_episode: Make, outcome: str, expected: str) -> None:
+    made = make_episode(answer="Mombasa", outcome=Outcome(kind=outcome), steps=[])  # type: ignore[arg-type]
+    assert classify(made, 0.0, "paper").type == expected
+
+
+# documents in the prompt
+
+
+@pytest.mark.parametrize(("sent", "expected"), [("Documents: Ада — Nairobi is the capital.", "EM"), ("Ада?", "AM")])
+def test_a_document_counts_as_observed_where_a_prompt_held_it(make_episode: Make, sent: str, expected: str) -> None:
+    document = Document(title="Kenya", text="Ада — Nairobi is the capital.")
+    made = make_episode(steps=[], messages=[SentMessage(role="user", content=sent)])
+    assert classify(made, 1.0, shown=documents_shown(made, [document])).type == expected
+
+
 def test_an_unknown_taxonomy_is_refused(make_episode: Make) -> None:
-    with pytest.raises(UserError, match="strict and published"):
+    with pytest.raises(UserError, match="strict, paper, published"):
         classify(make_episode(), 1.0, "loose")
 
 
@@ -241,7 +280,7 @@ EPISODES = st.builds(
 SCORES = st.floats(0, 1)
 
 
-@given(EPISODES, SCORES, st.sampled_from(["strict", "published"]))
+@given(EPISODES, SCORES, st.sampled_from(["strict", "paper", "published"]))
 def test_any_episode_has_one_type_and_a_cause_if_it_failed(made: Episode, score: float, taxonomy: str) -> None:
     response = classify(made, score, taxonomy)
     assert response.type in TYPES

@@ -172,7 +172,7 @@ def test_an_episode_that_the_machinery_stopped_has_no_retrieval(make_episode: Ma
 def test_the_published_taxonomy_is_the_same_with_the_right_documents_known(make_episode: Make) -> None:
     made = make_episode(answer="Mombasa", steps=[search("a#1", observation="Nothing.")])
     one, other = (score_episode(made, taxonomy="published", right=right) for right in ({"q1": ["a"]}, {"q1": ["b"]}))
-    kept = ("response_type", "supported", "undecided", "why")
+    kept = ("response_type", "supported", "undecided", "cause")
     assert [one[name] for name in kept] == [other[name] for name in kept] == ["RE", False, False, "stopped_short"]
 
 

@@ -94,32 +94,23 @@ def test_scores_of_a_version_that_wrote_less_are_stale(tmp_path: Path, make_run:
     score_run(run, threshold=0.3)
     for cell in run.cells():
         records = run.scores(cell).values()
-        run.write_scores(cell, [{k: v for k, v in record.items() if k not in ("why", "reward")} for record in records])
+        old = [{k: v for k, v in record.items() if k not in ("cause", "scorer_version")} for record in records]
+        run.write_scores(cell, old)
     ensure_scored(run)
     record = next(iter(run.scores(run.cells()[0]).values()))
-    assert (record["threshold"], "why" in record, "reward" in record) == (0.3, True, True)
-
-
-def test_scores_without_retrieval_are_stale(tmp_path: Path, make_run: MakeRun) -> None:
-    run = make_run(tmp_path / "r", questions=1)
-    score_run(run)
-    for cell in run.cells():
-        records = run.scores(cell).values()
-        run.write_scores(cell, [{k: v for k, v in record.items() if k != "retrieval"} for record in records])
-    ensure_scored(run)
-    assert all("retrieval" in record for cell in run.cells() for record in run.scores(cell).values())
+    assert (record["threshold"], "cause" in record, "scorer_version" in record) == (0.3, True, True)
 
 
 def test_a_record_says_why_an_answer_is_wrong_and_what_the_episode_did(make_episode: Make, make_call: MakeCall) -> None:
     seconds = Seconds(total=9, queue=2, retry=1)
     steps = [make_call("0 results."), make_call("Kenya is a country.")]
     record = score_episode(make_episode(answer="Mombasa", steps=steps, seconds=seconds, level="KU"))
-    names = ("why", "level", "seconds", "queue", "retry", "api_calls", "api_found", "supported", "reward")
+    names = ("cause", "level", "seconds", "queue", "retry", "api_calls", "api_found", "supported", "reward")
     assert [record[name] for name in names] == ["stopped_short", "KU", 6.0, 2.0, 1.0, 2, 1, False, 0.0]
 
 
 def test_a_right_answer_has_no_cause_in_its_record(make_episode: Make) -> None:
-    assert score_episode(make_episode())["why"] == ""
+    assert score_episode(make_episode())["cause"] == ""
 
 
 def test_the_reward_is_what_the_type_rests_on_and_the_score_the_tasks_metric(make_episode: Make) -> None:
@@ -155,4 +146,4 @@ def test_where_the_metric_fails_there_is_no_score_and_the_type_is_ME(
     more: dict[str, Any] = {} if steps else {"steps": []}
     records = [score_episode(make_episode(answer=answer, **more), name, [name]) for answer in ("a" * 11, "a")]
     assert [(r["score"], r["reward"], r["metrics"][name]) for r in records] == [(None, None, None), (1.0, 1.0, 1.0)]
-    assert (records[0]["response_type"], records[0]["why"]) == ("ME", "unscored")
+    assert (records[0]["response_type"], records[0]["cause"]) == ("ME", "unscored")

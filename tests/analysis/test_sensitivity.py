@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -10,11 +9,9 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from r_eval.analysis.scoring import score_run
 from r_eval.analysis.sensitivity import MATCH_THRESHOLDS, sensitivity, sensitivity_table
-from r_eval.cli.app import app
 from r_eval.folder import RunFolder
 
 MakeRun = Callable[..., RunFolder]
@@ -84,24 +81,3 @@ def test_conditions_are_told_apart(tmp_path: Path, make_run: MakeRun) -> None:
         console.print(sensitivity_table(found))
     assert {one.condition for one in found} == {"clean", "noisy"}
     assert "oracle+none (noisy)" in captured.get()
-
-
-def test_the_command_prints_a_line_for_each_threshold(own: RunFolder) -> None:
-    result = CliRunner().invoke(app, ["score", str(own.path), "--sensitivity"])
-    assert result.exit_code == 0
-    table = result.stdout.partition("by match threshold")[2]
-    assert all(f" {at:g} " in table for at in MATCH_THRESHOLDS)
-    assert "undecided" in table
-
-
-def test_the_command_gives_the_same_as_json(own: RunFolder) -> None:
-    result = CliRunner().invoke(
-        app, ["score", str(own.path), "--sensitivity", "--taxonomy", "published", "--match-threshold", "0.3", "--json"]
-    )
-    told = json.loads(result.stdout)
-    assert told["sensitivity"] == [one.as_json() for one in sensitivity(own)]
-    assert (told["taxonomy"], told["threshold"]) == ("published", 0.3)
-
-
-def test_without_being_asked_the_command_says_nothing_of_it(own: RunFolder) -> None:
-    assert "sensitivity" not in json.loads(CliRunner().invoke(app, ["score", str(own.path), "--json"]).stdout)

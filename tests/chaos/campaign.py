@@ -30,7 +30,7 @@ from r_eval import load_run
 from r_eval.analysis.scoring import score_episode
 from r_eval.records import Episode
 from tests.chaos.noting import TURNS
-from tests.engines.desks import contents, timeless
+from tests.runner.desks import contents, timeless
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 SERVER = Path(__file__).with_name("noting.py")
@@ -389,7 +389,7 @@ def workers_of(raylets: set[int]) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::Worker"):
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ray::EpisodeActor"):
                 parent = int((entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
                 found += [int(entry.name)] if parent in raylets else []
     return sorted(found)

@@ -1,4 +1,4 @@
-"""r-eval doctor, with and without a grid."""
+"""`r-eval doctor`, with and without a grid."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
+from r_eval.llms import model_files
 from tests.chat_server import Server, good
-from tests.cli.test_commands import typed
-
-Typed = Callable[..., CompletedProcess[str]]
+from tests.commands import typed_here
 
 GRID = """name: looked-at
 llms:
@@ -23,12 +21,14 @@ llms:
 workflows: [react]
 tasks: [wiki/high-freq, aminer/soay-easy]
 """
+LOCAL = "name: g\nllms: [gguf/{model}]\nworkflows: [direct]\ntasks: [wiki/high-freq]\n"
+DEAD = GRID.format(url="http://127.0.0.1:9/v1")
 
 
-@pytest.fixture
-def r_eval(tmp_path: Path) -> Typed:
-    """Type a command in an empty folder."""
-    return lambda *words, **environment: typed(tmp_path, *words, **environment)
+@pytest.fixture(autouse=True)
+def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("THE_KEY", raising=False)
 
 
 @pytest.fixture
@@ -42,70 +42,84 @@ def server() -> Iterator[Server]:
     loop.call_soon_threadsafe(loop.stop)
 
 
-@pytest.fixture
-def grid(tmp_path: Path) -> Callable[[str], Path]:
-    def write(url: str) -> Path:
-        (tmp_path / "grid.yaml").write_text(GRID.format(url=url), encoding="utf-8")
-        return tmp_path / "grid.yaml"
+def doctor(folder: Path, grid: str = "", *words: str, status: int = 0) -> str:
+    """What is printed about a grid, or about what is installed."""
+    if grid:
+        (folder / "grid.yaml").write_text(grid, encoding="utf-8")
+    done = typed_here(["doctor", *(["grid.yaml"] if grid else []), *words], folder)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stderr == "" or status == 2
+    return done.stderr if status == 2 else done.stdout
 
-    return write
 
-
-def test_it_says_what_is_there_and_what_to_type_next(r_eval: Typed, tmp_path: Path) -> None:
-    done = r_eval("doctor", XDG_CACHE_HOME=str(tmp_path / "cache"), HOME=str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
-    first, *_, last = done.stdout.splitlines()
+def test_it_says_what_is_there_and_what_to_type_next_and_writes_nothing(tmp_path: Path) -> None:
+    first, *lines, last = doctor(tmp_path).splitlines()
     assert re.match(r"r-eval \d+\.\d+\.\d+, Python 3\.\d+", first)
-    assert re.search(r"^missing  model smollm2-135m: .*cache.*; r-eval pull smollm2-135m$", done.stdout, re.MULTILINE)
-    assert re.match(r"next: (r-eval pull|pip install) ", last)
+    assert lines[-1].startswith("missing  model smollm2-135m: ")
+    assert lines[-1].endswith("; r-eval doctor --fetch")
+    assert re.match(r"next: (r-eval doctor --fetch|pip install) ?", last)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_it_writes_nothing(r_eval: Typed, tmp_path: Path) -> None:
-    r_eval("doctor", XDG_CACHE_HOME=str(tmp_path / "cache"), HOME=str(tmp_path))
-    assert not (tmp_path / "cache").exists()
+def test_a_grid_whose_server_answers_can_be_run(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_KEY", "of-no-use")
+    text = doctor(tmp_path, GRID.format(url=server.url))
+    assert "ok       openai/model answers\n" in text
+    assert text.endswith("next: r-eval run grid.yaml\n")
 
 
-def test_a_grid_whose_server_answers_is_to_be_run(r_eval: Typed, grid: Callable[[str], Path], server: Server) -> None:
-    path = grid(server.url)
-    done = r_eval("doctor", str(path), THE_KEY="of-no-use")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "ok       openai/model answers\n" in done.stdout
-    assert done.stdout.endswith(f"next: r-eval run {path}\n")
+def test_a_server_that_is_not_there_is_named_without_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THE_KEY", "sk-0123456789")
+    text = doctor(tmp_path, DEAD, status=1)
+    assert "wrong    openai/model: no server answers at http://127.0.0.1:9/v1/chat/completions" in text
+    assert text.endswith("next: fix the items above\n")
+    found = doctor(tmp_path, DEAD, "--json", status=1)
+    assert json.loads(found)["checks"][0]["status"] == "ok"
+    assert "sk-0123456789" not in text + found
 
 
-def test_a_server_that_is_not_there_is_named(r_eval: Typed, grid: Callable[[str], Path]) -> None:
-    done = r_eval("doctor", str(grid("http://127.0.0.1:9/v1")))
-    assert done.returncode == 1
-    assert "wrong    openai/model: no server answers at http://127.0.0.1:9/v1/chat/completions" in done.stdout
-    assert done.stdout.endswith("next: mend what is named above\n")
+def test_a_key_that_is_missing_is_to_be_set(tmp_path: Path) -> None:
+    text = doctor(tmp_path, DEAD.replace('base_url: "http://127.0.0.1:9/v1", ', ""), status=1)
+    assert text.endswith("next: export THE_KEY=...\n")
 
 
-def test_a_key_that_is_missing_is_to_be_set(r_eval: Typed, grid: Callable[[str], Path]) -> None:
-    path = grid("x")
-    path.write_text(path.read_text(encoding="utf-8").replace('base_url: "x", ', ""), encoding="utf-8")
-    done = r_eval("doctor", str(path))
-    assert done.returncode == 1
-    assert done.stdout.endswith("next: export THE_KEY=...\n")
+def test_a_model_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    assert "there is no file none.gguf" in doctor(tmp_path, LOCAL.format(model="none.gguf"), status=1)
 
 
-def test_the_key_is_not_printed(r_eval: Typed, grid: Callable[[str], Path]) -> None:
-    done = r_eval("doctor", str(grid("http://127.0.0.1:9/v1")), "--json", THE_KEY="sk-0123456789")
-    assert "sk-0123456789" not in done.stdout + done.stderr
-    assert json.loads(done.stdout)["checks"][0]["status"] == "ok"
-
-
-def test_a_file_of_a_model_that_is_missing_is_named(r_eval: Typed, tmp_path: Path) -> None:
-    (tmp_path / "grid.yaml").write_text(
-        "name: g\nllms: [gguf/none.gguf]\nworkflows: [direct]\ntasks: [wiki/high-freq]\n", encoding="utf-8"
+def test_an_environment_that_does_not_open_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        "from r_eval.environments.base import Environment, query_api\n\nclass Shop(Environment):\n    '''Shop.'''\n"
+        "    @query_api\n    def look(self) -> str:\n        '''Look.'''\n        return ''\n"
+        "    def open(self):\n        return 1 / 0\n",
+        encoding="utf-8",
     )
-    done = r_eval("doctor", str(tmp_path / "grid.yaml"))
-    assert done.returncode == 1
-    assert "there is no file none.gguf" in done.stdout
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "?", "answers": ["x"], "level": "KS"}\n', "utf-8")
+    task = "{task: s, questions: q.jsonl, environment: './shop.py:Shop'}"
+    grid = f"name: g\nllms: [gguf/smollm2-135m]\nworkflows: [direct]\ntasks: [{task}]\n"
+    text = doctor(tmp_path, grid, status=1)
+    assert "wrong    the environment of s: ZeroDivisionError: division by zero (shop.py:10, in open)" in text
 
 
-def test_a_grid_that_is_wrong_ends_with_2(r_eval: Typed, grid: Callable[[str], Path]) -> None:
-    path = grid("http://127.0.0.1:9/v1")
-    path.write_text(path.read_text(encoding="utf-8").replace("high-freq", "hihg-freq"), encoding="utf-8")
-    done = r_eval("doctor", str(path))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Did you mean wiki/high-freq?" in done.stderr
+@pytest.mark.parametrize("grid", ["", LOCAL.format(model="smollm2-135m")], ids=["alone", "of a grid"])
+def test_fetch_fetches_the_embedded_models_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grid: str) -> None:
+    fetched: list[str] = []
+
+    def fetch(name: str) -> Path:
+        fetched.append(name)
+        path = model_files.model_path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"GGUF")
+        return path
+
+    monkeypatch.setattr("r_eval.cli.doctor.fetch_model", fetch)
+    if grid:
+        assert doctor(tmp_path, grid, status=1).endswith("next: r-eval doctor grid.yaml --fetch\n")
+    assert "ok       model smollm2-135m" in doctor(tmp_path, grid, "--fetch")
+    assert fetched == ["smollm2-135m"]
+
+
+def test_a_grid_that_is_wrong_ends_with_2(tmp_path: Path) -> None:
+    assert "Did you mean wiki/high-freq?" in doctor(tmp_path, DEAD.replace("high-freq", "hihg-freq"), status=2)

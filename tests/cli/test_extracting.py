@@ -1,21 +1,18 @@
-"""The commands about graphs as they are typed: extract-triples, and generate with a graph file."""
+"""`r-eval data extract-triples`, and `generate` with a graph file."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from r_eval.tasks.graphs.tables import read_triples
 from r_eval.tasks.questions import read_questions
+from tests.commands import typed_here
 from tests.tasks.graphs.scripts import name
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 EXAMPLE = Path(__file__).parents[2] / "examples/wiki-graph.yaml"
 TEXT = "norway > capital > Oslo\nNorway > writer > Ibsen\nNorway > writer > Hamsun\n"
-READER = name("reads_facts")
 
 
 @pytest.fixture
@@ -28,33 +25,39 @@ def folder(tmp_path: Path) -> Path:
 
 
 def typed(folder: Path, *words: str, status: int = 0) -> str:
-    ran = subprocess.run(
-        [str(R_EVAL), *words], cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
-    )
-    assert ran.returncode == status, ran.stderr
-    return ran.stderr if status else ran.stdout
+    done = typed_here([*words], folder)
+    assert done.returncode == status, done.stderr
+    return done.stderr if status else done.stdout
 
 
-def test_triples_of_a_folder_are_written_in_the_lists_names(folder: Path) -> None:
-    said = typed(folder, "extract-triples", "texts", "--llm", READER, "--names", "names.txt", "--out", "t.tsv")
-    assert said == "t.tsv: 3 triples; dropped: none\n"
+def extract(folder: Path, documents: str, *words: str, status: int = 0) -> str:
+    command = ("data", "extract-triples", documents, "--llm", name("reads_facts"), "--out", "t.tsv")
+    return typed(folder, *command, *words, status=status)
+
+
+def test_triples_of_a_folder_are_written_with_the_listed_names(folder: Path) -> None:
+    assert extract(folder, "texts", "--names", "names.txt") == "t.tsv: 3 triples; dropped: none\n"
     first = next(read_triples(folder / "t.tsv"))
     assert (first.triple[0], first.raw[0], first.document) == ("Norway", "norway", "facts.txt")
 
 
-def test_known_facts_are_left_out(folder: Path) -> None:
-    said = typed(folder, "extract-triples", "texts", "--llm", READER, "--known", "known.tsv", "--out", "t.tsv")
-    assert said == "t.tsv: 2 triples; dropped: 1 known\n"
+def test_known_facts_are_skipped(folder: Path) -> None:
+    assert extract(folder, "texts", "--known", "known.tsv") == "t.tsv: 2 triples; dropped: 1 known\n"
 
 
-def test_documents_without_facts_end_in_words(folder: Path) -> None:
+def test_documents_without_facts_end_with_2(folder: Path) -> None:
     (folder / "empty.txt").write_text("Nothing.", encoding="utf-8")
-    said = typed(folder, "extract-triples", "empty.txt", "--llm", READER, "--out", "t.tsv", status=2)
-    assert "no triple came of it" in said
+    assert "empty.txt: scripted/" in (said := extract(folder, "empty.txt", status=2))
+    assert "extracted no triple" in said
+
+
+def test_documents_that_are_not_there_are_missed_before_an_llm_is_opened(folder: Path) -> None:
+    said = typed(folder, "data", "extract-triples", "gone", "--llm", "openai/x", "--out", "t.tsv", status=2)
+    assert said == "r-eval: gone: no such file or folder\n"
 
 
 def test_questions_are_made_of_extracted_triples(folder: Path) -> None:
-    typed(folder, "extract-triples", "texts", "--llm", READER, "--names", "names.txt", "--out", "t.tsv")
+    extract(folder, "texts", "--names", "names.txt")
     graph = f"triples: t.tsv\ndocuments: texts\ngraph: {{types: [set], llm: '{name('words_it')}'}}\n"
     (folder / "graph.yaml").write_text(graph, encoding="utf-8")
     typed(folder, "generate", "graph.yaml", "--out", "q.jsonl")
@@ -62,9 +65,10 @@ def test_questions_are_made_of_extracted_triples(folder: Path) -> None:
     assert (question.answers, question.program, question.context[0].text) == (["Hamsun; Ibsen"], None, TEXT)
 
 
-def test_the_example_makes_the_questions_that_are_asked_for(folder: Path) -> None:
-    said = typed(folder, "generate", str(EXAMPLE), "--count", "10", "--out", "q.jsonl")
-    assert said.startswith("q.jsonl: 10 questions; dropped: ")
+def test_the_example_makes_as_many_questions_as_wanted(folder: Path) -> None:
+    assert typed(folder, "generate", str(EXAMPLE), "--count", "10", "--out", "q.jsonl").startswith(
+        "q.jsonl: 10 questions; dropped: "
+    )
 
 
 def test_questions_over_a_file_of_triples_are_checked_without_an_environment(folder: Path) -> None:
@@ -74,7 +78,13 @@ def test_questions_over_a_file_of_triples_are_checked_without_an_environment(fol
     assert "q.jsonl: note: season 1.0.0 over triples" in typed(folder, "check", "q.jsonl")
 
 
-def test_a_file_of_triples_takes_no_environment(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--environment", "wiki"), "--environment cannot replace that"),
+        (("--paraphrase", "openai/x"), "--paraphrase is for templates"),
+    ],
+)
+def test_options_that_a_file_of_triples_does_not_take(folder: Path, words: tuple[str, ...], said: str) -> None:
     (folder / "graph.yaml").write_text("triples: known.tsv\ngraph: {llm: openai/x}\n", encoding="utf-8")
-    said = typed(folder, "generate", "graph.yaml", "--environment", "wiki", "--out", "q.jsonl", status=2)
-    assert "--environment cannot replace that" in said
+    assert said in typed(folder, "generate", "graph.yaml", *words, "--out", "q.jsonl", status=2)

@@ -1,4 +1,4 @@
-"""A transcript in the terminal: its steps, where the evidence is, and nothing in it that acts."""
+"""A transcript in the terminal: its steps, where the evidence is, the messages sent, and nothing in it that acts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from r_eval.cli.transcript import LONGEST, harmless, print_whole, transcript
-from r_eval.records import Outcome, Seconds, Step, Tokens, Usage
+from r_eval.cli.transcript import LONGEST, harmless, print_transcript, transcript
+from r_eval.records import Episode, Outcome, Seconds, SentMessage, Step, Tokens, Usage
 from tests.analysis.conftest import call, episode
 
 ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0001]")
-SCORE = {"score": 1.0, "metric": "token_f1", "response_type": "EM", "undecided": False, "why": ""}
+HOSTILE = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp.exe\u202c \u200bzero\r[bold]markup[/bold] \u2066x\x9b2J"
+SCORE = {"score": 1.0, "metric": "token_f1", "response_type": "EM", "undecided": False, "cause": ""}
 
 
-def shown(full: bool = False, score: dict[str, Any] | None = None, **changes: Any) -> str:
-    return transcript(episode(**changes), score, full).plain
+def text_of(score: dict[str, Any] | None = None, **changes: Any) -> str:
+    return transcript(episode(**changes), score).plain
 
 
 def printed(text: Any, width: int = 60, terminal: bool = True) -> str:
     out = io.StringIO()
-    print_whole(Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False), text)
+    print_transcript(Console(file=out, width=width, force_terminal=terminal, color_system=None, highlight=False), text)
     return out.getvalue()
 
 
-# harmless
+# nothing acts on the terminal
 
 
 @given(st.text())
@@ -54,45 +55,83 @@ def test_control_and_direction_characters_become_visible_signs(text: str, seen: 
     assert harmless(text) == seen
 
 
+def test_no_field_of_an_episode_acts_on_the_terminal() -> None:
+    texts = ("episode_id", "question_id", "task", "domain", "workflow", "llm", "condition", "question", "answer")
+    steps = [
+        {"kind": "call", "api": HOSTILE, "arguments": {HOSTILE: HOSTILE}, "observation": HOSTILE, "error": HOSTILE},
+        *(
+            {"kind": kind, "text": HOSTILE, "error": HOSTILE, "request": [0]}
+            for kind in ("thought", "observation", "answer")
+        ),
+    ]
+    outcome = {"kind": "exhausted", "cause": HOSTILE, "detail": HOSTILE, "traceback": HOSTILE}
+    record = {**dict.fromkeys(texts, HOSTILE), "level": "KS", "golds": [HOSTILE], "outcome": outcome, "steps": steps}
+    score = {**SCORE, "metric": HOSTILE, "cause": HOSTILE}
+    record["messages"] = [{"role": HOSTILE, "name": HOSTILE, "content": HOSTILE, "calls": [{HOSTILE: HOSTILE}]}]
+    plain = transcript(Episode.model_validate(record), score, with_messages=True).plain
+    assert not ACTING.search(plain.replace("\n", "").replace("\t", ""))
+    assert plain.count("[bold]markup[/bold]") >= 12
+
+
 def test_a_long_text_is_cut_with_its_length() -> None:
-    text = harmless("x" * 1_000_000)
-    assert text.startswith("x" * LONGEST + " [… 996,000 more characters; --full")
+    assert harmless("x" * 1_000_000).startswith("x" * LONGEST + " [… 996,000 more characters")
     assert harmless("x" * 1_000_000, None) == "x" * 1_000_000
 
 
 # the steps
 
 
-def test_a_step_says_what_it_took() -> None:
-    steps = [
-        Step(kind="thought", text="Look.", seconds=1.234, tokens=Tokens(prompt=1400, completion=30), depth=2),
-        Step(kind="thought", text="Cut", error="length"),
-    ]
-    text = shown(steps=steps)
-    assert "  1 thought (depth 2, 1,400 + 30 tokens, 1.23 s)  Look.\n" in text
-    assert "  2 thought (length)  Cut\n" in text
-
-
-def test_a_call_shows_its_arguments_and_its_error() -> None:
-    text = shown(steps=[call("There is no page.", "not_found", entity="Kenya", n=3)])
-    assert '  1 call  Search(entity="Kenya", n=3)  not_found\n      There is no page.\n' in text
-
-
-def test_reasoning_stands_below_its_reply() -> None:
-    assert "thought  Yes.\n      reasoning: Hm\n" in shown(steps=[Step(kind="thought", text="Yes.", reasoning="Hm")])
-
-
-def test_an_empty_reply_is_called_nothing() -> None:
-    assert "  1 thought  (nothing)\n" in shown(steps=[Step(kind="thought", text="")])
+@pytest.mark.parametrize(
+    ("step", "lines"),
+    [
+        (
+            Step(kind="thought", text="Look.", seconds=1.234, tokens=Tokens(prompt=1400, completion=30), depth=2),
+            "  1 thought (depth 2, 1,400 + 30 tokens, 1.23 s)  Look.\n",
+        ),
+        (Step(kind="thought", text="Cut", error="length", replayed=True), "  1 thought (length, replayed)  Cut\n"),
+        (Step(kind="thought", text="Yes.", reasoning="Hm"), "thought  Yes.\n      reasoning: Hm\n"),
+        (Step(kind="thought", text=""), "  1 thought  (nothing)\n"),
+        (
+            call("There is no page.", "not_found", entity="Kenya", n=3),
+            '  1 call  Search(entity="Kenya", n=3)  not_found\n      There is no page.\n',
+        ),
+        (Step(kind="answer", text="", error="unparsed"), "  1 answer  none\n"),
+    ],
+)
+def test_a_step_says_what_it_was_and_what_it_took(step: Step, lines: str) -> None:
+    assert lines in text_of(steps=[step])
 
 
 # evidence
 
 
-def test_the_observation_that_holds_the_gold_says_so() -> None:
-    text = shown(steps=[call("Nothing here."), call("The capital is Nairobi.")])
-    assert "The capital is Nairobi.\n      ^ holds Nairobi\n" in text
-    assert "evidence in step 2: Nairobi\n" in text
+@pytest.mark.parametrize(
+    ("changes", "found", "missing"),
+    [
+        (
+            {"steps": [call("Nothing here."), call("The capital is Nairobi.")]},
+            "evidence in step 2: Nairobi\n",
+            "step 1",
+        ),
+        ({"steps": [call("The capital is Nairobi.")]}, "The capital is Nairobi.\n      ^ holds Nairobi\n", "in no"),
+        (
+            {"evidence": ["Lake Turkana"], "steps": [call("Nairobi lies south of Lake Turkana.")]},
+            "^ holds Lake Turkana\n",
+            "^ holds Nairobi",
+        ),
+        ({"steps": [call("Mombasa.")]}, "evidence in no observation: Nairobi\n", "^"),
+        (
+            {"steps": [Step(kind="thought", text="Nairobi."), call("No Nairobi.", "not_found", entity="Nairobi")]},
+            "evidence in no observation: Nairobi\n",
+            "^",
+        ),
+    ],
+    ids=["in a step", "below its observation", "named evidence first", "not seen", "what the model wrote is none"],
+)
+def test_evidence_is_found_in_observations_alone(changes: dict[str, Any], found: str, missing: str) -> None:
+    text = text_of(**changes)
+    assert found in text
+    assert missing not in text
 
 
 def test_evidence_is_marked_in_the_observation() -> None:
@@ -101,69 +140,50 @@ def test_evidence_is_marked_in_the_observation() -> None:
     assert marked[0] == "NAIROBI"
 
 
-def test_named_evidence_goes_before_the_gold() -> None:
-    text = shown(evidence=["Lake Turkana"], steps=[call("Nairobi lies south of Lake Turkana.")])
-    assert "evidence  Lake Turkana\n" in text
-    assert "^ holds Lake Turkana\n" in text
-    assert "^ holds Nairobi" not in text
+# the messages
 
 
-def test_evidence_that_was_not_seen_is_said_to_be_missing() -> None:
-    assert "evidence in no observation: Nairobi\n" in shown(steps=[call("Mombasa.")])
+def test_each_message_is_printed_once_before_the_reply_to_it() -> None:
+    messages = [
+        SentMessage(role="system", content="Answer 東京."),
+        SentMessage(role="user", content="Question: Where?"),
+        SentMessage(role="assistant", content="", calls=[{"name": "Search"}]),
+    ]
+    steps = [Step(kind="thought", text="One.", request=[0, 1]), Step(kind="thought", text="Two.", request=[0, 1, 2])]
+    changed = episode(steps=steps).model_copy(update={"messages": messages})
+    plain = transcript(changed, None, with_messages=True).plain
+    assert (
+        "      sent 2 messages\n      [0] system\n      Answer 東京.\n      [1] user\n      Question: Where?\n"
+        "  1 thought  One.\n"
+        '      sent 3 messages, 2 of them as before\n      [2] assistant\n      {"name": "Search"}\n'
+        "  2 thought  Two.\n"
+    ) in plain
 
 
-def test_what_a_model_wrote_is_no_evidence() -> None:
-    steps = [Step(kind="thought", text="Nairobi."), call("I could not find Nairobi.", "not_found", entity="Nairobi")]
-    assert "evidence in no observation: Nairobi\n" in shown(steps=steps)
+# the outcome
 
 
-def test_a_gold_that_is_in_any_text_by_chance_proves_nothing() -> None:
-    assert "yes (in any text by chance, so that it proves nothing)" in shown(golds=["yes"], steps=[call("yes")])
-
-
-def test_evidence_beyond_what_is_shown_is_quoted_with_its_place() -> None:
-    text = shown(steps=[call("word " * 200_000 + "the city of Nairobi is the capital")])
-    assert "^ holds Nairobi, at character 1,000,013: … rd word word" in text
-    assert "the city of Nairobi is the capital …\n" in text
-    assert len(text) < LONGEST + 3000
-
-
-def test_full_shows_a_text_of_a_megabyte_in_a_few_seconds() -> None:
-    before = time.process_time()
-    found = transcript(episode(steps=[call("word " * 200_000 + "Nairobi")]), None, full=True)
-    assert len(printed(found, terminal=False)) > 1_000_000
-    assert time.process_time() - before < 20
-
-
-# the end
-
-
-def test_the_end_says_the_score_the_type_and_the_cause() -> None:
-    text = shown(score=SCORE | {"score": 0.0, "response_type": "RE", "why": "empty_search"}, steps=[])
-    assert "\nfinished\ntoken_f1 0.0, response type RE (reasoning error)\n" in text
+def test_the_end_says_the_score_the_type_the_cause_and_what_it_took() -> None:
+    text = text_of(
+        SCORE | {"score": 0.0, "response_type": "RE", "cause": "empty_search"},
+        outcome=Outcome(kind="exhausted", cause="steps"),
+        usage=Usage(calls=2, prompt_tokens=1400, completion_tokens=60, cost=0.00123),
+        seconds=Seconds(total=2.5, llm=2.0),
+    )
+    assert "\nexhausted steps\ntoken_f1 0.0, response type RE (reasoning error)\n" in text
     assert "cause: The calls found nothing. (empty_search)\n" in text
-
-
-def test_the_end_says_what_the_episode_took() -> None:
-    usage = Usage(calls=2, prompt_tokens=1400, completion_tokens=60, cost=0.00123)
-    text = shown(usage=usage, seconds=Seconds(total=2.5, llm=2.0), outcome=Outcome(kind="exhausted", cause="steps"))
     assert "2 LLM calls, 1,400 prompt tokens (0 cached), 60 completion tokens, 0.00123 USD, 2.50 s" in text
-    assert "\nexhausted steps\n" in text
 
 
 # as it is printed
 
 
-def test_in_a_terminal_long_lines_are_broken_and_stay_indented() -> None:
-    lines = printed(transcript(episode(steps=[call("many words " * 30)]), None)).split("\n")
-    inside = [line for line in lines if "many words" in line]
+@pytest.mark.parametrize("words", ["many words ", "東京都は日本の首都"])
+def test_in_a_terminal_long_lines_are_broken_and_stay_indented(words: str) -> None:
+    lines = printed(transcript(episode(steps=[call(words * 30)]), None)).split("\n")
+    inside = [line for line in lines if words[:4] in line]
     assert len(inside) > 5
-    assert all(line.startswith("      many") or line.startswith("      words") for line in inside)
-    assert all(len(line) <= 60 for line in lines)
-
-
-def test_wide_characters_are_broken_by_their_width() -> None:
-    lines = printed(transcript(episode(steps=[call("東京都は日本の首都" * 20)]), None)).split("\n")
+    assert all(line.startswith("      ") for line in inside)
     assert all(Console().measure(line).maximum <= 60 for line in lines)
 
 
@@ -176,3 +196,10 @@ def test_elsewhere_lines_stay_whole() -> None:
 def test_nothing_is_lost_when_lines_are_broken(observation: str, width: int) -> None:
     found = transcript(episode(steps=[call(observation)]), SCORE)
     assert re.sub(r"\s", "", printed(found, width)) == re.sub(r"\s", "", found.plain)
+
+
+def test_a_text_of_a_megabyte_takes_a_few_seconds() -> None:
+    before = time.process_time()
+    found = transcript(episode(steps=[call("word " * 200_000 + "Nairobi")]), None, full=True)
+    assert len(printed(found, terminal=False)) > 1_000_000
+    assert time.process_time() - before < 20

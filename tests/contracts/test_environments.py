@@ -5,10 +5,11 @@ A new one joins by a class here: how it is opened, and some calls.
 
 from __future__ import annotations
 
+import asyncio
+import pickle
 import shlex
 import sys
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,8 +22,16 @@ from r_eval.environments.wiki import Wiki
 from r_eval.scaffold import new_domain
 from r_eval.testing import Call, EnvironmentContract
 from tests import mediawiki, shops, wikis
+from tests.aminer_server import http_app
 from tests.serving import serving
 
+WIKI_ASKED: list[Call] = [
+    ("Search", {"entity": "France"}),
+    ("Lookup", {"keyword": "the"}),
+    ("Search", {"entity": "Marie Curie"}),
+    ("Lookup", {"keyword": "born"}),
+    ("Search", {"entity": "Mercury"}),
+]
 WIKI_CALLS: list[Call] = [
     ("Search", {"entity": "Kenya"}),
     ("Lookup", {"keyword": "nairobi"}),
@@ -69,16 +78,9 @@ SHOP_NOTHING: list[Call] = [("find_items", {"word": "unicorn"}), ("show_item", {
 
 
 class TestEmbeddedWiki(EnvironmentContract):
-    calls = [
-        ("Search", {"entity": "France"}),
-        ("Lookup", {"keyword": "the"}),
-        ("Search", {"entity": "Marie Curie"}),
-        ("Lookup", {"keyword": "born"}),
-        ("Search", {"entity": "Mercury"}),
-    ]
+    calls = WIKI_ASKED
     nothing = [("Lookup", {"keyword": "the"}), ("Search", {"entity": "Frnace"}), ("Search", {"entity": "Qqqq xyzzy"})]
     kinds = ["country", "city", "scientist"]
-    pickles = True
 
     def environment(self) -> Environment:
         return Wiki()
@@ -88,7 +90,6 @@ class TestEmbeddedAMiner(EnvironmentContract):
     calls = AMINER_CALLS
     nothing = AMINER_NOTHING
     kinds = ["person", "publication", "coauthorship"]
-    pickles = True
 
     def environment(self) -> Environment:
         return AMiner()
@@ -101,35 +102,26 @@ class TestSnapshotOfAWiki(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING
     kinds = ["page"]
-    pickles = True
 
     @pytest.fixture(scope="class")
     @classmethod
     def environment(cls, tmp_path_factory: pytest.TempPathFactory) -> Environment:
         return wikis.snapshot(tmp_path_factory.mktemp("snapshot"))
 
-    def opened_again(self, environment: Environment) -> Environment:
-        return Wiki(str(environment._source.path))  # type: ignore[attr-defined]
-
 
 class TestZimFile(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING
-    pickles = True
 
     @pytest.fixture(scope="class")
     @classmethod
     def environment(cls, tmp_path_factory: pytest.TempPathFactory) -> Environment:
         return wikis.zim(tmp_path_factory.mktemp("zim"))
 
-    def opened_again(self, environment: Environment) -> Environment:
-        return Wiki(source="zim", zim=str(environment._source.path))  # type: ignore[attr-defined]
-
 
 class TestLiveMediaWiki(EnvironmentContract):
     calls = WIKI_CALLS
     nothing = WIKI_NOTHING
-    pickles = True
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -139,34 +131,24 @@ class TestLiveMediaWiki(EnvironmentContract):
 
     @pytest.fixture
     def environment(self, served: mediawiki.Served, tmp_path: Path) -> Environment:
-        self.again = partial(wikis.live, served, tmp_path / "other replies.sqlite")
         return wikis.live(served, tmp_path / "replies.sqlite")
-
-    def opened_again(self, environment: Environment) -> Environment:
-        return self.again()
 
 
 class TestAMinerOverHTTP(EnvironmentContract):
-    at: ClassVar[str]
     calls = AMINER_CALLS
     nothing = AMINER_NOTHING
-    pickles = True
 
     @pytest.fixture(scope="class")
     @classmethod
     def address(cls) -> Iterator[str]:
         pytest.importorskip("requests", reason="a live AMiner needs requests")
-        with serving(AMiner().http_app()) as address:
+        with serving(http_app(AMiner())) as address:
             yield address
 
     @pytest.fixture(scope="class")
     @classmethod
     def environment(cls, address: str) -> Environment:
-        cls.at = address
         return AMiner(source="live", base_url=address, retries=0)
-
-    def opened_again(self, environment: Environment) -> Environment:
-        return AMiner(source="live", base_url=self.at, retries=0)
 
 
 # Those that are no classes
@@ -176,7 +158,6 @@ class OpenedByName(EnvironmentContract):
     """For environments with a name, as a grid has it."""
 
     settings: ClassVar[dict[str, Any]] = {}
-    opened_as: ClassVar[str]
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -186,16 +167,13 @@ class OpenedByName(EnvironmentContract):
     @pytest.fixture(scope="class")
     @classmethod
     def environment(cls, name: str) -> Environment:
-        cls.opened_as = name
         return open_environment(name, cls.settings)
-
-    def opened_again(self, environment: Environment) -> Environment:
-        return open_environment(self.opened_as, self.settings)
 
 
 class TestMCPServer(OpenedByName):
     calls = SHOP_CALLS
     nothing = SHOP_NOTHING
+    allowed = ["nothing describes the parameter"]
     settings = {"shared": True}  # a process a session, see tests/environments/test_mcp.py, takes long for so many
 
     @pytest.fixture(scope="class")
@@ -253,4 +231,18 @@ class TestScaffoldedDomain(OpenedByName):
     @pytest.fixture(scope="class")
     @classmethod
     def name(cls, tmp_path_factory: pytest.TempPathFactory) -> str:
-        return f"{new_domain('recipes', tmp_path_factory.mktemp('domain') / 'recipes')}/recipes.py:Recipes"
+        return f"{new_domain('recipes', tmp_path_factory.mktemp('domain') / 'recipes')}/recipes.py"
+
+
+@pytest.mark.parametrize("make", [Wiki, AMiner])
+def test_an_environment_that_is_made_anew_or_pickled_is_the_same(make: type[Environment]) -> None:
+    environment = make()
+    for other in (make(), pickle.loads(pickle.dumps(environment))):
+        assert other.version == environment.version
+        calls = WIKI_ASKED if make is Wiki else AMINER_CALLS
+        assert asyncio.run(results(other, calls)) == asyncio.run(results(environment, calls))
+
+
+async def results(environment: Environment, calls: Sequence[Call]) -> list[Any]:
+    session = environment.open()
+    return [await session.call(api, arguments) for api, arguments in calls]

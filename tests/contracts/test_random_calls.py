@@ -24,7 +24,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CHARACTERS_A_TOKEN, Session
 from r_eval.environments.wiki import Wiki
 from r_eval.records import Step
-from r_eval.testing import HOSTILE
+from tests.hostile import HOSTILE
 
 TOKENS = 500
 LONGEST = TOKENS * CHARACTERS_A_TOKEN + 100

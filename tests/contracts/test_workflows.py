@@ -7,11 +7,9 @@ one is found by its entry point and need not be named here.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,31 +21,24 @@ from r_eval.llms.base import LLM, LLMError, Reply, Request, ToolCall
 from r_eval.plugins import names
 from r_eval.records import Document, Episode, Question, Tokens
 from r_eval.runner.demonstrations import work_out
-from r_eval.runner.episode import run_episode
+from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow, make
 from tests.timing import quickest
 
-AGENTS = Path(__file__).parent.parent / "agents.py"
-NEEDED: dict[str, dict[str, Any]] = {"langgraph": {"agent": f"{AGENTS}:by_hand"}}
-"""Settings without which a workflow cannot be made."""
-
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "pal with repairs": ("pal", {"repairs": 2}),
     "rag with rewriting": ("rag", {"rewrite": True}),
     "rag with gold": ("rag", {"retrieval": "gold"}),
-    "langgraph in a thread": ("langgraph", {"agent": f"{AGENTS}:in_a_thread"}),
 }
 
 
 def workflows() -> dict[str, Workflow]:
-    """Every installed workflow and the variants, by name; those that need langchain-core only where it is."""
+    """Every installed workflow and the variants, by name; tests/workflows/test_agent.py has programs of users."""
     classes = names("workflows", Workflow)
-    if not importlib.util.find_spec("langchain_core"):
-        del classes["langgraph"]
-    chosen = {**{name: (name, NEEDED.get(name, {})) for name in classes}, **VARIANTS}
-    return {name: make(classes[kind], kind, settings) for name, (kind, settings) in chosen.items() if kind in classes}
+    chosen = {**{name: (name, {}) for name in classes if name != "agent"}, **VARIANTS}
+    return {name: make(classes[kind], kind, settings) for name, (kind, settings) in chosen.items()}
 
 
 WORKFLOWS = workflows()
@@ -113,7 +104,7 @@ def play(
 
     async def main() -> Episode:
         shown = await work_out(planned.shown, pantry, sandbox, bounds.observation)
-        return await run_episode(cell, question, 0, llm, bounds, shown, sandbox)
+        return await run_episode(cell, question, 0, llm, Resources(bounds, sandbox, {cell.cell.task: shown}))
 
     return asyncio.run(main())
 

@@ -20,11 +20,11 @@ from pydantic_core import to_jsonable_python
 
 from r_eval.environments.aminer import AMiner, Coauthor, PersonInfo, PersonPublication, Publication
 from r_eval.environments.aminer.environment import SNAPSHOT
-from r_eval.environments.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate, main
-from r_eval.environments.aminer.organisations import organisation
 from r_eval.environments.aminer.snapshot import content_hash
-from r_eval.environments.aminer.world import NOW
 from r_eval.environments.base import NotFound
+from scripts.data.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate, main
+from scripts.data.aminer.organisations import organisation
+from scripts.data.aminer.world import NOW
 from tests.timing import quickest
 
 

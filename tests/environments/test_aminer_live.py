@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 
 from r_eval.environments.aminer import AMiner, Education, Employment
-from r_eval.environments.aminer.importing import import_file
 from r_eval.environments.aminer.live import Live
 from r_eval.environments.base import EnvironmentFailure, NotFound
 from r_eval.errors import UserError
+from tests.aminer_server import http_app
 from tests.serving import serving
 
 pytest.importorskip("requests", reason="a live AMiner needs requests")
@@ -66,7 +66,7 @@ def direct() -> AMiner:
 
 @pytest.fixture(scope="module")
 def live(direct: AMiner) -> Iterator[AMiner]:
-    with serving(direct.http_app()) as address:
+    with serving(http_app(direct)) as address:
         yield AMiner(source="live", base_url=address, retries=0)
 
 
@@ -146,12 +146,14 @@ def test_words_of_the_world_are_observed_the_same_through_http(
 def test_an_imported_snapshot_is_the_same_through_http(tmp_path: Path) -> None:
     dump = tmp_path / "dump.json"
     ids = ["a/b?c=d&e#f", "é+%20", "53e9b010b7602d9703a67046", "7"]
-    authors = [{"id": f"who:{key}", "name": f"Ada {key}", "org": "Acme, Inc."} for key in ids]
-    papers = [{"id": key, "title": f"On {key}", "authors": authors[n:]} for n, key in enumerate(ids)]
-    dump.write_text(json.dumps(papers), encoding="utf-8")
-    import_file(dump, tmp_path / "out.sqlite")
-    direct = AMiner(str(tmp_path / "out.sqlite"))
-    with serving(direct.http_app()) as address:
+    papers = [{"id": key, "title": f"On {key}"} for key in ids]
+    who = {"organization": "Acme, Inc."}
+    scholars = [
+        {**who, "id": f"who:{k}", "name": f"Ada {k}", "publications": papers[: n + 1]} for n, k in enumerate(ids)
+    ]
+    dump.write_text("".join(json.dumps(scholar) + "\n" for scholar in scholars), encoding="utf-8")
+    direct = AMiner(scholars=str(dump))
+    with serving(http_app(direct)) as address:
         live = AMiner(source="live", base_url=address)
         for key in ids:
             assert direct.getPublication(key).title == f"On {key}"
@@ -168,7 +170,7 @@ def test_many_threads_share_one_client(direct: AMiner, live: AMiner) -> None:
 
 
 def test_a_server_can_stand_in_front_of_a_server(direct: AMiner, live: AMiner) -> None:
-    with serving(live.http_app()) as address:
+    with serving(http_app(live)) as address:
         far = AMiner(source="live", base_url=address + "/")
         person = direct.records("person")[5]
         assert far.searchPerson(person["name"]) == direct.searchPerson(person["name"])
@@ -440,7 +442,7 @@ def raw(address: str, method: str, path: str, **request: Any) -> tuple[int, Any]
 
 @pytest.fixture(scope="module")
 def address(direct: AMiner) -> Iterator[str]:
-    with serving(direct.http_app()) as address:
+    with serving(http_app(direct)) as address:
         yield address
 
 
@@ -494,7 +496,7 @@ def test_a_request_that_cannot_be_read_is_answered_with_400(
 def test_a_failure_of_the_source_is_answered_with_502() -> None:
     with serving(Scripted({}).app) as down:
         pass
-    with serving(AMiner(source="live", base_url=down, retries=0).http_app()) as address:
+    with serving(http_app(AMiner(source="live", base_url=down, retries=0))) as address:
         code, body = raw(address, "GET", "getCoauthors", params={"id": NOBODY})
     assert code == 502
     assert "cannot be reached" in body["msg"]

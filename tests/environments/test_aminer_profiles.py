@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from r_eval.environments.aminer import AMiner
-from r_eval.environments.aminer.generate import generate
-from r_eval.environments.aminer.importing import import_file
+from scripts.data.aminer.generate import generate
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +107,10 @@ def test_another_world_has_profiles_too(tmp_path: Path) -> None:
 
 
 def test_a_bibliography_without_posts_gives_no_profiles(tmp_path: Path) -> None:
-    source = tmp_path / "papers.jsonl"
-    paper = {"id": "p", "title": "On Sorting", "year": 2001, "n_citation": 3, "authors": [{"id": "a", "name": "Ada"}]}
-    source.write_text(json.dumps(paper) + "\n", encoding="utf-8")
-    import_file(source, tmp_path / "out.sqlite")
-    aminer = AMiner(str(tmp_path / "out.sqlite"))
+    source = tmp_path / "scholars.jsonl"
+    scholar = {"name": "Ada", "publications": [{"title": "On Sorting", "year": 2001, "num_citation": 3}]}
+    source.write_text(json.dumps(scholar) + "\n", encoding="utf-8")
+    aminer = AMiner(scholars=str(source))
     assert aminer.records("person")
     assert aminer.records("profile") == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from r_eval.environments.schema import BadArguments, shapes
 from r_eval.environments.tools.declared import DeclaredSpec, coerced, declare
+from tests.timing import quickest
 
 SCHEMA = {
     "type": "object",
@@ -216,11 +218,100 @@ def test_a_value_is_only_converted_where_nothing_is_lost(value: Any, schema: dic
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "nonsense"}, {"properties": []}, {"properties": {"a": {"type": 3}}}, {"required": True}]
+    ("schema", "said"),
+    [
+        ({"type": "nonsense"}, "the schema of its arguments is invalid: 'nonsense' is not valid"),
+        ({"properties": []}, r"the schema of its arguments is invalid: \[\] is not of type 'object'"),
+        ({"properties": {"a": {"type": 3}}}, r"at properties/a/type"),
+        ({"type": "string"}, 'its arguments are not an object but "string"'),
+        ({"additionalProperties": {"type": "string"}}, "its schema does not name its arguments"),
+        ({"patternProperties": {"^x": {}}}, "its schema does not name its arguments"),
+    ],
 )
-def test_a_schema_that_is_none_is_refused_by_name(schema: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="the schema of find's arguments is none"):
+def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
         declare("find", "", schema)
+
+
+# Schemas of other dialects
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"properties": {"n": {"type": "integer", "minimum": 0, "exclusiveMinimum": True}}}, {"n": 1}, {"n": 0}),
+        ({"properties": {"n": {"type": "integer", "required": True}}}, {"n": 1}, {}),
+        ({"properties": {"n": {"type": "STRING"}}}, {"n": "a"}, {"n": [1]}),
+        ({"properties": {"n": {"type": "string", "nullable": True}}}, {"n": None}, {"n": [1]}),
+        ({"properties": {"n": {"type": "string", "enum": [1.5, True]}}}, {"n": "1.5"}, {"n": "1"}),
+        ({"properties": {"n": {"type": "array", "items": [{"type": "integer"}]}}}, {"n": [1]}, {"n": ["a"]}),
+        ({"properties": None, "required": None}, {}, {"n": 1}),
+        ({"required": ["n"]}, {"n": {"any": [1]}}, {}),
+        (
+            {"anyOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]},
+            {"b": 1},
+            {},
+        ),
+        (
+            {"oneOf": [{"properties": {"n": {"const": 1}}}, {"properties": {"n": {"const": "a"}}}], "required": ["n"]},
+            {"n": "a"},
+            {"n": "b"},
+        ),
+        ({"properties": {"n": {"type": "string", "pattern": r"^[\p{L} ]+$"}}}, {"n": "Größe 東京"}, {"n": "a1"}),
+        ({"properties": {"n": {"patternProperties": {"^x": {"type": "integer"}}}}}, {"n": {"x": 1, "y": 2}}, None),
+        (
+            {"properties": {"n": {"patternProperties": {"^x": {}}, "additionalProperties": False}}},
+            {"n": {"x": 1}},
+            {"n": {"y": 1}},
+        ),
+        ({"properties": {"n": {"pattern": "("}}}, {"n": "anything"}, None),
+    ],
+)
+def test_schemas_of_other_dialects_are_read_as_they_are_meant(
+    schema: dict[str, Any], good: dict[str, Any], bad: dict[str, Any] | None
+) -> None:
+    spec = declare("find", "", schema)
+    assert spec.check(good) == good
+    if bad is not None:
+        assert complaint(spec, **bad)
+
+
+def test_a_pattern_that_not_all_servers_know_is_described() -> None:
+    notes: list[str] = []
+    schema = {"properties": {"n": {"type": "string", "pattern": r"^\p{L}+$", "description": "A name."}}}
+    shown = declare("find", "", schema, notes=notes).json_schema()
+    assert shown["properties"]["n"] == {"type": "string", "description": r"A name. Pattern: ^\p{L}+$"}
+    assert notes == [r"the pattern ^\p{L}+$ is only described"]
+
+
+# Time
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string", "pattern": "^(a+)+$"}, "a" * 30 + "b"),
+        ({"type": "string", "pattern": "(.*)*(.*)*(.*)*x$"}, "a" * 100_000),
+        ({"type": "array", "items": {"pattern": "^(a|a)*$"}}, ["a" * 40 + "b"] * 1000),
+        ({"patternProperties": {"^(a+)+$": {"type": "string"}}}, {"a" * 40 + "b": 1}),
+        ({"type": "array", "uniqueItems": True}, [{"a": i} for i in range(2400)]),
+        ({"type": "array", "items": {"anyOf": [{"const": i} for i in range(1000)]}}, list(range(2000))),
+        ({"type": "string"}, "x" * 2_000_000),
+        ({"type": "array"}, [0] * 1_000_000),
+        ({"pattern": "(?:" * 150 + "a" + ")*" * 150}, "a" * 1000),
+        ({"pattern": "(((a{0,99}){0,99}){0,99}){0,99}b"}, "a" * 10_000),
+        ({"pattern": "(((a?){12}){12}){12}b"}, "a" * 10_000),
+        ({"type": "array", "items": {"pattern": "(((a?){12}){12}){12}b"}}, ["a" * 100] * 4000),
+    ],
+)
+def test_no_schema_holds_up_a_call(schema: dict[str, Any], value: Any) -> None:
+    spec = declare("find", "", {"properties": {"n": schema}})
+
+    def check() -> None:
+        with contextlib.suppress(BadArguments):
+            spec.check({"n": value})
+
+    assert quickest(check, enough=0.15) < 0.15
 
 
 def test_a_schema_of_the_result_that_is_none_is_left_out() -> None:

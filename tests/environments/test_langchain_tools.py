@@ -218,7 +218,7 @@ def test_what_a_tool_gives_is_the_value(
 @pytest.mark.parametrize(
     ("api", "arguments", "error", "said"),
     [
-        ("refuse", {"what": "egg"}, "not_found", "There is no egg."),
+        ("refuse", {"what": "egg"}, "tool_error", "There is no egg."),
         ("find_dish", {"nme": "pie"}, "bad_arguments", "find_dish has no argument 'nme'. Did you mean 'name'?"),
         ("half_of", {"number": 3}, "bad_arguments", "argument 'number' must be int, not 3 (multipleOf: 2)."),
         ("injected", {"what": "x", "user": "me"}, "bad_arguments", "injected has no argument 'user'"),

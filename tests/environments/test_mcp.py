@@ -154,6 +154,11 @@ def test_the_version_is_that_of_the_list_of_tools(command: str, shop: Any, lone:
     assert some.version != shop.version
 
 
+def test_settings_of_a_command_line_are_texts(command: str) -> None:
+    some = open_environment(command, {"tools": "find, last*", "description": "A shop."})
+    assert (list(some.specs()), some.description) == (["find", "last_seen"], "A shop.")
+
+
 # Calls
 
 
@@ -169,7 +174,7 @@ def test_json_as_text_is_read(opened: Callable[..., CallResult]) -> None:
 
 def test_an_error_of_a_tool_is_an_observation(opened: Callable[..., CallResult]) -> None:
     result = opened("boom")
-    assert result.error == "not_found"
+    assert result.error == "tool_error"
     assert "There is no such item. Ask for another." in result.observation
 
 
@@ -282,7 +287,10 @@ def test_a_server_that_is_not_there_is_the_persons_error(where: str, said: str) 
     [
         ({"tools": ["nothing*"]}, r"no tool of the MCP server is named nothing\*; its tools: find, last-seen"),
         ({"pass_env": ["NOT_SET_ANYWHERE"]}, "the environment variable NOT_SET_ANYWHERE is not set"),
-        ({"timeot": 3}, r"unknown setting 'timeot'\. Did you mean timeout\? Known: headers_env, pass_env, shared"),
+        (
+            {"timeot": 3},
+            r"unknown setting 'timeot'\. Did you mean timeout\? Known: description, headers_env, ",
+        ),
         ({"timeout": "soon"}, "setting 'timeout' must be float, not 'soon'"),
     ],
 )

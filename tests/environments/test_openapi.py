@@ -113,6 +113,7 @@ class Server:
                 parts = urlsplit(self.path)
                 asked = {
                     "method": self.command,
+                    "target": self.path,
                     "path": parts.path,
                     "query": parse_qsl(parts.query, keep_blank_values=True),
                     "headers": dict(self.headers),
@@ -126,9 +127,10 @@ class Server:
                 data = text.encode()
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                if self.command != "HEAD":
+                    self.wfile.write(data)
 
-            do_GET = do_POST = answer
+            do_GET = do_POST = do_PUT = do_HEAD = answer
 
             def log_message(self, *arguments: Any) -> None:
                 pass
@@ -159,6 +161,7 @@ class Server:
             "image": (200, {"Content-Type": "image/png"}, "PNG"),
             "text": (200, {"Content-Type": "text/plain; charset=utf-8"}, "plain ü"),
             "nothing": (204, {}, ""),
+            "escaped": (200, {}, '{"key": "0123456789\\/abcdef"}'),
             "broken": (200, {}, "{not json"),
             "html": (404, {"Content-Type": "text/html"}, "<html>gone</html>"),
             "cookie": (200, {"Set-Cookie": "sid=one; Path=/"}, "null"),
@@ -217,7 +220,7 @@ def test_every_operation_is_a_query_api(library: OpenAPI) -> None:
             "find_books",
             "(q: str, tag: list[str] | None = None, ids: list[int] | None = None, at: FindBooksAt | None = None, "
             "filter: dict[str, Any] | None = None, since: str | None = None, limit: int | None = None, "
-            "X_Note: str | None = None) -> Any",
+            "X_Note: str | None = None, sid: str | None = None) -> Any",
         ),
         ("post_books", "(title: str, pages: int, sequel: Any = None) -> Any"),
         ("whole", "(body: list[int] | None = None) -> Any"),
@@ -298,7 +301,7 @@ def test_a_path_that_leads_elsewhere_is_not_asked_for(
     call: Callable[..., CallResult], server: Server, value: str
 ) -> None:
     result = call("special", what=value)
-    assert (result.error, server.asked) == ("not_found", [])
+    assert (result.error, server.asked) == ("tool_error", [])
     assert "argument 'what' cannot be" in result.observation
 
 
@@ -320,7 +323,7 @@ def test_whatever_a_path_argument_is_it_stays_one_segment(
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "ü", "\x00"])
 def test_a_header_cannot_be_split(call: Callable[..., CallResult], server: Server, value: str) -> None:
     result = call("find_books", q="a", X_Note=value)
-    assert (result.error, server.asked) == ("not_found", [])
+    assert (result.error, server.asked) == ("tool_error", [])
 
 
 def test_headers_out_of_variables_are_sent_and_are_no_arguments(
@@ -344,6 +347,16 @@ def test_a_key_that_the_server_repeats_is_struck_out(
     assert result.value["headers"]["X-Api-Key"] == "[key]"
 
 
+def test_a_key_that_the_server_repeats_with_escapes_is_struck_out(
+    server: Server, document: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIBRARY_KEY", "Bearer 0123456789/abcdef")
+    settings = {"headers_env": {"X-Api-Key": "LIBRARY_KEY"}, "base_url": f"{server.url}/api"}
+    environment = open_environment(f"openapi:{document}", settings)
+    result = asyncio.run(Session(environment, sandbox).call("special", {"what": "escaped"}))
+    assert result.value == {"key": "[key]"}
+
+
 # Answers
 
 
@@ -362,11 +375,24 @@ def test_a_server_that_goes_on_failing_is_a_failure(
     assert len(server.asked) == 3
 
 
+@pytest.mark.parametrize(("status", "times"), [(500, 1), (429, 3), (503, 3)])
+def test_a_post_is_only_repeated_where_nothing_was_done(
+    call: Callable[..., CallResult], server: Server, status: int, times: int
+) -> None:
+    server.statuses = [status] * 3
+    with pytest.raises(EnvironmentFailure, match=f"answers {status} "):
+        call("form", a="x")
+    server.statuses.clear()
+    assert len(server.asked) == times
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 410, 422])
 def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
     call: Callable[..., CallResult], server: Server, status: int
 ) -> None:
-    assert call("status", code=status) == CallResult(None, "its own words", "not_found")
+    assert call("status", code=status) == CallResult(
+        None, "its own words", "not_found" if status in (404, 410) else "tool_error"
+    )
     assert len(server.asked) == 1
 
 
@@ -378,8 +404,8 @@ def test_a_key_that_is_refused_is_not_the_models_fault(call: Callable[..., CallR
 @pytest.mark.parametrize(
     ("what", "error", "said"),
     [
-        ("large", "not_found", "The answer is larger than 5 MB. Ask for less."),
-        ("image", "not_found", "The answer is of the type image/png, which cannot be shown as text."),
+        ("large", "tool_error", "The answer is larger than 5 MB. Ask for less."),
+        ("image", "tool_error", "The answer is of the type image/png, which cannot be shown as text."),
         ("text", None, "plain ü"),
         ("nothing", None, "null"),
         ("html", "not_found", "404 Not Found"),
@@ -456,18 +482,17 @@ def test_many_sessions_call_at_once(library: OpenAPI, sandbox: Sandbox) -> None:
         ("openapi: 3.1.0", {}, "the document has no operations"),
         (DOCUMENT, {}, "does not say where the API is; give base_url:"),
         (DOCUMENT, {"operations": ["getbook"]}, "no operation is named getbook; there are: getBook, find-books"),
-        (DOCUMENT, {"operations": "getBook"}, "setting 'operations' must be Sequence"),
         (DOCUMENT, {"headers_env": {"A": "NOT_SET_ANYWHERE"}}, "variable NOT_SET_ANYWHERE is not set"),
-        ("openapi: 3.0.0\npaths: {'/a/{b}': {get: {}}}", {}, "operation get/a/{b}: /a/{b} has no parameter 'b'"),
+        ("openapi: 3.0.0\npaths: {'/a/{b}': {get: {}}}", {}, "get/a/{b} (/a/{b} has no parameter 'b')"),
         (
-            "openapi: 3.0.0\npaths: {/a: {get: {parameters: [{name: b, in: cookie, required: true}]}}}",
+            "openapi: 3.0.0\npaths: {/a: {get: {parameters: [{name: b, in: body, required: true}]}}}",
             {},
-            "needs the cookie parameter 'b', which cannot be given",
+            "its parameter 'b' is in 'body', which is not known",
         ),
         (
             "openapi: 3.0.0\npaths: {/a: {post: {requestBody: {required: true, content: {image/png: {}}}}}}",
             {},
-            "needs a body of image/png; only JSON can be given",
+            "it needs a body of the type image/png; only JSON and forms can be sent",
         ),
     ],
 )

@@ -1,13 +1,16 @@
-"""How an environment is opened by name, with settings; what is wrong is said in one sentence."""
+"""How an environment is opened by name, with settings; what is wrong is expected in one sentence."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.environments.opening import located, open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
 from r_eval.environments.wiki.environment import Wiki
 from r_eval.errors import UserError
 
@@ -46,24 +49,6 @@ class Unchecked(Environment):
 
     def __init__(self, path: NoSuchType = None):
         self.given = path
-
-
-class Broken(Environment):
-    """Has a query API that cannot be one."""
-
-    @query_api
-    def find(self, *names: str) -> str:
-        """Find."""
-        return ""
-
-
-class Misspelt(Environment):
-    """Has a query API with a type that does not exist."""
-
-    @query_api
-    def find(self, name: Strin) -> str:
-        """Find."""
-        return ""
 
 
 class Fails(Environment):
@@ -114,7 +99,7 @@ def test_a_constructor_whose_types_cannot_be_read_is_given_what_there_is(file: P
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "said"),
+    ("name", "settings", "expected"),
     [
         ("Recipes", {}, "needs the setting 'path'"),
         (
@@ -126,20 +111,140 @@ def test_a_constructor_whose_types_cannot_be_read_is_given_what_there_is(file: P
         ("Recipes", {"path": "x", "order": "size"}, "setting 'order' must be Literal['name', 'time'], not 'size'"),
         ("Bug", {}, "cannot be opened: KeyError: 'first'"),
         ("Fails", {}, "cannot be opened: no data here"),
-        ("Broken", {}, "cannot be opened: find: the parameter *names: 'str' cannot be given by name"),
-        ("Misspelt", {}, "cannot be opened: name 'Strin' is not defined"),
         ("Recipe", {}, "has no Recipe; it defines: Recipes"),
     ],
 )
-def test_what_is_wrong_is_said(file: Path, name: str, settings: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_said(file: Path, name: str, settings: dict[str, Any], expected: str) -> None:
     with pytest.raises(UserError) as caught:
         open_environment(f"{file}:{name}", settings)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
+
+
+BOOKS = '''
+"""Books of a village library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from r_eval.environments import NotFound, query_api
+
+DATA = Path(__file__).with_name("books.json")
+SHELVES = {"Ж": ["Жизнь"], "A": ["Emma", "Émile"]}
+
+
+@query_api
+def find_book(title: str, shelf: str = None) -> list[str]:
+    """Find books by title.
+
+    Args:
+        title: A part of the title.
+        shelf: Its letter.
+    """
+    found = [book for letter in ([shelf] if shelf else SHELVES) for book in SHELVES[letter] if title in book]
+    if not found:
+        raise NotFound(f"No book is called {title}.")
+    return found
+
+
+@query_api(blocking=False)
+async def count() -> int:
+    """Count the books."""
+    return sum(map(len, SHELVES.values()))
+
+
+find = find_book
+
+
+def records(kind):
+    if kind != "book":
+        raise KeyError(kind)
+    return [{"title": book} for books in SHELVES.values() for book in books]
+'''
+CLASS = """
+
+from r_eval.environments import Environment
+
+
+class Library(Environment):
+    '''Books.'''
+"""
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_the_marked_functions_of_a_file_are_the_query_apis(tmp_path: Path, sandbox: Sandbox) -> None:
+    environment = open_environment(written(tmp_path / "books.py", BOOKS), {"timeout": 5})
+    assert environment.description == "Books of a village library."
+    assert environment.records("book")[0] == {"title": "Жизнь"}
+    assert [spec.action() for spec in environment.specs().values()] == [
+        "find_book(title, shelf?): Find books by title.",
+        "count(): Count the books.",
+    ]
+    session = Session(environment, sandbox)
+    found = [
+        asyncio.run(session.call(api, arguments)) for api, arguments in (("find_book", {"title": "Ém"}), ("count", {}))
+    ]
+    assert [result.value for result in found] == [["Émile"], 3]
+    with pytest.raises(UserError, match="unknown setting 'path'"):
+        open_environment(str(tmp_path / "books.py"), {"path": "x"})
+
+
+def test_the_version_of_a_file_covers_its_data_and_not_its_comments(tmp_path: Path) -> None:
+    data = tmp_path / "books.json"
+
+    def version(name: str, text: str, content: str) -> str:
+        data.write_text(content, encoding="utf-8")
+        folder = tmp_path / name
+        folder.mkdir()
+        file = written(
+            folder / "books.py", text.replace('Path(__file__).with_name("books.json")', f"Path({str(data)!r})")
+        )
+        return open_environment(file).version
+
+    first = version("first", BOOKS, "[]")
+    assert version("same", f"# A comment.\n{BOOKS}", "[]") == first
+    assert version("code", BOOKS.replace("title in book", "title == book"), "[]") != first
+    assert version("data", BOOKS, "[1]") != first
+
+
+def test_a_file_with_one_class_opens_that_class(tmp_path: Path) -> None:
+    environment = open_environment(written(tmp_path / "one.py", CLASS))
+    assert type(environment).__name__ == "Library"
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("text", "message"),
     [
+        (
+            BOOKS + CLASS,
+            "defines the query APIs find_book, count and the class Library: name the class, {file}:Library",
+        ),
+        (CLASS + CLASS.replace("Library", "Archive"), "defines 2 environments: write {file}:Library or {file}:Archive"),
+        (
+            BOOKS.replace("@query_api", "@staticmethod").replace("(blocking=False)", ""),
+            "{file} has no query API: put @query_api",
+        ),
+        ("def look(name): ...\nfrom os import getcwd\n", "it defines look"),
+        ("x = {}['Tokyo']\n", "{file}: importing it fails: KeyError: 'Tokyo' (file.py:1, in <module>)"),
+        ("def broken(:\n", "importing it fails: SyntaxError"),
+    ],
+)
+def test_a_file_that_is_no_environment_says_why(tmp_path: Path, text: str, message: str) -> None:
+    file = written(tmp_path / "file.py", text)
+    with pytest.raises(UserError) as caught:
+        open_environment(file)
+    assert message.format(file=file) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nowhere.py", "nowhere.py: no such file"),
         ("wikki", "unknown environment 'wikki'. Did you mean wiki?"),
         ("mcp:", "expected mcp:<command or URL>"),
         ("openapi:", "expected openapi:<file or URL>"),
@@ -147,10 +252,10 @@ def test_what_is_wrong_is_said(file: Path, name: str, settings: dict[str, Any], 
         ("no.such.module:Thing", "cannot import no.such.module"),
     ],
 )
-def test_a_name_that_nothing_has_is_the_persons_error(name: str, said: str) -> None:
+def test_a_name_that_nothing_has_is_the_persons_error(name: str, expected: str) -> None:
     with pytest.raises(UserError) as caught:
         open_environment(name)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +264,8 @@ def test_a_name_that_nothing_has_is_the_persons_error(name: str, said: str) -> N
         ("wiki", "wiki"),
         ("my.module:Class", "my.module:Class"),
         ("./recipes.py:Recipes", "grids/recipes.py:Recipes"),
+        ("./recipes.py", "grids/recipes.py"),
+        ("other.py", "other.py"),
         ("./other.py:Recipes", "./other.py:Recipes"),
         ("/abs/recipes.py:Recipes", "/abs/recipes.py:Recipes"),
         ("openapi:api.yaml", "openapi:grids/api.yaml"),

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.schema import ApiSpec, BadArguments, clip, shapes, spec_of, specs_of, type_name
+from r_eval.environments.schema import ApiSpec, BadArguments, clip, shapes, type_name
+from r_eval.environments.signatures import spec_of, specs_of
 
 
 @dataclasses.dataclass
@@ -109,7 +110,7 @@ def test_a_parameters_description_is_one_line(find: ApiSpec) -> None:
 
 
 def test_a_method_without_docstring_and_types_is_an_api_all_the_same() -> None:
-    spec = spec_of(People.bare)
+    spec = spec_of(People.bare, is_bound=True)
     assert (spec.name, spec.summary, [p.name for p in spec.parameters]) == ("bare", "", ["anything"])
     assert spec.check({"anything": {"x": 1}}) == {"anything": {"x": 1}}
 

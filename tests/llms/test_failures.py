@@ -127,6 +127,7 @@ def table() -> str:
 
 
 def test_each_case_as_a_server_plays_it() -> None:
+    assert {case.cause for case in CASES} == LLMError.OUTCOMES.keys() - {"connection", "timeout", "reply"}
     seen = {(case.provider, case.cause, case.parameter): case for case in CASES}
     adapted = set()
     for case, played in zip(seen.values(), play_all(list(seen.values())), strict=True):
@@ -159,10 +160,6 @@ def test_each_provider_is_understood(case: Case) -> None:
 def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
     assert classify(400, {"error": words}).cause == cause
     assert classify(400, f"Error: {words}.").cause == cause
-
-
-def test_the_table_has_a_row_for_every_cause_of_a_server() -> None:
-    assert {case.cause for case in CASES} == LLMError.OUTCOMES.keys() - {"connection", "timeout", "reply"}
 
 
 @pytest.mark.parametrize(
@@ -218,9 +215,11 @@ def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wai
     assert classify(429, openai(text or "x"), headers).wait == pytest.approx(wait)
 
 
-def test_a_date_to_come_is_a_wait() -> None:
+def test_a_date_to_come_is_a_wait_in_an_exceptions_response_too() -> None:
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=40)
-    assert 35 < (classify(503, "", {"Retry-After": email.utils.format_datetime(later)}).wait or 0) <= 40
+    headers = {"Retry-After": email.utils.format_datetime(later)}
+    error = exception("RateLimitError", "x", status_code=429, response=Response(429, headers=headers))
+    assert all(35 < (failed.wait or 0) <= 40 for failed in (classify(503, "", headers), of_exception(error)))
 
 
 @pytest.mark.parametrize(
@@ -304,34 +303,24 @@ EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
     (exception("OpenAIContextOverflowError", "too much"), "context", ""),
     (exception("ServerDisconnectedError", "Server disconnected"), "connection", ""),
     (TimeoutError(), "timeout", ""),
-    (OSError("no route to host"), "connection", ""),
     (json.JSONDecodeError("Expecting value", "", 0), "reply", ""),
     (exception("NoCredentialsError", "Unable to locate credentials"), "key", ""),
     (ValueError("Requested tokens (516) exceed context window of 512"), "context", ""),
     (ValueError("Error code: 401 - {'error': {'message': 'nope'}}"), "key", ""),
     (exception("ChatError", "Error calling model 'x' (RESOURCE_EXHAUSTED): 429 RESOURCE_EXHAUSTED"), "rate_limit", ""),
     (wrapped("the model failed", exception("E", "x", status_code=401, body={"error": "x"})), "key", ""),
-    (wrapped("the model failed", TimeoutError()), "timeout", ""),
     (Mute(), "server", ""),
     (exception("Odd", "x", status_code=True, code=[], body=7, response="x", headers=3), "server", ""),
     (KeyError("choices"), "server", ""),
     (ValueError("Rate limit exceeded, please slow down"), "rate_limit", ""),
-    (raised(sdk.RateLimitError, 429, {"message": "slow", "code": "rate_limit_exceeded"}), "rate_limit", ""),
     (raised(sdk.RateLimitError, 429, {"message": "x", "code": "insufficient_quota"}), "quota", ""),
-    (raised(sdk.AuthenticationError, 401, {"message": "x", "code": "invalid_api_key"}), "key", ""),
-    (raised(sdk.PermissionDeniedError, 403, {"message": "x"}), "key", ""),
-    (raised(sdk.NotFoundError, 404, {"message": "The model `x` does not exist", "code": "model_not_found"}), "model", ""),
-    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "context_length_exceeded"}), "context", ""),
-    (raised(sdk.BadRequestError, 400, {"message": "x", "code": "content_filter"}), "content_filter", ""),
     (raised(sdk.BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
     (raised(sdk.BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
-    (raised(sdk.UnprocessableEntityError, 422, {"message": "x"}), "request", ""),
     (raised(sdk.InternalServerError, 503, {"message": "x"}), "server", ""),
     (sdk.APITimeoutError(request=REQUEST), "timeout", ""),
     (sdk.APIConnectionError(request=REQUEST), "connection", ""),
     (httpx.ReadTimeout("", request=REQUEST), "timeout", ""),
     (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
-    (httpx.RemoteProtocolError("peer closed connection", request=REQUEST), "connection", ""),
     (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
     (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(503, stream=httpx.ByteStream(b""), request=REQUEST)), "server", ""),
     (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
@@ -344,11 +333,6 @@ def test_exceptions_of_clients(error: BaseException, cause: str, parameter: str)
     assert (failed.cause, failed.parameter) == (cause, parameter)
     assert str(failed).isprintable()
     assert len(str(failed)) <= 300
-
-
-def test_the_wait_in_an_exceptions_response() -> None:
-    error = exception("RateLimitError", "x", status_code=429, response=Response(429, headers={"Retry-After": "3"}))
-    assert of_exception(error).wait == 3.0
 
 
 NAMES = """error errors message msg detail details code type status param metadata raw innererror loc choices body Error
@@ -377,22 +361,6 @@ def test_no_body_raises(status: int, body: Any, headers: dict[str, str]) -> None
     assert inside is None or inside.cause in LLMError.OUTCOMES
 
 
-KNOWN = {
-    "content_filter": "content_filter", "context_length_exceeded": "context", "insufficient_quota": "quota",
-    "invalid_api_key": "key", "model_not_found": "model", "tool_use_failed": "tool_call",
-    "rate_limit_exceeded": "rate_limit",
-}  # fmt: skip
-
-
-@given(st.sampled_from(SENTENCES), st.text(max_size=30), st.sampled_from([*KNOWN]))
-def test_words_of_a_prompt_decide_nothing_where_a_code_does(sentence: str, noise: str, code: str) -> None:
-    if code == "rate_limit_exceeded" and "balance" in sentence:
-        return  # the one code that its own wording makes more precise
-    assert classify(400, openai(f"Rejected: {noise} '{sentence}'", code=code)).cause == KNOWN[code]
-    body = openai("Rejected", code=code, failed_generation=sentence, input=sentence)
-    assert classify(400, body).cause == KNOWN[code]
-
-
 HOSTILE = (
     "[", "a.", "raw='", "error:", "a.error: ", "exceeds a ", "prompt (a", "model ", "model a", "max_tokens ", "'", "``",
     "unknown parameter ", "property a``", "'loc': (a, ", "not supp a ", "tool_choice a", "argument not supported",
@@ -408,12 +376,9 @@ def test_no_text_is_slow_to_judge(status: int, piece: str) -> None:
     assert quickest(lambda: classify(status, body), 0.05) < 0.25
 
 
-def test_a_long_call_of_the_model_comes_back_whole() -> None:
+def test_a_long_call_of_the_model_comes_back_whole_and_a_deep_body_is_bounded() -> None:
     call = "{'input': '" + "données " * 5_000
     assert classify(500, openai(f"error parsing tool call: raw='{call}', err=unexpected end")).text == call
-
-
-def test_a_deep_body_is_bounded() -> None:
     body: Any = "maximum context length"
     for _ in range(100_000):
         body = {"error": body}

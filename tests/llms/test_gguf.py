@@ -20,7 +20,7 @@ from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer
 
 from r_eval.errors import UserError
-from r_eval.llms import gguf, model_files
+from r_eval.llms import model_files
 from r_eval.llms.base import LLM, LLMError, Message, Request, ToolSpec, make_llm
 from r_eval.llms.model_files import MODELS, fetch_model, file_fingerprint
 
@@ -57,28 +57,19 @@ def slots_at_work(llm: Any) -> int:
 # Replies
 
 
-def test_the_model_answers(loop: asyncio.Runner, llm: LLM) -> None:
+def test_the_model_answers_and_tools_without_a_template_for_them_are_described(loop: asyncio.Runner, llm: LLM) -> None:
     reply = loop.run(llm.generate(said("What is the capital of France? Answer with one word.")))
     assert "Paris" in reply.text
+    assert reply.estimated is False
+    assert llm.native_tools is False
+    described = loop.run(llm.generate(said("Where is Kenya?", tools=(SEARCH,), max_tokens=2)))
+    assert described.tokens.prompt > reply.tokens.prompt + 50
 
 
 def test_a_seed_gives_a_drawn_reply_again(loop: asyncio.Runner, llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm, "temperature", 1.5)
     texts = [loop.run(llm.generate(said("Write a sentence about rivers.", seed=s))).text for s in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
-
-
-def test_greedy_replies_are_the_same_every_time(loop: asyncio.Runner, llm: LLM) -> None:
-    request = said("Write a sentence about rivers.")
-    assert loop.run(llm.generate(request)).text == loop.run(llm.generate(request)).text
-
-
-def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = loop.run(llm.generate(said("Count from 1 to 100.")))
-    assert reply.tokens.prompt > 5
-    assert reply.tokens.completion == 12
-    assert reply.finish == "length"
-    assert reply.estimated is False
 
 
 def test_what_a_prompt_shares_with_an_earlier_one_is_not_computed_again(loop: asyncio.Runner, llm: LLM) -> None:
@@ -88,43 +79,11 @@ def test_what_a_prompt_shares_with_an_earlier_one_is_not_computed_again(loop: as
     assert 80 < reply.tokens.cached < reply.tokens.prompt
 
 
-def test_a_request_may_ask_for_fewer_tokens(loop: asyncio.Runner, llm: LLM) -> None:
-    assert loop.run(llm.generate(said("Count from 1 to 100.", max_tokens=3))).tokens.completion == 3
-
-
-def test_generation_ends_before_a_stop(loop: asyncio.Runner, llm: LLM) -> None:
-    request = said("What is the capital of France? Answer with one word.")
-    whole = loop.run(llm.generate(request)).text
-    reply = loop.run(llm.generate(said(request.messages[0].content, stop=("aris",))))
-    assert reply.text == whole.partition("aris")[0]
-    assert reply.finish == "stop"
-
-
 def test_a_request_longer_than_the_context_is_the_systems_doing(loop: asyncio.Runner, llm: LLM) -> None:
     with pytest.raises(LLMError, match="context") as caught:
         loop.run(llm.generate(said("word " * 2 * CONTEXT)))
     assert caught.value.cause == "context"
-
-
-def test_after_a_request_that_was_too_long_the_model_answers_on(loop: asyncio.Runner, llm: LLM) -> None:
-    with pytest.raises(LLMError):
-        loop.run(llm.generate(said("word " * 2 * CONTEXT)))
     assert loop.run(llm.generate(said("Hello"))).text
-
-
-def test_concurrent_requests_are_all_answered_as_if_alone(loop: asyncio.Runner, llm: LLM) -> None:
-    requests = [said(f"What is the capital of {c}? Answer with one word.") for c in ("France", "Italy", "Spain")] * 2
-
-    async def all_of_them() -> list[str]:
-        return [reply.text for reply in await asyncio.gather(*(llm.generate(r) for r in requests))]
-
-    texts = loop.run(all_of_them())
-    assert [("Paris" in t, "Rome" in t, "Madrid" in t) for t in texts[:3]] == [
-        (True, False, False),
-        (False, True, False),
-        (False, False, True),
-    ]
-    assert texts[:3] == texts[3:]
 
 
 @pytest.mark.parametrize(
@@ -134,14 +93,6 @@ def test_concurrent_requests_are_all_answered_as_if_alone(loop: asyncio.Runner, 
 )
 def test_any_text_is_answered(loop: asyncio.Runner, llm: LLM, text: str) -> None:
     assert isinstance(loop.run(llm.generate(said(text, max_tokens=2))).text, str)
-
-
-def test_the_chat_template_decides_about_native_tools(llm: LLM) -> None:
-    assert llm.native_tools is False
-
-
-def test_tools_without_a_template_for_them_are_no_error(loop: asyncio.Runner, llm: LLM) -> None:
-    assert isinstance(loop.run(llm.generate(said("Where is Kenya?", tools=(SEARCH,), max_tokens=2))).text, str)
 
 
 def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm: LLM) -> None:
@@ -186,23 +137,6 @@ def test_more_connections_than_slots_wait_for_their_turn(loop: asyncio.Runner) -
     assert loop.run(main()) == 12
 
 
-def test_an_llm_that_is_not_open_says_so(loop: asyncio.Runner) -> None:
-    with pytest.raises(LLMError, match="not open"):
-        loop.run(make_llm(EMBEDDED).generate(said("Hello")))
-
-
-def test_the_context_is_part_of_the_identity() -> None:
-    assert make_llm(EMBEDDED, {"context": 256}).identity() != make_llm(EMBEDDED, {"context": 512}).identity()
-
-
-def test_the_file_is_fingerprinted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Path] = []
-    monkeypatch.setattr(gguf, "file_fingerprint", lambda path: calls.append(path) or "hash")
-    own = make_llm(f"gguf/{tmp_path / 'own.gguf'}")
-    assert own.identity() == own.identity() | {"file": "hash", "context": 8192}
-    assert calls == [tmp_path / "own.gguf"]
-
-
 @pytest.mark.parametrize(
     ("status", "body", "cause"),
     [
@@ -221,6 +155,7 @@ def test_what_the_server_says_in_place_of_a_reply_has_its_cause(
     status: int, body: Any, cause: str, loop: asyncio.Runner
 ) -> None:
     llm: Any = make_llm(EMBEDDED)
+    llm.native_tools = True
 
     async def answer(request: web.Request) -> web.Response:
         return web.json_response(body, status=status)
@@ -244,6 +179,17 @@ def test_what_the_server_says_in_place_of_a_reply_has_its_cause(
 # Files
 
 
+def test_content_and_context_are_the_identity_and_it_must_be_open(loop: asyncio.Runner, tmp_path: Path) -> None:
+    path = tmp_path / "模型.gguf"
+    path.write_bytes(b"GGUF")
+    small, large = (make_llm(f"gguf/{path}", {"context": context}) for context in (256, 512))
+    assert small.identity() == large.identity() | {"context": 256}
+    assert small.identity()["file"] == file_fingerprint(path)
+    assert make_llm(EMBEDDED).identity()["file"] == MODELS["smollm2-135m"].sha256
+    with pytest.raises(LLMError, match="not open"):
+        loop.run(small.generate(said("Hello")))
+
+
 def test_a_fingerprint_follows_the_content_of_files(tmp_path: Path) -> None:
     assert file_fingerprint(tmp_path / "none") is None
     file = tmp_path / "模型.gguf"
@@ -260,29 +206,18 @@ def test_a_fingerprint_follows_the_content_of_files(tmp_path: Path) -> None:
     assert file_fingerprint(tmp_path) != folder
 
 
-def refused(path: Path) -> str:
-    llm = make_llm(f"gguf/{path}")
-    with pytest.raises(UserError) as caught:
-        asyncio.run(llm.open())
-    return str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_named_together_with_the_embedded_models(tmp_path: Path) -> None:
-    message = refused(tmp_path / "no.gguf")
-    assert "no such file" in message
-    assert str(tmp_path / "no.gguf") in message
-    assert EMBEDDED in message
-
-
-def test_a_folder_is_no_model(tmp_path: Path) -> None:
-    assert "no such file" in refused(tmp_path)
-
-
-@pytest.mark.parametrize("content", [b"", b"GGU", b"PK\x03\x04 a zip file", b"<html>Not found</html>"])
-def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [None, b"", b"GGU", b"PK\x03\x04 a zip file", b"<html>Not found</html>"])
+def test_what_is_no_gguf_file_is_refused_by_name(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "wrong.gguf"
-    path.write_bytes(content)
-    assert f"{path} is not a GGUF file" in refused(path)
+    problem = f"{path} is not a GGUF file"
+    if content is None:
+        path.mkdir()
+        problem = f"{path}: no such file. Embedded models: {EMBEDDED}"
+    else:
+        path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        asyncio.run(make_llm(f"gguf/{path}").open())
+    assert problem in str(caught.value)
 
 
 OPEN = """
@@ -340,10 +275,6 @@ def test_an_embedded_model_with_the_wrong_hash_is_refused_by_the_name_of_its_fil
         asyncio.run(llm.open())
     assert str(path) in str(caught.value)
     assert path.exists()
-
-
-def test_the_cached_file_is_the_embedded_model() -> None:
-    assert fetch_model("smollm2-135m").stat().st_size == MODELS["smollm2-135m"].size
 
 
 def test_an_unknown_embedded_model_is_named_with_those_there_are() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from r_eval.llms import hf
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
 from r_eval.llms.causal_model import Job
 from r_eval.llms.hf import HF
-from r_eval.llms.model_files import fetch_model
+from r_eval.llms.model_files import fetch_model, file_fingerprint
 from tests.embedded_model import EMBEDDED, embedded_hf
 from tests.tiny_models import causal_model
 
@@ -79,13 +78,17 @@ def together(llm: HF, requests: list[Request]) -> list[Any]:
 
 @pytest.fixture
 def batches(base: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the batches that are generated; those in `base.rows` are more than the device holds."""
+    """The sizes of the batches that are generated; more than `base.rows` are more than the device holds."""
     sizes: list[int] = []
     model: Any = base._model
     generate = model.generate
 
     def counted(prompts: Any, is_cancelled: Any) -> list[Reply]:
+        import torch
+
         sizes.append(len(prompts))
+        if len(prompts) > getattr(base, "rows", 99):
+            raise torch.OutOfMemoryError("CUDA out of memory.")
         return list(generate(prompts, is_cancelled))
 
     monkeypatch.setattr(model, "generate", counted)
@@ -189,23 +192,11 @@ def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(base: HF, monke
     ("rows", "sizes", "causes"), [(2, [5, 2, 3, 1, 2], set()), (0, [5, 2, 1, 1, 3, 1, 2, 1, 1], {"server"})]
 )
 def test_a_batch_that_memory_cannot_hold_is_tried_in_halves(
-    base: HF, rows: int, sizes: list[int], causes: set[str], monkeypatch: pytest.MonkeyPatch
+    base: HF, batches: list[int], rows: int, sizes: list[int], causes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import torch
-
-    model: Any = base._model
-    generate, tried = model.generate, []
-
-    def limited(prompts: Any, is_cancelled: Any) -> list[Reply]:
-        tried.append(len(prompts))
-        if len(prompts) > rows:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return list(generate(prompts, is_cancelled))
-
-    monkeypatch.setattr(model, "generate", limited)
-    monkeypatch.setattr(hf, "BATCH_WAIT", 0.2)
+    monkeypatch.setattr(base, "rows", rows, raising=False)
     replies = together(base, [user(prompt, max_tokens=4) for prompt in PROMPTS])
-    assert tried == sizes
+    assert batches == sizes
     assert {reply.cause for reply in replies if isinstance(reply, LLMError)} == causes
     assert all("no memory for" in str(reply) for reply in replies if isinstance(reply, LLMError))
 
@@ -317,30 +308,15 @@ def test_the_embedded_model_answers(tmp_path: Path) -> None:
 # Settings and files
 
 
-def test_a_folder_is_fingerprinted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Path] = []
-    monkeypatch.setattr(hf, "file_fingerprint", lambda path: calls.append(path) or "hash")
+def test_files_context_and_type_are_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     llm = make_llm(f"hf/{tmp_path}", {"context": 256})
-    assert llm.identity() == llm.identity() | {"files": "hash", "context": 256, "dtype": "auto"}
-    assert calls == [tmp_path]
-
-
-@pytest.mark.parametrize("settings", [{"batch": 0}, {"dtype": "int8"}, {"context": "long"}])
-def test_a_wrong_setting_is_refused_by_name(settings: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=next(iter(settings))):
-        make_llm(EMBEDDED, settings)
-
-
-def test_without_transformers_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = {"files": file_fingerprint(tmp_path), "context": 256, "dtype": "auto"}
+    assert llm.identity() == llm.identity() | about
+    with pytest.raises(UserError, match="dtype must be"):
+        make_llm(EMBEDDED, {"dtype": "int8"})
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[hf\]"):
-        asyncio.run(make_llm(EMBEDDED).open())
-
-
-def test_the_module_imports_nothing_heavy() -> None:
-    code = "import sys, r_eval.llms.hf; print({'torch', 'transformers'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout == "set()\n"
+        asyncio.run(llm.open())
 
 
 def refusal(path: Path | str) -> str:

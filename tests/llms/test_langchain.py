@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import subprocess
 import sys
 import time
 from datetime import UTC, datetime
@@ -91,41 +90,36 @@ def fake(*answers: AIMessage | str) -> GenericFakeChatModel:
 # Requests
 
 
-def test_every_kind_of_message_arrives(opened: Any) -> None:
+def test_every_kind_of_message_arrives_sound(opened: Any) -> None:
     chat = Caller(answer=AIMessage("Africa"), seen=[])
-    call = ToolCall("abcdefghi", "Search", {"entity": "Kenya \ud800"})
+    calls = ToolCall("abcdefghi", "Search", {"entity": "Kenya \ud800"}), ToolCall("", "搜索 página", {})
     messages = (
         Message("system", "Be brief."),
         Message("user", "Where\ud800?"),
-        Message("assistant", "", (call,)),
+        Message("assistant", "", calls),
         Message("tool", "肯尼亚: Africa", call_id="abcdefghi", name="Search"),
+        Message("tool", "x", call_id="", name="搜索 página"),
     )
     ask(opened(chat), Request(messages))
-    system, user, assistant, tool = chat.seen[0][0]
-    assert [m.type for m in chat.seen[0][0]] == ["system", "human", "ai", "tool"]
+    system, user, assistant, tool, other = chat.seen[0][0]
+    assert [m.type for m in chat.seen[0][0]] == ["system", "human", "ai", "tool", "tool"]
     assert (system.content, user.content, tool.content) == ("Be brief.", "Where\ufffd?", "肯尼亚: Africa")
-    made = [(c["id"], c["name"], c["args"]) for c in assistant.tool_calls]
-    assert made == [("abcdefghi", "Search", {"entity": "Kenya \ufffd"})]
+    first, second = assistant.tool_calls
+    assert (first["id"], first["name"], first["args"]) == ("abcdefghi", "Search", {"entity": "Kenya \ufffd"})
     assert (tool.tool_call_id, tool.name) == ("abcdefghi", "Search")
+    assert second["name"].isascii()
+    assert second["id"] == other.tool_call_id != ""
 
 
-def test_temperature_and_length_are_set_on_a_model_that_has_them(opened: Any) -> None:
-    chat = Caller(answer=AIMessage("Africa"), seen=[])
+def test_temperature_length_and_stop_texts_reach_the_model(opened: Any) -> None:
+    chat = Caller(answer=AIMessage("In Africa. b"), seen=[])
     llm = opened(chat, temperature=0.3, max_tokens=20)
-    ask(llm)
+    assert ask(llm, Request(ASK.messages, stop=("a", "", "b"))).text == "In Africa. b"  # left whole
     ask(llm, Request(ASK.messages, max_tokens=5))
-    assert [call[3:] for call in chat.seen] == [(0.3, 20), (0.3, 5)]
+    assert [(call[1], *call[3:]) for call in chat.seen] == [(["a", "b"], 0.3, 20), (None, 0.3, 5)]
     assert (chat.temperature, chat.max_output_tokens) == (0.7, 7)
     assert llm.adaptations == {}
     assert "temperature" in opened(fake("x")).adaptations
-
-
-def test_stop_texts_are_passed_on_and_the_reply_is_left_whole(opened: Any) -> None:
-    chat = Caller(answer=AIMessage("In Africa. b"), seen=[])
-    llm = opened(chat)
-    assert ask(llm, Request(ASK.messages, stop=("a", "", "b"))).text == "In Africa. b"
-    ask(llm)
-    assert [call[1] for call in chat.seen] == [["a", "b"], None]
 
 
 @pytest.mark.parametrize("name", ["stop", "temperature", "tool_choice", "max_tokens", "system"])
@@ -195,7 +189,6 @@ COUNTED = Tokens(prompt=9, completion=3, cached=4)
         (AIMessage("In Africa. 🦒"), "In Africa. 🦒", {"finish": "unknown", "estimated": True}),
         (AIMessage("Africa", usage_metadata=USAGE), "Africa", {"tokens": COUNTED, "estimated": False}),
         (about(token_usage={"prompt_tokens": 9, "completion_tokens": 3}), "x", {"estimated": False}),
-        (AIMessage("<think>Hm.</think>Africa"), "Africa", {"reasoning": "Hm."}),
         (AIMessage([{"type": "reasoning", "reasoning": "Hm."}, "Africa"]), "Africa", {"reasoning": "Hm."}),
         (AIMessage("Africa", additional_kwargs={"reasoning_content": "Hm."}), "Africa", {"reasoning": "Hm."}),
         (AIMessage("", additional_kwargs={"refusal": "I cannot."}), "I cannot.", {"finish": "refusal"}),
@@ -269,7 +262,6 @@ def test_a_message_with_signatures_goes_back_as_it_came(opened: Any, message: AI
         {"content": None},
         {"content": 3},
         {"content": "x", "response_metadata": ["x"]},
-        {"content": "x", "tool_calls": [{"name": 3, "args": {}, "id": None}]},
         {"content": "x", "tool_calls": [{"name": "a"}]},
         {"content": "x", "tool_calls": None},
         {"content": "x", "additional_kwargs": {"refusal": {"a": 1}}},
@@ -296,34 +288,6 @@ def test_an_answer_of_a_wrong_type_costs_an_attempt_and_no_episode(opened: Any) 
     assert (reply.text, reply.retries) == ("非洲 🦒", 2)
 
 
-def test_a_call_that_the_server_could_not_read_is_the_models_turn(opened: Any) -> None:
-    error = StatusError(500, "Failed to parse tool call arguments as JSON: unexpected end of input")
-    reply = ask(opened(Caller(answer=error, seen=[])), Request(ASK.messages, tools=(SEARCH,)))
-    assert (len(reply.tool_calls), reply.tool_calls[0].arguments) == (1, {})
-    assert reply.tool_calls[0].error
-
-
-def test_tool_names_that_apis_forbid_are_repaired(opened: Any) -> None:
-    chat = Caller(answer=AIMessage("Africa"), seen=[])
-    told = (
-        Message("assistant", "", (ToolCall("", "搜索 página", {}),)),
-        Message("tool", "x", call_id="", name="搜索 página"),
-    )
-    ask(opened(chat), Request((*ASK.messages, *told)))
-    assistant, tool = chat.seen[0][0][1:]
-    assert assistant.tool_calls[0]["name"].isascii()
-    assert assistant.tool_calls[0]["id"] == tool.tool_call_id != ""
-
-
-def test_requests_at_the_same_time_have_their_own_replies(opened: Any) -> None:
-    llm = opened(ParrotFakeChatModel())
-
-    async def main() -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(Request((Message("user", str(i)),))) for i in range(20))))
-
-    assert [reply.text for reply in asyncio.run(main())] == [str(i) for i in range(20)]
-
-
 # Failures
 
 
@@ -342,17 +306,11 @@ class StatusError(Exception):
     [
         (ContextOverflowError("too much"), "context"),
         (StatusError(400, "the request exceeds the available context size"), "context"),
-        (StatusError(400, "prompt is too long: 210000 tokens > 200000 maximum"), "context"),
-        (StatusError(400, "something is odd"), "request"),
         (StatusError(400, "Unsupported parameter: 'stop' is not supported with this model."), "parameter"),
         (StatusError(401), "key"),
-        (StatusError(429), "rate_limit"),
         (RateLimitError("later"), "rate_limit"),
-        (StatusError(503), "server"),
         (TimeoutError(), "timeout"),
-        (ConnectionRefusedError("no"), "connection"),
         (KeyError("choices"), "reply"),
-        (ValueError("x"), "server"),
         (FakeListChatModelError("x"), "server"),
     ],
 )
@@ -388,47 +346,40 @@ def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
     assert ended == ["stopped", "stopped"]
 
 
-def test_a_model_that_is_not_open_says_so() -> None:
-    with pytest.raises(LLMError, match="not open"):
-        asyncio.run(make_llm("langchain/module:chat").generate(ASK))
-
-
 # The factory
 
 
-def test_a_factory_a_class_and_a_model_will_do(opened: Any) -> None:
-    assert ask(opened(lambda: fake("x"))).text == "x"
-    assert ask(opened(ParrotFakeChatModel)).text == "Where is Kenya?"
-    assert ask(opened(fake("x"))).text == "x"
+@pytest.mark.parametrize(
+    ("chat", "text"), [(lambda: fake("x"), "x"), (ParrotFakeChatModel, "Where is Kenya?"), (fake("x"), "x")]
+)
+def test_a_factory_a_class_and_a_model_will_do(opened: Any, chat: Any, text: str) -> None:
+    assert ask(opened(chat)).text == text
 
 
-def test_a_factory_that_fails_or_gives_something_else_is_refused(opened: Any) -> None:
-    def broken() -> None:
-        raise ValueError("no key in CHAT_KEY")
-
-    factories = {"no key in CHAT_KEY": broken, "gives a str, not": lambda: "x", "gives a int, not": 3}
-    for message, factory in factories.items():
-        with pytest.raises(UserError, match=message):
-            opened(factory)
+def broken() -> None:
+    raise ValueError("no key in CHAT_KEY")
 
 
-def test_a_name_without_a_factory_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("chat", "message"),
+    [(broken, "no key in CHAT_KEY"), (lambda: "x", "gives a str, not"), (3, "gives a int, not")],
+)
+def test_a_factory_that_fails_or_gives_something_else_is_refused(opened: Any, chat: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        opened(chat)
+
+
+def test_a_name_without_a_factory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="factory"):
         make_llm("langchain/module")
+    llm = make_llm(f"langchain/{tmp_path}/none.py:chat")
+    with pytest.raises(LLMError, match="not open"):
+        asyncio.run(llm.generate(ASK))
     with pytest.raises(UserError, match="no such file"):
-        asyncio.run(make_llm(f"langchain/{tmp_path}/none.py:chat").open())
-
-
-def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+        asyncio.run(llm.open())
     monkeypatch.setitem(sys.modules, "langchain_core.language_models", None)
     with pytest.raises(MissingExtra, match=r"r-eval\[langchain\]"):
-        asyncio.run(make_llm("langchain/module:chat").open())
-
-
-def test_the_module_imports_nothing_heavy() -> None:
-    code = "import sys, r_eval.llms.langchain; print({'langchain_core'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout == "set()\n"
+        asyncio.run(llm.open())
 
 
 # A real integration

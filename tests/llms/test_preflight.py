@@ -40,15 +40,13 @@ def warnings(caplog: pytest.LogCaptureFixture) -> str:
     return "\n".join(r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING)
 
 
-def test_one_call_is_made_with_model_stop_and_tools() -> None:
+def test_one_call_is_made_and_a_server_that_takes_everything_is_no_cause_for_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     server = Server(good())
-    opened(server)
+    assert opened(server) is True
     (body,) = server.opened
     assert (body["model"], len(body["stop"]), len(body["tools"])) == ("some-model", 1, 1)
-
-
-def test_a_server_that_takes_everything_is_no_cause_for_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    assert opened(Server(good())) is True
     assert warnings(caplog) == ""
 
 
@@ -75,43 +73,39 @@ def test_tools_that_the_grid_does_not_want_are_not_tried() -> None:
     assert "tools" not in server.opened[0]
 
 
+UNKNOWN = bad(404, "The model `some-model` does not exist.")
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "models", "cause", "hint"),
     [
-        bad(404, "The model `some-model` does not exist."),
-        bad(404, 'model "some-model" not found, try pulling it first'),
-        bad(400, "unknown model some-model"),
+        (UNKNOWN, MODELS, "model", "it has: model-a, model-b"),
+        (bad(404, 'model "some-model" not found, try pulling it first'), MODELS, "model", "it has: model-a, model-b"),
+        *(
+            (UNKNOWN, models, "model", "does not exist.")
+            for models in (bad(404), Answer(body={"data": None}), Answer(body=[1]), Answer(body="no"))
+        ),
+        (bad(404, "Not Found"), MODELS, "request", "often in /v1?)"),
+        (bad(401, f"Incorrect API key provided: {KEY}"), MODELS, "key", "refuses the key in SOME_KEY (HTTP 401"),
+        (bad(403, KEY), MODELS, "key", "refuses the key in SOME_KEY (HTTP 403: [key])"),
     ],
 )
-def test_a_model_that_the_server_does_not_know_is_told_with_those_that_it_has(answer: Answer) -> None:
-    error = failure(Server(good(), opening=(answer,), models=MODELS))
-    assert error.cause == "model"
-    assert "it has: model-a, model-b" in str(error)
-
-
-@pytest.mark.parametrize("models", [bad(404), Answer(body={"data": None}), Answer(body=[1]), Answer(body="no")])
-def test_a_server_that_lists_no_models_still_gets_its_message(models: Answer) -> None:
-    error = failure(Server(good(), opening=(bad(404, "model some-model not found"),), models=models))
-    assert error.cause == "model"
-    assert "it has" not in str(error)
-
-
-def test_a_path_that_is_not_there_asks_after_the_address() -> None:
-    assert "/v1" in str(failure(Server(good(), opening=(bad(404, "Not Found"),))))
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_told_by_the_name_of_its_variable(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_says_what_to_do(
+    answer: Answer, models: Answer, cause: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOME_KEY", KEY)
-    error = failure(
-        Server(good(), opening=(bad(status, f"Incorrect API key provided: {KEY}"),)), api_key_env="SOME_KEY"
-    )
-    assert (error.cause, "SOME_KEY" in str(error), KEY in str(error)) == ("key", True, False)
+    error = failure(Server(good(), opening=(answer,), models=models), api_key_env="SOME_KEY")
+    assert error.cause == cause
+    assert hint in str(error)
+    assert ("it has" in str(error)) == ("it has" in hint)
+    assert KEY not in str(error)
 
 
-def test_a_server_that_counts_no_tokens_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    opened(Server(good(), opening=(good("ready"),)))
+def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(caplog: pytest.LogCaptureFixture) -> None:
+    reply = run(Server(good("In Africa."), opening=(good("ready"),)), lambda llm: llm.generate(ASK))
     assert "counts no tokens" in warnings(caplog)
+    assert reply.estimated is True
+    assert 2 <= reply.tokens.completion <= 4 < reply.tokens.prompt <= 15
 
 
 def test_a_parameter_that_is_refused_then_is_left_out_in_the_run() -> None:
@@ -170,19 +164,14 @@ def dying(monkeypatch: pytest.MonkeyPatch, *answers: Answer, calls: int = 30) ->
     return server, errors, run(server, talk, connections=1)
 
 
-def test_a_dead_server_is_soon_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_server_is_soon_left_alone_and_asked_again_when_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.05)
     started = time.monotonic()
-    server, errors, _ = dying(monkeypatch, bad(503))
-    assert len(errors) == 30
-    assert len(server.bodies) < 30
+    server, errors, reply = dying(monkeypatch, bad(503))
+    assert (len(errors), reply.text) == (30, "back")
+    assert len(server.bodies) < 31
     assert "has been down for" in str(errors[-1])
     assert time.monotonic() - started < 10 * slowness()
-
-
-def test_a_server_that_is_back_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.05)
-    assert dying(monkeypatch, bad(503))[2].text == "back"
 
 
 @pytest.mark.parametrize("answer", [bad(429), bad(400)])
@@ -224,13 +213,3 @@ def test_an_error_says_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
         run(Server(failing), lambda llm: llm.generate(ASK))
     assert caught.value.retries == attempts.ATTEMPTS - 1
     assert caught.value.retry >= 0.05 * attempts.ATTEMPTS
-
-
-# Tokens that nobody counted
-
-
-def test_tokens_that_the_server_does_not_count_are_estimated() -> None:
-    reply = run(Server(good("In Africa.")), lambda llm: llm.generate(ASK))
-    assert reply.estimated is True
-    assert 5 <= reply.tokens.prompt <= 15
-    assert 2 <= reply.tokens.completion <= 4

@@ -35,21 +35,18 @@ def slowed(connections: int, times: int = 1) -> AdaptiveLimiter:
     return limiter
 
 
-def grown(limiter: AdaptiveLimiter, replies: int) -> int:
-    async def replied() -> None:
-        for _ in range(replies):
-            await passed(limiter)
-
-    asyncio.run(replied())
-    return limiter.allowed
-
-
-def test_no_more_are_under_way_than_connections() -> None:
+@pytest.mark.parametrize(("connections", "refusals", "allowed"), [(1, 0, 1), (3, 0, 3), (16, 1, 8), (4, 9, 1)])
+def test_no_more_are_under_way_than_allowed_and_the_oldest_goes_first(
+    connections: int, refusals: int, allowed: int
+) -> None:
+    limiter = slowed(connections, refusals)
+    went: list[int] = []
     most = under_way = 0
 
-    async def one(limiter: AdaptiveLimiter) -> None:
+    async def one(number: int) -> None:
         nonlocal most, under_way
         await limiter.acquire()
+        went.append(number)
         under_way += 1
         most = max(most, under_way)
         await asyncio.sleep(0.001)
@@ -57,29 +54,25 @@ def test_no_more_are_under_way_than_connections() -> None:
         limiter.release()
 
     async def all_of_them() -> None:
-        limiter = AdaptiveLimiter(3)
-        await asyncio.gather(*(one(limiter) for _ in range(20)))
+        await asyncio.gather(*(one(i) for i in range(50)))
 
     asyncio.run(all_of_them())
-    assert most == 3
+    assert (most, limiter.allowed, sorted(went)) == (allowed, allowed, list(range(50)))
+    assert refusals or went == sorted(went)
 
 
-def test_one_waiter_is_woken_for_each_place() -> None:
-    """A place that becomes free wakes one request, the oldest, whatever number waits."""
-
-    async def order() -> list[int]:
-        limiter, went = AdaptiveLimiter(1), []
-
-        async def one(number: int) -> None:
-            await limiter.acquire()
-            went.append(number)
-            await asyncio.sleep(0)
+def test_places_that_are_too_many_go_as_they_become_free() -> None:
+    async def after(releases: int) -> bool:
+        limiter = AdaptiveLimiter(4)
+        turns = [await limiter.acquire() for _ in range(4)]
+        limiter.on_rate_limit(turns[0])
+        waiting = asyncio.ensure_future(limiter.acquire())
+        for _ in range(releases):
             limiter.release()
+        await asyncio.sleep(0.01)
+        return waiting.done()
 
-        await asyncio.gather(*(one(i) for i in range(50)))
-        return went
-
-    assert asyncio.run(order()) == list(range(50))
+    assert [asyncio.run(after(releases)) for releases in range(5)] == [False, False, False, True, True]
 
 
 def test_a_waiter_that_is_cancelled_hands_its_place_on() -> None:
@@ -96,10 +89,6 @@ def test_a_waiter_that_is_cancelled_hands_its_place_on() -> None:
     assert asyncio.run(waited()) < 1
 
 
-def test_a_429_halves_the_connections() -> None:
-    assert slowed(16).allowed == 8
-
-
 def test_many_429s_of_one_moment_count_once() -> None:
     async def at_once() -> int:
         limiter = AdaptiveLimiter(16)
@@ -111,16 +100,16 @@ def test_many_429s_of_one_moment_count_once() -> None:
     assert asyncio.run(at_once()) == 8
 
 
-def test_one_connection_is_always_left() -> None:
-    assert slowed(2, times=5).allowed == 1
+@pytest.mark.parametrize(("replies", "allowed"), [(0, 8), (14, 13), (14 + 13 + 14, 15), (100, 16)])
+def test_connections_grow_quickly_and_slowly_near_the_number_that_was_too_many(replies: int, allowed: int) -> None:
+    limiter = slowed(16)
 
+    async def replied() -> None:
+        for _ in range(replies):
+            await passed(limiter)
 
-def test_connections_grow_quickly_until_they_are_near_the_number_that_was_too_many() -> None:
-    assert grown(slowed(16), 14) == 13
-
-
-def test_near_that_number_they_grow_by_one_a_round_of_good_replies() -> None:
-    assert grown(slowed(16), 14 + 13 + 14) == 15
+    asyncio.run(replied())
+    assert limiter.allowed == allowed
 
 
 def test_nothing_new_is_sent_for_as_long_as_the_server_asks() -> None:

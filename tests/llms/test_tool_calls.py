@@ -6,15 +6,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
-from r_eval.llms.tool_calls import RESPONSE, invents_result, repair_history
+from r_eval.llms.tool_calls import RESPONSE, interpret, repair_history
 from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.llms.tool_calls import read_reply as read
 from r_eval.llms.tool_calls import render_tools as write
-from tests.timing import quickest
 
 TEXT = {"type": "string"}
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
@@ -32,84 +31,37 @@ def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "wanted"),
     [
-        f"<tool_call>{PLAIN}</tool_call>",
-        f"<tool_call>\n{PLAIN}\n</tool_call>",
-        f"<tool_call>{PLAIN}",
-        f"```json\n{PLAIN}\n```",
-        f"```\n{PLAIN}\n```",
-        f"```json\n{PLAIN}",
-        f"```tool_call\n{PLAIN}\n```",
-        f"[TOOL_CALLS] [{PLAIN}]",
-        f"[TOOL_CALLS]{PLAIN}",
-        PLAIN,
-        f"[{PLAIN}]",
-        f"I will look it up. {PLAIN} That should do.",
-        f"As [1] and {{it}} say, f{{x: {PLAIN}",
-        json.dumps(json.loads(PLAIN), indent=2),
-        '{"name": "Search", "parameters": {"entity": "Kenya"}}',
-        '{"tool": "Search", "args": {"entity": "Kenya"}}',
-        '{"function": "Search", "input": {"entity": "Kenya"}}',
-        f'{{"type": "function", "function": {PLAIN}}}',
-        '{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}',
-        '{"function": {"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}}',
-        '{"name": "Search", "arguments": {"entity": "Kenya",},}',
-        "{'name': 'Search', 'arguments': {'entity': 'Kenya'}}",
-        "{'name': 'Search', 'arguments': {'entity': 'Kenya',}}",
-        '<tool_call>{"name": "Search", "arguments": {"entity": "Kenya',
-        '<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}',
-        '{"name": "Search", "arguments": {"entity": "Kenya"}',
-        'Search(entity="Kenya")',
-        "Search(entity='Kenya')",
-        'Search(\n    entity="Kenya",\n)',
-        'Search("Kenya")',
-        'I must call Search(entity="Kenya") now.',
-        '```python\nprint(Search(entity="Kenya"))\n```',
-        '<tool_call>Search(entity="Kenya")</tool_call>',
-        '```tool_code\nSearch(entity="Kenya")\n```',
+        (f"```tool_call\n{PLAIN}\n```", [KENYA]),
+        (f"As [1] and {{it}} say, f{{x: {PLAIN}", [KENYA]),
+        (json.dumps(json.loads(PLAIN), indent=2), [KENYA]),
+        ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
+        ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
+        ('{"function": {"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}}', [KENYA]),
+        ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
+        ('I must call Search(entity="Kenya") now.', [KENYA]),
+        ('Search("Kenya")', [KENYA]),
+        (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
+        (f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>", [KENYA, UGANDA]),
+        (f"<tool_call>{PLAIN}\n{OTHER}</tool_call>", [KENYA, UGANDA]),
+        (f"[TOOL_CALLS] [{PLAIN}, {OTHER}]", [KENYA, UGANDA]),
+        (f"[{PLAIN}, {OTHER}]", [KENYA, UGANDA]),
+        (f"One: {PLAIN}, two: {OTHER}.", [KENYA, UGANDA]),
+        ('[Search(entity="Kenya"), Search(entity="Uganda")]', [KENYA, UGANDA]),
+        ('{"name": "Search", "arguments": null}', [("Search", {})]),
+        ('{"name": "Serch", "arguments": {"entity": "Kenya"}}', [("Serch", {"entity": "Kenya"})]),
+        ('{"name": "Search", "arguments": {"entity": "a,]b",}}', [("Search", {"entity": "a,]b"})]),
     ],
 )
-def test_a_call_is_read_however_it_is_written(text: str) -> None:
-    assert calls(text) == [KENYA]
+def test_a_call_is_read_however_it_is_written(text: str, wanted: list[tuple[str, dict[str, Any]]]) -> None:
+    assert calls(text) == wanted
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"<tool_call>{PLAIN}</tool_call>\n<tool_call>{OTHER}</tool_call>",
-        f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>",
-        f"<tool_call>{PLAIN}\n{OTHER}</tool_call>",
-        f"First:\n```json\n{PLAIN}\n```\nThen:\n```json\n{OTHER}\n```",
-        f"[TOOL_CALLS] [{PLAIN}, {OTHER}]",
-        f"{PLAIN}\n{OTHER}",
-        f"[{PLAIN}, {OTHER}]",
-        f"One: {PLAIN}, two: {OTHER}.",
-        '[Search(entity="Kenya"), Search(entity="Uganda")]',
-        'Search(entity="Kenya")\nSearch(entity="Uganda")',
-    ],
-)
-def test_several_calls_in_one_reply_are_read_in_their_order(text: str) -> None:
-    assert calls(text) == [KENYA, UGANDA]
-
-
-def test_every_call_has_an_id_of_its_own() -> None:
-    found = read(Reply(f"{PLAIN}\n{OTHER}"), TOOLS).tool_calls
-    assert [call.id for call in found] == ["call00000", "call00001"]
-
-
-def test_the_text_that_stays_holds_no_call() -> None:
-    assert read(Reply(f"Let me see.\n<tool_call>{PLAIN}</tool_call>"), TOOLS).text == "Let me see."
-    assert read(Reply(f"Let me see. {PLAIN}"), TOOLS).text == "Let me see."
-    assert read(Reply('Let me see. Search(entity="Kenya")'), TOOLS).text == "Let me see."
-
-
-def test_a_reply_with_a_call_finished_with_tool_calls() -> None:
-    assert read(Reply(PLAIN, finish="stop"), TOOLS).finish == "tool_calls"
-
-
-def test_tagged_calls_count_before_others() -> None:
-    assert calls(f"{OTHER}\n<tool_call>{PLAIN}</tool_call>") == [KENYA]
+@pytest.mark.parametrize("text", [f"Let me see. {PLAIN}", 'Let me see. Search(entity="Kenya")'])
+def test_the_text_that_stays_holds_no_call(text: str) -> None:
+    reply = read(Reply(text, finish="stop"), TOOLS)
+    assert (reply.text, reply.finish) == ("Let me see.", "tool_calls")
 
 
 def test_a_reply_with_native_calls_stays_as_it_is() -> None:
@@ -117,59 +69,11 @@ def test_a_reply_with_native_calls_stays_as_it_is() -> None:
     assert read(reply, TOOLS) is reply
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   \n",
-        "Nairobi is the capital of Kenya.",
-        "A set {1, 2}, a map {a: b}, a brace { that never closes",
-        "See [1], [2] and [Kenya](https://example.org).",
-        '{"capital": "Nairobi"}',
-        '{"name": "Kenya", "capital": "Nairobi"}',
-        "I would use Search (the tool) for it, or Search(this one).",
-        "Search(",
-        "Look(entity='Kenya')",
-        "```json\n[1, 2, 3]\n```",
-        "```python\nprint('no call')\n```",
-    ],
-)
-def test_text_without_a_call_stays_as_it_is(text: str) -> None:
-    reply = Reply(text)
-    assert read(reply, TOOLS) is reply
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<tool_call>Search for Kenya</tool_call>",
-        "<tool_call></tool_call>",
-        '<tool_call>{"name": "Search", "arguments": {"entity": </tool_call>',
-        '<tool_call>{"entity": "Kenya"}</tool_call>',
-        "[TOOL_CALLS] Kenya",
-        "<tool_call>" + "[" * 5000,
-    ],
-)
-def test_a_marked_call_that_cannot_be_read_is_a_call_with_an_error(text: str) -> None:
-    (call,) = read(Reply(text), TOOLS).tool_calls
-    assert call.error is not None
-    assert "<tool_call>" in call.error
-
-
 @pytest.mark.parametrize("arguments", ["[1, 2]", '"Kenya"', "7"])
 def test_arguments_that_are_no_object_are_an_error_that_names_the_tool(arguments: str) -> None:
     (call,) = read(Reply(f'{{"name": "Search", "arguments": {arguments}}}'), TOOLS).tool_calls
     assert (call.name, call.arguments) == ("Search", {})
-    assert call.error is not None
-    assert "Search" in call.error
-
-
-def test_null_arguments_are_none() -> None:
-    assert calls('{"name": "Search", "arguments": null}') == [("Search", {})]
-
-
-def test_an_unknown_name_with_arguments_is_a_call_so_that_the_model_can_be_told() -> None:
-    assert calls('{"name": "Serch", "arguments": {"entity": "Kenya"}}') == [("Serch", {"entity": "Kenya"})]
+    assert "Search" in (call.error or "")
 
 
 @pytest.mark.parametrize(
@@ -190,53 +94,9 @@ def test_a_written_call_is_read_back_whatever_its_arguments_hold(text: str) -> N
     assert calls(f"Now. {written(call)}") == [("Search", call.arguments)]
 
 
-def test_a_trailing_comma_is_not_taken_out_of_a_text() -> None:
-    assert calls('{"name": "Search", "arguments": {"entity": "a,]b",}}') == [("Search", {"entity": "a,]b"})]
-
-
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
 def test_python_that_is_no_data_is_never_an_argument(value: str) -> None:
     assert calls(f"Search(entity={value})") == []
-
-
-# Whatever a model writes
-
-PIECES = [
-    *"{}[]()<>\"'\\,:=-` \n\t\0",
-    "```",
-    "```json\n",
-    "<tool_call>",
-    "</tool_call>",
-    "[TOOL_CALLS]",
-    "Search(",
-    "entity=",
-    '{"name": "Search", "arguments": {',
-    '"function"',
-    '"arguments": "',
-    "null",
-    "True",
-    "1e999",
-    "lambda:",
-    "\ud800",
-    "\\ud800",
-    "é",
-]
-HOSTILE = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=60).map("".join)
-
-
-def is_data(value: Any) -> bool:
-    return isinstance(json.dumps(value), str)
-
-
-@settings(max_examples=300)
-@given(HOSTILE)
-@example("<tool_call>{'name': 'Search', 'arguments': {'entity': {1}}}")
-@example("[" * 3000)
-@example("{'a':" * 3000)
-def test_read_never_raises_and_its_calls_are_data(text: str) -> None:
-    reply = read(Reply(text), TOOLS)
-    assert all(is_data(call.arguments) and written(call) for call in reply.tool_calls)
-    assert reply.text.strip() == reply.text or not reply.tool_calls
 
 
 json_values = st.recursive(
@@ -252,28 +112,39 @@ def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
     assert calls(written(ToolCall("", "Search", arguments))) == [("Search", arguments)]
 
 
-@pytest.mark.parametrize(
-    "piece", ["[", "{'a':", "<tool_call>{", "```\n", "Search(", '<tool_call>{"name":"Search"}', "a("]
-)
-def test_a_hundred_thousand_characters_are_read_fast(piece: str) -> None:
-    reply = Reply(piece * (100_000 // len(piece)))
-    assert quickest(lambda: read(reply, TOOLS), enough=1.0) < 1.0
+# What the model invents
 
 
 @pytest.mark.parametrize("invented", [f"{RESPONSE}\nIn Africa.\n</tool_response>", "Observation 1: In Africa."])
 @pytest.mark.parametrize(
-    ("said", "native"),
+    ("text", "native"),
     [(f"I look.\n<tool_call>{PLAIN}</tool_call>", ()), ("I look.", (ToolCall("a", "Search", {"entity": "Kenya"}),))],
 )
-def test_an_invented_result_is_cut_and_told_whichever_way_the_call_came(
-    said: str, native: tuple[ToolCall, ...], invented: str
+def test_an_invented_result_is_cut_and_marked_whichever_way_the_call_came(
+    text: str, native: tuple[ToolCall, ...], invented: str
 ) -> None:
-    text = f"{said}\n{invented}\n<tool_call>{OTHER}</tool_call>"
-    reply = read(Reply(text, native), TOOLS)
-    assert reply.text == "I look."
+    asked = Request((), tools=TOOLS)
+    reply, is_invented = interpret(Reply(f"{text}\n{invented}\n<tool_call>{OTHER}</tool_call>", native), asked)
+    assert (reply.text, is_invented) == ("I look.", True)
     assert [(call.name, call.arguments) for call in reply.tool_calls] == [KENYA]
-    assert invents_result(text)
-    assert not invents_result(said)
+    assert interpret(Reply(text, native), asked)[1] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "wanted", "is_invented"),
+    [
+        ("Action: Search[肯尼亚]\nObservation: 非洲", ("\nObservation",), "Action: Search[肯尼亚]", True),
+        ("Search[a]\n**Observation 2:** b", ("\nObservation",), "Search[a]\n", True),
+        ("Observation: b\nSearch[a]", ("\nObservation",), "", True),
+        ("Go.\nThought: so\nObservation: b", ("\nObservation", "\nThought"), "Go.", False),
+        ("Go.\nQuestion: more", ("", "\nQuestion:"), "Go.", False),
+        ("Go.\nObservation: b", (), "Go.\nObservation: b", False),
+        ("Go.", ("\nObservation",), "Go.", False),
+    ],
+)
+def test_a_reply_ends_at_the_first_stop_text(text: str, stop: tuple[str, ...], wanted: str, is_invented: bool) -> None:
+    reply, marked = interpret(Reply(text, finish="length"), Request((), stop=stop))
+    assert (reply.text, marked, reply.finish) == (wanted, is_invented, "length" if wanted == text else "stop")
 
 
 # Written into the prompt
@@ -283,25 +154,14 @@ def asked(*messages: Message, stop: tuple[str, ...] = ()) -> Request:
     return write(Request(messages, stop=stop, tools=TOOLS))
 
 
-def test_tools_stand_in_the_system_message_after_its_own_text() -> None:
-    first, _ = asked(Message("system", "Be brief."), Message("user", "Where is Kenya?")).messages
-    assert first.role == "system"
+def test_tools_stand_in_the_system_message_and_are_offered_no_more() -> None:
+    request = asked(Message("system", "Be brief."), Message("user", "Where is Kenya?"), stop=("\n\n",))
+    first = request.messages[0]
+    assert (first.role, request.tools, request.stop) == ("system", (), ("\n\n", RESPONSE))
     assert first.content.startswith("Be brief.\n\n")
     assert all(tool.name in first.content and tool.description in first.content for tool in TOOLS)
     assert '"entity"' in first.content
-
-
-def test_a_conversation_without_a_system_message_is_given_one() -> None:
-    messages = asked(Message("user", "Where is Kenya?")).messages
-    assert [message.role for message in messages] == ["system", "user"]
-
-
-def test_the_written_request_offers_no_tools() -> None:
-    assert asked(Message("user", "Where is Kenya?")).tools == ()
-
-
-def test_the_reply_stops_before_it_invents_a_result() -> None:
-    assert asked(Message("user", "Where?"), stop=("\n\n",)).stop == ("\n\n", RESPONSE)
+    assert [message.role for message in asked(Message("user", "Where?")).messages] == ["system", "user"]
 
 
 def test_calls_and_their_results_become_text() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from r_eval import Grid, run
 from r_eval.records import Episode
-from tests.engines.desks import Desk
+from tests.runner.desks import Desk
 
 FAILING = """
 from r_eval.llms.base import LLMError

@@ -1,4 +1,4 @@
-"""Budgets: new episodes stop, those under way finish, and the folder remembers what it has taken."""
+"""Budgets: no new episode starts, those in progress finish, and the folder keeps what was used."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 from r_eval import Grid, UserError, run
 from r_eval.api import Run
 from r_eval.llms.replay import LLMUsage
-from r_eval.runner.budget import Clock, Gate, amount, shown
+from r_eval.runner.budget import BudgetGuard, Stopwatch, quantity
 from r_eval.runner.plan import resolve
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
@@ -55,11 +56,11 @@ def test_an_llms_money_ends_its_episodes_and_no_others(tmp_path: Path) -> None:
     one, two = llm(tmp_path, price=PRICE, budget={"usd": 3}), llm(tmp_path, "two")
     result = run(grid(tmp_path, one, two), tmp_path / "out")
     assert (result.state, count(result), count(result, "two")) == ("budget", 3, 10)
-    text = "budget of 3 USD for one reached: 3.00 spent"
+    text = "budget of 3 USD for one reached: 3 USD used"
     assert manifest(result)["budget"] == [{"llm": "one", "unit": "usd", "budget": 3.0, "spent": 3.0, "text": text}]
 
 
-def test_episodes_under_way_finish(tmp_path: Path) -> None:
+def test_episodes_in_progress_finish(tmp_path: Path) -> None:
     one = llm(tmp_path, price=PRICE, budget={"usd": 3})
     result = run(grid(tmp_path, one), tmp_path / "out", connections=4)
     assert 3 <= count(result) <= 6
@@ -73,19 +74,14 @@ def test_a_runs_budget_counts_all_llms_together(tmp_path: Path) -> None:
     assert 4 <= count(result) + count(result, "two") <= 5
 
 
-def test_what_was_spent_before_counts(tmp_path: Path) -> None:
-    one = llm(tmp_path, price=PRICE, budget={"usd": 3})
-    first = run(grid(tmp_path, one), tmp_path / "out")
-    again = run(grid(tmp_path, one), tmp_path / "out")
-    assert (first.state, again.state, count(again)) == ("budget", "budget", 3)
+def test_what_earlier_sessions_spent_counts_and_a_higher_budget_resumes(tmp_path: Path) -> None:
+    def states(budget: float | None) -> tuple[str, int, bool]:
+        keys = {} if budget is None else {"budget": {"usd": budget}}
+        result = run(grid(tmp_path, llm(tmp_path, price=PRICE, **keys)), tmp_path / "out")
+        return result.state, count(result), "budget" in manifest(result)
 
-
-def test_a_higher_budget_goes_on_in_the_same_folder(tmp_path: Path) -> None:
-    run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 3})), tmp_path / "out")
-    more = run(grid(tmp_path, llm(tmp_path, price=PRICE, budget={"usd": 5})), tmp_path / "out")
-    assert (more.state, count(more)) == ("budget", 5)
-    rest = run(grid(tmp_path, llm(tmp_path, price=PRICE)), tmp_path / "out")
-    assert (rest.state, count(rest), "budget" in manifest(rest)) == ("complete", 10, False)
+    assert [states(budget) for budget in (3, 3, 5)] == [("budget", 3, True), ("budget", 3, True), ("budget", 5, True)]
+    assert states(None) == ("complete", 10, False)
 
 
 def test_a_budget_that_is_just_enough_leaves_the_run_complete(tmp_path: Path) -> None:
@@ -94,23 +90,24 @@ def test_a_budget_that_is_just_enough_leaves_the_run_complete(tmp_path: Path) ->
 
 
 def test_hours_are_counted_over_sessions(tmp_path: Path) -> None:
-    one = grid(tmp_path, llm(tmp_path), budget={"hours": 1})
-    clock = Clock(3599.9)
-    gate = Gate(resolve(one), {}, clock)
-    assert gate.open("one")
+    clock, texts = Stopwatch(3599.9), list[str]()
+    guard = BudgetGuard(resolve(grid(tmp_path, llm(tmp_path), budget={"hours": 1})), {}, clock, texts.append)
+    assert guard.allows("one")
     with clock.running():
-        asyncio.run(asyncio.sleep(0.15))
-        assert not gate.open("one")
-    assert [str(reached) for reached in gate.reached()] == ["budget of 1 hour for the run reached: 1.00 spent"]
+        time.sleep(0.15)
+        assert not guard.allows("one")
+        assert not guard.allows("none")
+    assert texts == [str(reached) for reached in guard.exhausted()]
+    assert texts == ["budget of 1 hour for the run reached: 1 hour used"]
 
 
-def test_an_llms_hours_are_those_of_its_lane(tmp_path: Path) -> None:
+def test_an_llms_hours_are_those_in_which_its_episodes_run(tmp_path: Path) -> None:
     spent = {"one": LLMUsage(seconds=3599.9)}
-    gate = Gate(resolve(grid(tmp_path, llm(tmp_path, budget={"hours": 1}))), spent, Clock())
-    with gate.lane("one"):
-        assert gate.open("one")
-        asyncio.run(asyncio.sleep(0.15))
-        assert not gate.open("one")
+    guard = BudgetGuard(resolve(grid(tmp_path, llm(tmp_path, budget={"hours": 1}))), spent, Stopwatch())
+    with guard.running("one"):
+        assert guard.allows("one")
+        time.sleep(0.15)
+        assert not guard.allows("one")
     assert 3600 < spent["one"].seconds < 3610
 
 
@@ -153,7 +150,7 @@ def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> No
     one, watcher = llm(tmp_path, price=PRICE, budget={"usd": 3}), Noting()
     for _ in range(2):
         run(grid(tmp_path, one), tmp_path / "out", watcher=watcher)
-    text = "budget of 3 USD for one reached: 3.00 spent"
+    text = "budget of 3 USD for one reached: 3 USD used"
     assert watcher.said == ["one", text, text]
 
 
@@ -162,24 +159,20 @@ def test_the_command_says_what_stopped_it_and_ends_with_1(tmp_path: Path) -> Non
     (tmp_path / "grid.yaml").write_text(text, encoding="utf-8")
     command = [str(R_EVAL), "run", "grid.yaml", "--quiet"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    said = "r-eval: stopped: budget of 3 USD for one reached: 3.00 spent; raise it and run again to go on\n"
-    assert (done.returncode, done.stderr) == (1, said)
-    page = tmp_path / "runs" / "grid" / "report" / "index.html"
-    assert "budget of 3 USD for one reached" in page.read_text(encoding="utf-8") + data(page)
-
-
-def data(page: Path) -> str:
-    return "".join(path.read_text(encoding="utf-8") for path in page.parent.rglob("*.js"))
+    assert (done.returncode, "budget of 3 USD for one reached: 3 USD used" in done.stderr) == (1, True)
+    report = tmp_path / "runs" / "grid" / "report"
+    texts = (path.read_text(encoding="utf-8") for path in report.rglob("*") if path.suffix in (".html", ".js"))
+    assert any("budget of 3 USD for one reached" in text for text in texts)
 
 
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
         ("{}", "at least one of usd, tokens and hours"),
-        ("{usd: 0}", "greater than 0"),
+        ("{usd: 0}", r":\d: (llms\.0\.)?budget\.usd: must be more than 0"),
         ("{dollars: 3}", r"unknown key '(llms\.0\.)?budget\.dollars'. Known: hours, tokens, usd"),
-        ("{tokens: 1.5}", "integer"),
-        ("{usd: .nan}", "greater than 0"),
+        ("{tokens: 1.5}", "must be a whole number"),
+        ("{usd: .nan}", "must be more than 0"),
     ],
 )
 def test_a_wrong_budget_is_an_error_of_the_grid(tmp_path: Path, budget: str, said: str) -> None:
@@ -200,18 +193,20 @@ def test_a_budget_is_no_part_of_a_fingerprint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("unit", "number", "text"),
-    [("usd", 0.00123, "0.0012"), ("usd", 5.024, "5.02"), ("tokens", 12345.0, "12,345"), ("usd", 0.0, "0.00")],
+    [
+        ("usd", 0.0, "0 USD"),
+        ("usd", 0.5, "0.5 USD"),
+        ("usd", 5.024, "5.02 USD"),
+        ("usd", 20000.0, "20,000 USD"),
+        ("hours", 2.0, "2 hours"),
+    ],
 )
-def test_amounts_have_as_many_places_as_are_worth_reading(unit: str, number: float, text: str) -> None:
-    assert amount(unit, number) == text
-
-
-def test_a_given_amount_is_shown_as_it_was_given() -> None:
-    assert [shown("usd", 0.5), shown("tokens", 1e6), shown("hours", 2.0)] == ["0.5 USD", "1,000,000 tokens", "2 hours"]
+def test_a_quantity_has_as_many_digits_as_are_worth_reading(unit: str, number: float, text: str) -> None:
+    assert quantity(unit, number) == text
 
 
 def test_what_is_spent_is_written_down_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("r_eval.runner.run.TELL_SECONDS", 0.05)
+    monkeypatch.setattr("r_eval.runner.run.MANIFEST_SECONDS", 0.05)
     code = LLM.replace("    return", "    import asyncio\n    await asyncio.sleep(0.1)\n    return")
     one = llm(tmp_path)
     (tmp_path / "llm.py").write_text(code, encoding="utf-8")

@@ -14,13 +14,13 @@ import yaml
 from scipy.stats import binomtest
 
 from r_eval import Grid, UserError, load_run, run
-from r_eval.cli.running import run_command
+from r_eval.cli.run import run_grid
 from r_eval.environments.conditions.faulty import failed
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import RunFolder
 from r_eval.records import Episode
 from r_eval.runner.demonstrations import work_out
-from r_eval.runner.episode import run_episode
+from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.estimate import estimate
 from r_eval.runner.plan import Plan, resolve
 
@@ -285,7 +285,7 @@ def test_what_is_skipped_is_said_on_standard_error(
     grid: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}], samples=1)
-    assert run_command(made, tmp_path / "run", quiet=True) == 0
+    assert run_grid(made, tmp_path / "run", quiet=True) == 0
     assert "drops 1 of 1 questions, and the task is skipped under it: 1 x out of names" in capsys.readouterr().err
 
 
@@ -302,7 +302,7 @@ def test_a_worker_that_knows_the_clean_question_asks_it_as_the_condition_has_it(
 
     async def made() -> Episode:
         with Sandbox() as sandbox:
-            return await run_episode(renamed, question, 0, llm, plan.limits, (), sandbox)
+            return await run_episode(renamed, question, 0, llm, Resources(plan.limits, sandbox))
 
     assert asyncio.run(made()).golds == ["Eve 0"]
 
@@ -313,11 +313,11 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
 
     async def made() -> Episode:
         with Sandbox() as sandbox:
-            return await run_episode(cell, cell.planned.asked[0], 0, llm, plan.limits, (), sandbox)
+            return await run_episode(cell, cell.planned.asked[0], 0, llm, Resources(plan.limits, sandbox))
 
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"
-    assert outcome.detail == "the condition failing failed: RuntimeError: out of names"
+    assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:65, in environment)"
 
 
 def test_slow_counts_in_the_seconds_of_the_environment(grid: Make, tmp_path: Path) -> None:

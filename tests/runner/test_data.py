@@ -170,12 +170,12 @@ def test_a_mistake_gets_one_sentence(desk: Path, mistake: str) -> None:
     [
         ({"format": "hotpotqa"}, "format: goes with data: FILE"),
         ({"data": "a", "questions": "b"}, "as data: or as questions:"),
-        ({"data": "a", "broken": 2}, "less than or equal to 1"),
+        ({"data": "a", "broken": 2}, "must be at most 1"),
         ({"data": "a", "level": "KX"}, "level"),
     ],
 )
 def test_keys_that_do_not_go_together_are_refused(desk: Path, change: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(UserError, match=complaint):
         grid(desk, {"task": "wiki/hotpotqa", **change})
 
 

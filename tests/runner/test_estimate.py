@@ -1,8 +1,8 @@
-"""`r-eval run --dry-run`: says what is left and what it would take; asks and writes nothing."""
+"""What is left of a run and what it would take, from recorded episodes or, for calls alone, from the limits."""
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +46,23 @@ def only(folder: Path, grid: Grid) -> SystemEstimate:
     return systems[0]
 
 
-def test_without_episodes_there_are_bounds_and_they_say_so(folder: Path) -> None:
-    s = only(folder, grid(folder, workflows=["react"], limits={"steps": 4, "seconds": 60}))
-    assert (s.basis, s.episodes, s.recorded, s.sample) == ("bounds", 10, 0, 0)
-    assert (s.calls, s.completion_tokens, s.seconds) == (50, 2500, 300)
-    assert (s.prompt_tokens, s.cost) == (None, None)
-
-
-def test_a_limit_of_tokens_bounds_prompts_and_money(folder: Path) -> None:
-    s = only(folder, grid(folder, limits={"tokens": 1000}))
-    assert (s.calls, s.prompt_tokens, s.completion_tokens) == (10, 9500, 500)
-    assert s.cost == pytest.approx((9500 * 1000 + 500 * 2000) / 1e6)
+@pytest.mark.parametrize(
+    ("workflow", "limits", "calls"),
+    [
+        ("direct", {}, 10),
+        ("react", {"steps": 4}, 50),
+        ("react", {"steps": 4, "calls": 3}, 30),
+        ({"workflow": "dfsdt", "max_calls": 7}, {"steps": 4}, 70),
+        ("oracle", {}, 0),
+    ],
+)
+def test_without_episodes_only_the_calls_have_a_bound(
+    folder: Path, workflow: Any, limits: dict[str, Any], calls: int
+) -> None:
+    s = only(folder, grid(folder, workflows=[workflow], limits=limits))
+    assert (s.basis, s.episodes, s.recorded, s.calls, s.seconds) == ("bounds", 10, 0, calls, None)
+    known = 0 if workflow == "oracle" else None
+    assert (s.prompt_tokens, s.completion_tokens, s.cost) == (known, known, known)
 
 
 def test_a_dry_run_writes_nothing(folder: Path) -> None:
@@ -66,50 +72,52 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
     assert sorted(folder.rglob("*")) == before
 
 
-def test_recorded_episodes_say_what_the_rest_takes(folder: Path) -> None:
+def test_the_rest_takes_what_recorded_episodes_took_on_average(folder: Path) -> None:
     run(grid(folder), folder / "out", limit=4)
     s = only(folder, grid(folder))
-    assert (s.basis, s.episodes, s.recorded, s.left, s.sample) == ("episodes", 10, 4, 6, 4)
+    assert (s.basis, s.episodes, s.recorded, s.left) == ("episodes", 10, 4, 6)
     assert (s.calls, s.prompt_tokens, s.completion_tokens) == (6, 5400, 600)
     assert s.cost == pytest.approx(6 * 0.6)
+    assert s.seconds is not None
     assert 6 * 0.05 / 2 <= s.seconds < 5
 
 
-def test_a_cell_without_episodes_goes_by_its_systems_others(folder: Path) -> None:
+def test_a_cell_without_episodes_is_estimated_by_the_systems_others(folder: Path) -> None:
     run(grid(folder), folder / "out", limit=2)
     s = only(folder, grid(folder, tasks=["aminer/soay-easy", "aminer/soay-hard"]))
     assert (s.cells, s.basis, s.left, s.calls, s.prompt_tokens) == (2, "episodes", 18, 18, 16200)
 
 
-def test_a_complete_run_takes_nothing_more(folder: Path) -> None:
+def test_a_complete_run_needs_nothing(folder: Path) -> None:
     run(grid(folder), folder / "out")
     found = estimate(resolve(grid(folder)), folder / "out")
     assert (found.systems[0].left, found.systems[0].calls, found.cost, found.seconds) == (0, 0, 0, 0)
 
 
-def test_episodes_that_failed_are_to_be_run_again_and_show_nothing(folder: Path) -> None:
+def test_infrastructure_failures_are_run_again_and_estimate_nothing(folder: Path) -> None:
     one = {"llm": "scripted/./llm.py:failing", "name": "one"}
     run(grid(folder, llms=[one]), folder / "out")
     s = only(folder, grid(folder, llms=[one]))
     assert (s.basis, s.recorded, s.left) == ("bounds", 0, 10)
 
 
-def test_no_price_is_not_the_same_as_nothing(folder: Path) -> None:
-    one = {"llm": "scripted/./llm.py:reply", "name": "one"}
+@pytest.mark.parametrize(("price", "cost"), [({}, None), ({"price": {"prompt": 0, "completion": 0}}, 0)])
+def test_no_price_is_not_the_same_as_free(folder: Path, price: dict[str, Any], cost: float | None) -> None:
+    one = {"llm": "scripted/./llm.py:reply", "name": "一", **price}
+    assert only(folder, grid(folder, llms=[one])).cost == cost
     run(grid(folder, llms=[one]), folder / "out", limit=2)
-    assert only(folder, grid(folder, llms=[one])).cost is None
+    assert only(folder, grid(folder, llms=[one])).cost == cost
 
 
-def test_what_costs_nothing_costs_nothing_at_most(folder: Path) -> None:
-    one = {"llm": "scripted/./llm.py:reply", "name": "one", "price": {"prompt": 0, "completion": 0}}
-    assert only(folder, grid(folder, llms=[one])).cost == 0
-
-
-def test_llms_work_side_by_side_and_the_systems_of_one_share_it(folder: Path) -> None:
-    llms = [{"llm": "scripted/./llm.py:reply", "name": name, "connections": n} for name, n in (("a", 1), ("b", 10))]
-    found = estimate(resolve(grid(folder, llms=llms, workflows=["direct", "react"])), folder / "out")
-    assert [s.seconds for s in found.systems] == [3000, 300, 3000, 300]
-    assert found.seconds == 6000
+def test_llms_run_at_the_same_time_and_the_systems_of_one_share_it(folder: Path) -> None:
+    llms = [{"llm": "scripted/./llm.py:reply", "name": name, "connections": n} for name, n in (("a", 1), ("b", 8))]
+    whole = grid(folder, llms=llms, workflows=["direct", "react"])
+    assert estimate(resolve(whole), folder / "out").seconds is None
+    run(whole, folder / "out", limit=2)
+    found = estimate(resolve(whole), folder / "out")
+    times = {s.system: s.seconds or 0.0 for s in found.systems}
+    assert all(0.05 <= times[f"{workflow}+b"] < times[f"{workflow}+a"] for workflow in ("direct", "react"))
+    assert found.seconds == times["direct+a"] + times["react+a"]
 
 
 def test_a_folder_that_differs_is_refused_as_by_a_run(folder: Path) -> None:
@@ -118,77 +126,23 @@ def test_a_folder_that_differs_is_refused_as_by_a_run(folder: Path) -> None:
         estimate(resolve(grid(folder, seed=1)), folder / "out")
 
 
-def test_a_budget_that_will_not_do_is_told(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("budget", "warnings"),
+    [
+        ({"usd": 5}, ("budget of 5 USD for the run will not suffice: 2.4 USD used, 3.6 USD more expected",)),
+        ({"usd": 7}, ()),
+        ({"tokens": 9000}, ("budget of 9,000 tokens for the run will not suffice: 4,000 tokens used, 6,000 .*",)),
+        ({"tokens": 4000}, ("budget of 4,000 tokens for the run reached: 4,000 tokens used; no new episode .*",)),
+        ({"hours": 1e-9}, ("budget of 1e-09 hours for the run reached: .*",)),
+        ({"hours": 1}, ()),
+    ],
+)
+def test_a_budget_that_does_not_suffice_is_a_warning(folder: Path, budget: Any, warnings: tuple[str, ...]) -> None:
     run(grid(folder), folder / "out", limit=4)
-    found = estimate(resolve(grid(folder, budget={"usd": 5})), folder / "out")
-    assert found.warnings == ("budget of 5 USD for the run will not do: 2.40 spent, 3.6 USD more expected",)
-    assert estimate(resolve(grid(folder, budget={"usd": 7})), folder / "out").warnings == ()
+    found = estimate(resolve(grid(folder, budget=budget)), folder / "out").warnings
+    assert len(found) == len(warnings)
+    assert all(re.fullmatch(pattern, warning) for pattern, warning in zip(warnings, found, strict=True))
 
 
-def test_a_budget_below_the_bounds_may_not_do(folder: Path) -> None:
-    limited = grid(folder, limits={"tokens": 1000}, budget={"tokens": 5000})
-    warnings = estimate(resolve(limited), folder / "out").warnings
-    assert warnings == ("budget of 5,000 tokens for the run may not do: 10,000 tokens more expected",)
-
-
-def test_a_budget_that_is_used_up_is_told(folder: Path) -> None:
-    run(grid(folder), folder / "out", limit=4)
-    warnings = estimate(resolve(grid(folder, budget={"tokens": 4000})), folder / "out").warnings
-    assert warnings == ("budget of 4,000 tokens for the run reached: 4,000 spent; no new episode will be begun",)
-
-
-# The command
-
-
-@pytest.fixture
-def typed(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """The command in a folder with a grid; gives its status, output and complaints."""
-    import yaml
-
-    from r_eval.cli.app import app
-
-    keys = grid(folder).model_dump(mode="json", exclude_none=True, include={"llms", "workflows", "samples"})
-    keys["tasks"] = ["aminer/soay-easy"]
-    (folder / "grid.yaml").write_text(yaml.safe_dump(keys), encoding="utf-8")
-    monkeypatch.chdir(folder)
-
-    def type_(*words: str) -> tuple[int, str, str]:
-        status = app(["run", "grid.yaml", *words], standalone_mode=False)
-        return (status, *capsys.readouterr())
-
-    return type_
-
-
-def test_the_table_marks_bounds_and_says_how_to_know_better(typed: Any, folder: Path) -> None:
-    status, out, err = typed("--dry-run")
-    assert (status, err, (folder / "runs").exists()) == (0, "", False)
-    assert "direct+one" in out
-    assert "500*" in out
-    assert "* at most, by the limits" in out
-    assert "--probe 2 runs two of every task" in out
-
-
-def test_a_probe_is_kept_so_that_nothing_is_paid_twice(typed: Any, folder: Path) -> None:
-    status, out, _ = typed("--dry-run", "--probe", "2", "--quiet")
-    assert (status, "* at most" in out) == (0, False)
-    kept = (folder / "runs/grid/episodes/direct+one/clean/aminer__soay-easy.jsonl").read_text(encoding="utf-8")
-    assert len(kept.splitlines()) == 2
-    typed("--quiet")
-    whole = (folder / "runs/grid/episodes/direct+one/clean/aminer__soay-easy.jsonl").read_text(encoding="utf-8")
-    assert (whole.startswith(kept), len(whole.splitlines())) == (True, 10)
-
-
-def test_json_holds_cells_systems_and_totals(typed: Any) -> None:
-    status, out, _ = typed("--dry-run", "--probe", "4", "--quiet", "--json")
-    found = json.loads(out)
-    cell = {"workflow": "direct", "llm": "one", "condition": "clean", "task": "aminer/soay-easy"}
-    assert (status, found["run"], found["episodes"], found["recorded"]) == (0, "runs/grid", 10, 4)
-    assert found["cells"] == [{**cell, "episodes": 10, "recorded": 4}]
-    assert found["systems"][0]["basis"] == "episodes"
-    assert found["cost"] == pytest.approx(3.6)
-    assert found["warnings"] == []
-
-
-def test_a_probe_without_a_dry_run_is_an_error(typed: Any) -> None:
-    with pytest.raises(UserError, match="--probe goes with --dry-run"):
-        typed("--probe", "2")
+def test_where_nothing_is_known_a_budget_is_no_warning(folder: Path) -> None:
+    assert estimate(resolve(grid(folder, budget={"usd": 0.01, "hours": 0.01})), None).warnings == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from r_eval import Grid, Run, run
-from tests.engines.desks import Desk
+from tests.runner.desks import Desk
 
 SLOW = """
 import asyncio
@@ -76,7 +76,7 @@ def test_replayed_replies_are_marked_and_have_the_seconds_that_they_took(store: 
             [True] * len(thoughts[0]),
         ]
         assert [step.seconds for step in thoughts[0]] == [step.seconds for step in thoughts[1]]
-    calls = second.to_pandas()["usage_calls"].tolist()
+    calls = second.to_pandas()["calls"].tolist()
     assert second.to_pandas()["replayed"].tolist() == calls
     assert first.to_pandas()["replayed"].sum() == 0
 

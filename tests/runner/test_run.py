@@ -154,7 +154,7 @@ def timeless(record: Any) -> Any:
         return [timeless(item) for item in record]
     if not isinstance(record, dict):
         return record
-    known = {key: value for key, value in record.items() if key != "replayed"}
+    known = {key: value for key, value in record.items() if key not in ("replayed", "checksum")}
     return {key: 0 if key == "seconds" else timeless(value) for key, value in known.items()}
 
 
@@ -265,7 +265,7 @@ def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: Desk) -> N
     assert contents(desk.out) == whole
 
 
-def test_the_machinerys_failures_are_tried_again_and_their_old_lines_kept_beside(desk: Desk) -> None:
+def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: Desk) -> None:
     broken = desk.path / "broken"
     grid = desk.grid(desk.llm(FAILING, broken=str(broken)), tasks=TASKS[:1])
     broken.touch()
@@ -274,10 +274,6 @@ def test_the_machinerys_failures_are_tried_again_and_their_old_lines_kept_beside
     broken.unlink()
     assert run(grid, desk.out).state == "complete"
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 6
-    kept = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-easy.superseded"
-    old = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
-    assert [r["outcome"]["kind"] for r in old] == ["llm_failure"] * 6
-    assert {r["episode_id"] for r in old} == {r["episode_id"] for r in desk.lines()}
 
 
 def test_what_the_system_did_wrong_is_a_result_and_not_tried_again(desk: Desk) -> None:
@@ -529,15 +525,17 @@ def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(des
     assert time.monotonic() - started < 10 * slowness()
     assert down.returncode == 1
     assert f"no server answers at http://127.0.0.1:{port}/v1" in down.stderr
-    assert "12 episodes failed" in down.stderr
     assert "Traceback" not in down.stderr
     ends = collections.Counter((r["llm"], r["outcome"]["kind"], r["outcome"]["cause"]) for r in desk.lines())
     assert ends == {
-        ("openai/some-model", "llm_failure", "connection"): 12,
         ("one", "finished", ""): 12,
         ("none", "finished", ""): 12,
     }
     assert desk.state() == "incomplete"
+    assert (
+        f":{port}/v1"
+        in json.loads((desk.out / "run.json").read_text(encoding="utf-8"))["llms"]["openai/some-model"]["unavailable"]
+    )
     server = Server(port)
     try:
         up = desk.type()
@@ -683,8 +681,7 @@ def test_one_interrupt_lets_the_episodes_under_way_finish(desk: Desk) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert "letting the episodes under way finish" in err
-    assert "what was done is kept" in err
+    assert "are kept" in err
     assert "Traceback" not in err
     assert (len(desk.lines()), len(desk.asked()), desk.state()) == (3, 3, "interrupted")
     assert "direct+one" in out
@@ -740,7 +737,7 @@ def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
     _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert "what was done is kept" in err
+    assert "are kept" in err
     assert ([r["outcome"]["kind"] for r in desk.lines()], desk.state()) == (["cancelled"] * 3, "interrupted")
 
 
@@ -778,9 +775,8 @@ def test_a_termination_lets_the_episodes_under_way_finish(desk: Desk) -> None:
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=300)
+    process.communicate(timeout=300)
     assert (process.returncode, desk.state()) == (130, "interrupted")
-    assert "letting the episodes under way finish; once more cancels them" in err
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
 
 
@@ -880,12 +876,10 @@ def test_a_demonstration_without_a_working_program_is_refused_before_anything_is
     assert not desk.out.parent.exists()
 
 
-def test_run_inside_an_event_loop_says_what_to_use(desk: Desk) -> None:
+def test_run_works_inside_an_event_loop_as_in_a_notebook(desk: Desk) -> None:
     grid = desk.grid(desk.llm(PLAIN), samples=1)
 
-    async def inside() -> str:
-        with pytest.raises(RuntimeError, match=r"await r_eval\.arun"):
-            run(grid, desk.out)
-        return (await arun(grid, desk.out)).state
+    async def inside() -> list[str]:
+        return [run(grid, desk.out).state, (await arun(grid, desk.out)).state]
 
-    assert asyncio.run(inside()) == "complete"
+    assert asyncio.run(inside()) == ["complete", "complete"]

@@ -1,26 +1,16 @@
-"""Sweeps: each variant is a system of its own, over an environment set as it says."""
+"""Sweeps: each variant is a system of its own, over an environment with the variant's settings."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from r_eval import Grid, UserError, load_run, run
-from r_eval.engines.messages import Order
-from r_eval.engines.worker import Worker
-from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Episode
-from r_eval.runner.demonstrations import work_out
 from r_eval.runner.plan import NO_LLM, Plan, resolve
-
-R_EVAL = Path(sys.executable).with_name("r-eval")
 
 SHELF = '''
 from pathlib import Path
@@ -57,6 +47,7 @@ QUESTIONS = [
     {"id": name, "question": name, "answers": ["Ada"], "level": "KS", "program": "answer = retrieve(query='x')[0]"}
     for name in ("one", "two")
 ]
+CROSS = ("", "@top_k=2", "@size=5", "@size=5,top_k=2")
 DEMONSTRATION = {**QUESTIONS[0], "id": "shown", "question": "shown"}
 TASK = {"task": "books", "questions": "questions.jsonl", "environment": "./shelf.py:Shelf"}
 PARTS: dict[str, Any] = {
@@ -64,7 +55,8 @@ PARTS: dict[str, Any] = {
     "workflows": ["rag"],
     "tasks": [TASK],
 }
-VARY: dict[str, Any] = {"size": [20, 5], "top_k": [4, {"top_k": 2, "order": "year"}]}
+SIZE, TOP_K = "environment.size", "workflow.top_k"
+VARY: dict[str, Any] = {SIZE: [20, 5], TOP_K: [4, {TOP_K: 2, "environment.order": "year"}]}
 
 
 @pytest.fixture
@@ -97,29 +89,26 @@ def answers(out: Path) -> dict[str, str]:
     return {episode.workflow: episode.answer for episode in episodes if episode.question_id == "one"}
 
 
-# Which variants there are
-
-
 def test_each_variant_is_a_system_of_its_own(desk: Path) -> None:
     assert systems(resolve(grid(desk))) == ["rag+a", "rag@size=5+a", "rag@top_k=2+a"]
 
 
-def test_one_at_a_time_the_base_alone_is_asked_of_every_llm(desk: Path) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        ("one", ["direct+a", "direct+b", "rag+a", "rag+b", "rag@size=5+a", "rag@top_k=2+a"]),
+        ("cross", ["direct+a", "direct+b", *(f"rag{v}+{llm}" for v in CROSS for llm in "ab")]),
+    ],
+)
+def test_one_at_a_time_only_the_base_runs_with_every_llm(desk: Path, protocol: str, expected: list[str]) -> None:
     llms = [{"llm": "scripted/./llm.py:reply", "name": name} for name in ("a", "b")]
-    found = systems(resolve(grid(desk, llms=llms, workflows=["direct", "rag"])))
-    assert found == ["direct+a", "direct+b", "rag+a", "rag+b", "rag@size=5+a", "rag@top_k=2+a"]
-
-
-def test_in_a_cross_every_variant_is_asked_of_every_llm(desk: Path) -> None:
-    llms = [{"llm": "scripted/./llm.py:reply", "name": name} for name in ("a", "b")]
-    found = systems(resolve(grid(desk, llms=llms, vary={"size": [20, 5], "top_k": [4, 2], "protocol": "cross"})))
-    assert len(found) == 2 * 2 * 2
-    assert "rag@size=5,top_k=2+b" in found
+    vary = {SIZE: [20, 5], TOP_K: [4, 2], "protocol": protocol, "workflow": "rag"}
+    assert systems(resolve(grid(desk, llms=llms, workflows=["direct", "rag"], vary=vary))) == expected
 
 
 def test_variants_can_be_excluded_by_their_names(desk: Path) -> None:
     assert systems(resolve(grid(desk, exclude=[{"workflow": "rag@size=*"}]))) == ["rag+a", "rag@top_k=2+a"]
-    assert "5 title" not in opened(desk), "an environment that nothing is asked over is not opened"
+    assert "5 title" not in opened(desk), "an environment that no system uses is not opened"
 
 
 def test_a_workflow_keeps_its_own_name_and_settings_in_its_variants(desk: Path) -> None:
@@ -128,78 +117,62 @@ def test_a_workflow_keeps_its_own_name_and_settings_in_its_variants(desk: Path) 
     assert all(cell.workflow.settings()["rewrite"] for cell in plan.cells)
 
 
-def test_the_workflow_that_alone_has_all_the_settings_varies(desk: Path) -> None:
-    plan = resolve(grid(desk, workflows=["react", "rag"]))
-    assert [name for name in systems(plan) if "@" in name] == ["rag@size=5+a", "rag@top_k=2+a"]
-
-
-def test_a_workflow_is_named_where_several_could_vary(desk: Path) -> None:
-    keys: dict[str, Any] = {"workflows": ["react", "rag"], "vary": {"size": [20, 5], "workflow": "react"}}
-    assert systems(resolve(grid(desk, **keys))) == ["react+a", "react@size=5+a", "rag+a"]
-
-
-# Mistakes
-
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown setting": (
-        {"vary": {"sise": [1]}},
-        r"vary\.sise: unknown setting 'sise'\. Did you mean size\? .*workflow 'rag' and the environment '\S*shelf",
+    "an unknown setting of the environment": (
+        {"vary": {"environment.sise": [1]}},
+        r"environment '\S*shelf\.py:Shelf': unknown setting 'sise'\. Did you mean size\?",
     ),
-    "an LLM": ({"vary": {"llm": ["a"]}}, r"vary\.llm: LLMs vary by standing in the grid's llms:"),
+    "an unknown setting of the workflow": (
+        {"vary": {"workflow.topk": [1]}},
+        r"workflow 'rag': unknown setting 'topk'\. Did you mean top_k\?",
+    ),
     "several workflows": (
-        {"workflows": ["react", "rag"], "vary": {"size": [1]}},
-        r"vary: the settings are those of several workflows; say workflow: with one of react, rag",
+        {"workflows": ["react", "rag"]},
+        r"vary: the grid has several workflows; add workflow: with one of react, rag",
     ),
     "an unknown workflow": (
-        {"vary": {"size": [1], "workflow": "rga"}},
+        {"vary": {**VARY, "workflow": "rga"}},
         r"vary\.workflow: unknown workflow 'rga'\. Did you mean rag\?",
     ),
-    "a workflow without the setting": (
-        {"workflows": ["react", "rag"], "vary": {"top_k": [1], "workflow": "react"}},
-        r"vary\.top_k: unknown setting 'top_k'.*workflow 'react'",
-    ),
-    "a workflow that uses no environment": (
-        {"workflows": ["direct"], "vary": {"size": [1]}},
-        r"vary\.size: unknown setting 'size'.*workflow 'direct'",
+    "a workflow that calls no query API": (
+        {"workflows": ["direct"], "vary": {SIZE: [1]}},
+        r"workflow 'direct' calls no query API",
     ),
     "an environment without the setting": (
-        {"tasks": [TASK, {**TASK, "task": "bare", "environment": "./shelf.py:Bare"}], "vary": {"size": [1]}},
-        r"vary\.size: not every task's environment has this setting: '\S*shelf\.py:Bare' has none",
+        {"tasks": [TASK, {**TASK, "task": "bare", "environment": "./shelf.py:Bare"}]},
+        r"environment '\S*shelf\.py:Bare': unknown setting 'size'",
     ),
     "what the workflow sets itself": (
         {"workflows": [{"workflow": "rag", "top_k": 3}]},
-        r"vary\.top_k: the workflow 'rag' sets it too; give it as the first value of vary\.top_k",
+        r"vary\.workflow\.top_k: the workflow's entry sets it too; make that the first value of",
     ),
     "what the workflow sets of the environment itself": (
         {"workflows": [{"workflow": "rag", "environment": {"order": "year"}}]},
-        r"vary\.order: the workflow 'rag' sets it too",
+        r"vary\.environment\.order: the workflow's entry sets it too",
     ),
     "a value that the environment refuses": (
-        {"vary": {"size": [20, "big"]}},
+        {"vary": {SIZE: [20, "big"]}},
         r"setting 'size' must be .*, not 'big'",
     ),
-    "a value that the workflow refuses": ({"vary": {"top_k": [4, 0]}}, r"workflow 'rag@top_k=0': top_k must be"),
+    "a value that the workflow refuses": ({"vary": {TOP_K: [4, 0]}}, r"workflow 'rag@top_k=0': top_k must be"),
 }
 
 
 @pytest.mark.parametrize("mistake", sorted(MISTAKES))
-def test_a_mistake_is_one_sentence_before_anything_is_written(desk: Path, mistake: str) -> None:
-    keys, said = MISTAKES[mistake]
-    with pytest.raises(UserError, match=said):
+def test_a_mistake_is_reported_before_anything_is_written(desk: Path, mistake: str) -> None:
+    keys, message = MISTAKES[mistake]
+    with pytest.raises(UserError, match=message):
         run(grid(desk, **keys), desk / "out")
     assert not (desk / "out").exists()
 
 
-# The environments
-
-
 def test_an_environment_is_opened_once_for_the_same_settings(desk: Path) -> None:
     tasks = [TASK, {**TASK, "task": "again"}]
-    resolve(grid(desk, tasks=tasks, vary={"size": [20, 5], "top_k": [4, 2], "protocol": "cross"}))
+    resolve(grid(desk, tasks=tasks, vary={SIZE: [20, 5], TOP_K: [4, 2], "protocol": "cross"}))
     assert sorted(opened(desk)) == ["20 title", "5 title"]
 
 
-def test_every_variant_is_asked_over_its_own_environment(desk: Path) -> None:
+def test_every_variant_has_its_own_environment(desk: Path) -> None:
     out = run(grid(desk), desk / "out").path
     assert answers(out) == {
         "rag": "[1] one 20 title 0 of 4",
@@ -213,6 +186,7 @@ def test_a_workflow_replaces_settings_of_the_tasks_environment(desk: Path) -> No
     workflows = [{"workflow": "rag", "name": "less", "environment": {"size": 3}}, "rag"]
     out = run(grid(desk, tasks=[task], workflows=workflows, vary=None), desk / "out").path
     assert answers(out) == {"less": "[1] one 3 year 0 of 3", "rag": "[1] one 7 year 0 of 3"}
+    assert "vary" not in load_run(out).folder.manifest()
 
 
 def test_a_file_in_a_setting_is_found_from_the_grids_folder(
@@ -221,7 +195,7 @@ def test_a_file_in_a_setting_is_found_from_the_grids_folder(
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     (desk / "list.txt").touch()
     (desk / "lists").mkdir()
-    plan = resolve(grid(desk, vary={"books": ["list.txt", "./lists", "lists", "none.txt"]}))
+    plan = resolve(grid(desk, vary={"environment.books": ["list.txt", "./lists", "lists", "none.txt"]}))
     found = [cell.planned.environment.books for cell in plan.cells]  # type: ignore[attr-defined]
     assert found == [str(desk / "list.txt"), str(desk / "lists"), "lists", "none.txt"]
 
@@ -234,14 +208,11 @@ def test_all_variants_are_shown_the_demonstrations_that_the_task_itself_has(desk
         "    return f\"Action 1: Finish[{'x 10 title' in text} {'x 5 title' in text}]\"\n",
         encoding="utf-8",
     )
-    out = run(grid(desk, tasks=tasks, workflows=["react"], vary={"size": [20, 5]}), desk / "out").path
+    out = run(grid(desk, tasks=tasks, workflows=["react"], vary={SIZE: [20, 5]}), desk / "out").path
     assert answers(out) == {"react": "True False", "react@size=5": "True False"}
 
 
-# The run folder
-
-
-def test_the_run_says_what_each_variant_sets(desk: Path) -> None:
+def test_run_json_has_the_settings_of_each_variant(desk: Path) -> None:
     manifest = run(grid(desk), desk / "out").folder.manifest()
     assert manifest["vary"] == {
         "workflows": {
@@ -255,20 +226,16 @@ def test_the_run_says_what_each_variant_sets(desk: Path) -> None:
     assert Grid(**manifest["grid"]).vary == grid(desk).vary
 
 
-def test_a_run_without_a_sweep_does_not_speak_of_one(desk: Path) -> None:
-    assert "vary" not in run(grid(desk, vary=None), desk / "out").folder.manifest()
-
-
 def test_settings_that_a_workflow_replaces_are_part_of_the_fingerprint(desk: Path) -> None:
-    cells = resolve(grid(desk, vary={"size": [20, 5]})).cells
+    cells = resolve(grid(desk, vary={SIZE: [20, 5]})).cells
     assert cells[0].planned.environment.version == cells[1].planned.environment.version
-    assert cells[0].parts["environment"] != cells[1].parts["environment"]
+    assert cells[0].parts["environment settings"] != cells[1].parts["environment settings"]
 
 
-def test_a_run_goes_on_and_takes_a_new_variant_in(desk: Path) -> None:
+def test_a_run_resumes_with_a_further_variant(desk: Path) -> None:
     run(grid(desk), desk / "out")
     before = {path: path.read_bytes() for path in (desk / "out").glob("episodes/*/clean/*.jsonl")}
-    run(grid(desk, vary={**VARY, "size": [20, 5, 9]}), desk / "out")
+    run(grid(desk, vary={**VARY, SIZE: [20, 5, 9]}), desk / "out")
     assert {path: path.read_bytes() for path in before} == before
     assert answers(desk / "out")["rag@size=9"] == "[1] one 9 title 0 of 4"
     assert load_run(desk / "out").state == "complete"
@@ -277,54 +244,9 @@ def test_a_run_goes_on_and_takes_a_new_variant_in(desk: Path) -> None:
 def test_another_base_is_refused_in_the_same_folder(desk: Path) -> None:
     run(grid(desk), desk / "out")
     with pytest.raises(UserError, match="differs from this grid in: environment"):
-        run(grid(desk, vary={**VARY, "size": [21, 5]}), desk / "out")
-
-
-# What else meets a sweep
-
-
-def typed(desk: Path, *arguments: str) -> str:
-    (desk / "grid.yaml").write_text(yaml.safe_dump({**PARTS, "vary": VARY}, sort_keys=False), encoding="utf-8")
-    process = subprocess.run([str(R_EVAL), *arguments], cwd=desk, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, process.stderr
-    return process.stdout
-
-
-def test_a_check_counts_the_cells_of_the_variants(desk: Path) -> None:
-    assert "3 cells, 6 episodes" in typed(desk, "check", "grid.yaml")
-
-
-def test_a_dry_run_estimates_every_variant(desk: Path) -> None:
-    found = json.loads(typed(desk, "run", "grid.yaml", "--dry-run", "--json"))
-    assert [(cell["workflow"], cell["episodes"]) for cell in found["cells"]] == [
-        ("rag", 2),
-        ("rag@size=5", 2),
-        ("rag@top_k=2", 2),
-    ]
-
-
-def test_a_worker_on_another_machine_asks_over_the_variants_own_environment(desk: Path) -> None:
-    async def through_a_worker() -> list[tuple[str, str]]:
-        own = grid(desk, tasks=[{**TASK, "demonstrations": "demonstrations.jsonl"}], workflows=["rag"])
-        plan = resolve(own)
-        cells = plan.llm_cells("a")
-        with Sandbox() as sandbox:
-            (task,) = plan.tasks
-            shown = {task.task.name: await work_out(task.shown, task.home or task.environment, sandbox, 100)}
-        parts = {c.cell: c.parts for c in cells}
-        worker = Worker(Order(own, None, "a", 1, 1, parts, shown, "", False, False, str(desk), {}))
-        assert (await worker.open()).trouble == ""
-        found = [(c.cell.workflow, (await worker.carry_out(c.cell, "one", 0)).episode.answer) for c in cells]
-        await worker.close()
-        return found
-
-    assert asyncio.run(through_a_worker()) == [
-        ("rag", "[1] one 20 title 0 of 4"),
-        ("rag@size=5", "[1] one 5 title 0 of 4"),
-        ("rag@top_k=2", "[1] one 20 year 0 of 2"),
-    ]
+        run(grid(desk, vary={**VARY, SIZE: [21, 5]}), desk / "out")
 
 
 def test_a_workflow_without_an_llm_varies_too(desk: Path) -> None:
-    plan = resolve(grid(desk, workflows=["oracle"], vary={"size": [20, 5]}))
+    plan = resolve(grid(desk, workflows=["oracle"], vary={SIZE: [20, 5]}))
     assert [(c.cell.workflow, c.cell.llm) for c in plan.cells] == [("oracle", NO_LLM), ("oracle@size=5", NO_LLM)]

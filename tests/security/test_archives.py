@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus.documents import read_documents
-from r_eval.environments.dumps import Dump
 from r_eval.errors import UserError
 from r_eval.llms import model_files
 from r_eval.tasks.loaders import load
@@ -100,14 +99,6 @@ def test_a_packed_dataset_is_refused_and_not_unpacked(kind: str, tmp_path: Path)
         load(path, "hotpotqa")
     assert list(tmp_path.iterdir()) == [path]
     assert not (tmp_path.parent / "evil").exists()
-
-
-@pytest.mark.parametrize("kind", ["tar.bz2", "tar.gz"])
-def test_a_dump_is_a_stream_of_bytes_and_its_archive_is_not_unpacked(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / f"dump.{kind}"
-    path.write_bytes(packed(kind))
-    assert b"../evil" in b"".join(Dump(path).chunks())
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_link_in_a_folder_of_documents_does_not_lead_out(tmp_path: Path) -> None:

@@ -70,6 +70,17 @@ RECORDS: dict[str, Change] = {
     "a state that is a list": put("state", value=[]),
     "LLMs that are a list": put("llms", value=[]),
     "no tasks": lambda manifest: {key: value for key, value in manifest.items() if key != "tasks"},
+    "half a pair of surrogates": put("tasks", 0, "domain", value="\ud800"),
+    "a time before all times": put("seconds", value=-1.0),
+    "a time without end": put("seconds", value=1e308),
+    "a time that is no number": put("seconds", value=float("nan")),
+    "more calls than there can be": put("spent", value={"ada": {"calls": 10**400}}),
+    "money that is unheard of": put("spent", value={"ada": {"roubles": 3}}),
+    "a hash that is a number": put("cells", 0, "parts", value={"llm": 3}),
+    "a grid that is a list": put("grid", value=[]),
+    "an earlier cell of numbers": put("left_out", value=[3]),
+    "a version that is a number": put("versions", value={"python": 3}),
+    "a demonstration that is a number": put("tasks", 0, "demonstrations", value=[3]),
     "nothing": lambda manifest: None,
 }
 
@@ -96,36 +107,6 @@ def test_a_record_of_a_run_that_is_no_json_is_refused_in_words(text: str, run: R
     run.run_file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"run\.json"):
         run.manifest()
-
-
-@pytest.mark.parametrize("line", [DEEP, "[" * 100_000, "null", "3", '"x"', '{"steps": 3}', "\ufeff{}", "{"])
-def test_a_damaged_episode_is_named_by_its_line(line: str, run: RunFolder) -> None:
-    path = min(run.episodes_root.rglob("*.jsonl"))
-    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"\.jsonl:3: "):
-        list(run.episodes())
-
-
-def test_an_episode_with_a_count_that_there_cannot_be_is_named_by_its_line(run: RunFolder) -> None:
-    path = min(run.episodes_root.rglob("*.jsonl"))
-    first, *others = path.read_text(encoding="utf-8").splitlines()
-    record = json.loads(first)
-    record["usage"]["prompt_tokens"] = 10**400
-    path.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"\.jsonl:1: "):
-        list(run.episodes())
-
-
-def test_half_a_pair_of_surrogates_in_an_episode_is_kept_in_its_score(run: RunFolder, tmp_path: Path) -> None:
-    path = min(run.episodes_root.rglob("*.jsonl"))
-    first, *others = path.read_text(encoding="utf-8").splitlines()
-    record = json.loads(first) | {"question_id": "half \ud800"}
-    path.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
-    score_run(run)
-    assert "half \ud800" in {one["question_id"] for cell in run.cells() for one in run.scores(cell).values()}
-    load_run(run.path).to_jsonl(tmp_path / "rows.jsonl")
-    rows = (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()
-    assert "half \ud800" in {json.loads(row)["question_id"] for row in rows}
 
 
 def lacking(key: str) -> Change:

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 import r_eval
-from r_eval.checking.questions import check_questions
-from r_eval.checking.seasons import environment_for
+from r_eval.checks.questions import check_questions, environment_for
 from r_eval.environments.tools.operations import parse
 from r_eval.errors import UserError
 from r_eval.files import MOST_VALUES, read_yaml
@@ -96,7 +95,8 @@ EVIL = "from pathlib import Path\n\nPath({mark!r}).touch()\n\nfrom tests.conftes
 
 @pytest.mark.parametrize(
     "name", ["../evil.py:Pantry", "{absolute}/evil.py:Pantry", "link.py:Pantry", "mcp:touch {mark}", "antigravity:x",
-             "openapi:http://127.0.0.1:9/openapi.json", "langchain:../evil.py:Pantry"]
+             "openapi:http://127.0.0.1:9/openapi.json", "langchain:../evil.py:Pantry", "../evil.py",
+             "{absolute}/evil.py", "link.py"]
 )  # fmt: skip
 def test_a_season_beside_questions_names_no_code_elsewhere(name: str, questions: Path, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
@@ -137,5 +137,5 @@ def test_a_question_has_no_key_that_names_a_file(key: str, tmp_path: Path) -> No
     line = {"id": "1", "question": "q", "answers": ["a"], "level": "KS", key: "/etc/passwd"}
     path = tmp_path / "questions.jsonl"
     path.write_text(json.dumps(line), encoding="utf-8")
-    with pytest.raises(UserError, match=f"{re.escape(key)}: Extra inputs"):
+    with pytest.raises(UserError, match=f"unknown key '{re.escape(key)}'"):
         read_questions(path)

@@ -54,9 +54,11 @@ def test_it_raises_nothing_but_an_error_for_people(name: str, place: str) -> Non
             llm.fetch()
 
 
-@pytest.mark.parametrize("command", ["check", "compare", "doctor", "leaderboard", "report", "run", "score", "show"])
+@pytest.mark.parametrize(
+    "command", ["check", "compare", "doctor", "data leaderboard", "report", "run", "score", "show"]
+)
 def test_a_command_refuses_one_that_is_too_long(command: str, tmp_path: Path) -> None:
-    further = {"leaderboard": ["--out", "board"], "show": ["id"]}.get(command, [])
-    done = typed_here([command, NAMES["too long"], *further], tmp_path)
+    further = {"data leaderboard": ["--out", "board"], "show": ["id"]}.get(command, [])
+    done = typed_here([*command.split(), NAMES["too long"], *further], tmp_path)
     assert done.returncode in (1, 2)
     assert "internal error" not in done.stderr

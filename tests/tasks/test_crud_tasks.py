@@ -9,7 +9,7 @@ import pytest
 
 from r_eval.analysis import metrics
 from r_eval.analysis.responses import Observed
-from r_eval.checking.tasks import check_tasks
+from r_eval.checks.questions import check_tasks
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session

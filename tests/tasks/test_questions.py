@@ -21,7 +21,7 @@ QUESTIONS = st.lists(
         Question,
         id=TEXT,
         question=TEXT,
-        answers=st.lists(TEXT, min_size=1, max_size=3),
+        answers=st.lists(TEXT.filter(str.strip), min_size=1, max_size=3),
         level=st.sampled_from(["KS", "KU", "KA"]),
         program=st.none() | TEXT,
         evidence=st.lists(TEXT, max_size=2),
@@ -51,6 +51,18 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     assert read_questions(path) == questions
 
 
+def test_one_answer_may_be_a_text(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "a", "question": "?", "answers": "1998", "level": "KS"}', encoding="utf-8"
+    )
+    assert read_questions(tmp_path / "q.jsonl")[0].answers == ["1998"]
+
+
+def test_the_level_may_be_left_out(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "?", "answers": ["1998"]}', encoding="utf-8")
+    assert read_questions(tmp_path / "q.jsonl")[0].level == "KS"
+
+
 def test_fields_that_are_not_known_are_not_written(tmp_path: Path) -> None:
     write_questions(tmp_path / "new" / "q.jsonl", [question(1)])
     line = json.loads((tmp_path / "new" / "q.jsonl").read_text(encoding="utf-8"))
@@ -75,13 +87,15 @@ def test_blank_lines_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_p
         (b"", r"q\.jsonl: holds no question"),
         (b"\n \n", r"q\.jsonl: holds no question"),
         (b"\xff\xfe", r"q\.jsonl: cannot be read as UTF-8 text"),
-        (b'\n{"id": "a"}\n', r"q\.jsonl:2: question: Field required"),
-        (b'{"id": "a", "question": "?"}\n', r"q\.jsonl:1: answers: Field required; a public file has none"),
+        (b'\n{"id": "a"}\n', r"q\.jsonl:2: the key question is missing"),
+        (b'{"id": "a", "question": "?"}\n', r"q\.jsonl:1: the key answers is missing; a public question file has none"),
         (b'{"id": 1, "question": "?", "answers": ["a"], "level": "KS"}', r"q\.jsonl:1: id: "),
-        (b'{"id": "a", "question": "?", "answers": "a", "level": "KS"}', r"q\.jsonl:1: answers: "),
+        (b'{"id": "a", "question": "?", "answers": "", "level": "KS"}', r"q\.jsonl:1: answers: an empty answer"),
+        (b'{"id": "a", "question": "?", "answer": ["a"], "level": "KS"}', r"q\.jsonl:1: .*Did you mean answers\?"),
         (b'{"id": "a", "question": "?", "answers": [3], "level": "KS"}', r"q\.jsonl:1: answers\.0: "),
         (b'{"id": "a", "question": "?", "answers": [], "level": "KS"}', r"q\.jsonl:1: answers: "),
-        (b"null", r"q\.jsonl:1: line: "),
+        (b"null", r"q\.jsonl:1: expected a JSON object; .*data: FILE reads CSV"),
+        (b"id,question,answer", r"q\.jsonl:1: not valid JSON .*data: FILE reads CSV"),
         (b"[" * 100_000, r"q\.jsonl:1: "),
     ],
     ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else "",

@@ -163,7 +163,7 @@ AMINER = """
 def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
     (tmp_path / "writer.py").write_text(WRITER.replace("{drafts}", AMINER), encoding="utf-8")
     llm = f"scripted/{tmp_path / 'writer.py'}:write"
-    done = documents.typed(f"r-eval suggest-templates aminer --llm {llm} --out new.yaml --count 2", tmp_path)
+    done = documents.typed(f"r-eval data suggest-templates aminer --llm {llm} --out new.yaml --count 2", tmp_path)
     assert (done.returncode, "templates after 1 reply" in done.stderr) == (0, True), done.stderr
     assert done.stdout.startswith("new.yaml: 1 templates; dropped: ")
     assert "program: bad_arguments" in done.stdout
@@ -176,18 +176,18 @@ def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
 def test_the_command_finds_an_environment_of_a_file_from_where_it_writes(recipes: Path) -> None:
     (recipes / "writer.py").write_text(f"def write(request):\n    return {DISH!r}\n", encoding="utf-8")
     line = "--llm scripted/writer.py:write --from templates.yaml --count 1 --out drafts/new.yaml"
-    done = documents.typed(f"r-eval suggest-templates recipes.py:Recipes {line}", recipes)
+    done = documents.typed(f"r-eval data suggest-templates recipes.py {line}", recipes)
     assert done.returncode == 0, done.stderr
-    assert read_templates(recipes / "drafts" / "new.yaml").environment == "../recipes.py:Recipes"
+    assert read_templates(recipes / "drafts" / "new.yaml").environment == "../recipes.py"
     made = documents.typed("r-eval generate drafts/new.yaml --count 3 --out q.jsonl", recipes)
     assert made.returncode == 0, made.stderr
 
 
 def test_without_written_templates_a_file_is_asked_for(recipes: Path) -> None:
     (recipes / "writer.py").write_text("def write(request):\n    return ''\n", encoding="utf-8")
-    line = "r-eval suggest-templates recipes.py:Recipes --llm scripted/writer.py:write --out new.yaml"
+    line = "r-eval data suggest-templates recipes.py --llm scripted/writer.py:write --out new.yaml"
     done = documents.typed(line, recipes)
-    assert (done.returncode, "name a file of a few with --from" in done.stderr) == (2, True)
+    assert (done.returncode, "name a file with a few of them in --from" in done.stderr) == (2, True)
 
 
 def test_generate_rewords_on_request(recipes: Path) -> None:
@@ -196,5 +196,5 @@ def test_generate_rewords_on_request(recipes: Path) -> None:
     line = "r-eval generate templates.yaml --count 5 --out q.jsonl --paraphrase scripted/writer.py:write"
     done = documents.typed(line, recipes)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("kept in their first words: none\n")
+    assert done.stdout.endswith("not reworded: none\n")
     assert all(q.question.startswith("Please: ") for q in read_questions(recipes / "q.jsonl"))

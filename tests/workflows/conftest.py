@@ -15,7 +15,7 @@ from r_eval.folder import Cell
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.records import Episode, Question, Step, Tokens
 from r_eval.runner.demonstrations import work_out
-from r_eval.runner.episode import run_episode
+from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow
@@ -106,7 +106,8 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
 
         async def main() -> Episode:
             examples = await work_out(planned.shown, domain, brief_sandbox, bounds.observation)
-            return await run_episode(cell, question, 0, llm, bounds, examples, brief_sandbox)
+            resources = Resources(bounds, brief_sandbox, {cell.cell.task: examples})
+            return await run_episode(cell, question, 0, llm, resources)
 
         return Played(asyncio.run(main()), llm.requests)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.schema import specs_of
+from r_eval.environments.signatures import specs_of
 from r_eval.llms.base import ToolCall as Action
 from r_eval.llms.tool_calls import parse_action as action_in
 from r_eval.workflows.answers import (
@@ -78,21 +78,11 @@ def read(text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]] | None:
         "Search[ Kenya ]",
         "Search[Kenya",
         "Search[\nKenya\n]",
-    ],
-)
-def test_an_action_with_one_text_is_read(text: str) -> None:
-    assert read(text) == ("Search", (), {"entity": "Kenya"})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         'Search(entity="Kenya")',
         "search(entity='Kenya')",
         "Search(entity=Kenya)",
         'Search[entity="Kenya"]',
         "Search[entity=Kenya]",
-        'Search(\n    entity="Kenya",\n)',
         'Search({"entity": "Kenya"})',
         'Search[{"entity": "Kenya"}]',
         'Action: {"name": "Search", "arguments": {"entity": "Kenya"}}',
@@ -110,40 +100,33 @@ def test_an_action_with_one_text_is_read(text: str) -> None:
         "{'tool': 'Search', 'parameters': {'entity': 'Kenya',}}",
         'Action 1: Search(entity="Kenya") to learn more',
         'Search(entity="Kenya',
+        "Search[Kenya] Search[Uganda]",
+        "Action 1: Search[Kenya]\nAction 2: Search[Uganda]",
+        "Action 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]",
+        "Thought: the transaction: f(x) matters.\nAction: Search[Kenya]",
+        "Thought: which action: to take (perhaps)?\nAction: Search[Kenya]",
+        "I know (or guess) it.\nSearch[Kenya]",
     ],
 )
-def test_an_action_with_a_named_argument_is_read(text: str) -> None:
+def test_the_first_action_is_read_however_it_is_written(text: str) -> None:
     assert read(text) == ("Search", (), {"entity": "Kenya"})
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "wanted"),
     [
-        'searchPerson(name="Jane Roe", organization="Acme")',
-        "searchPerson(name='Jane Roe', organization='Acme')",
-        "searchPerson(name=Jane Roe, organization=Acme)",
-        "searchPerson[name=Jane Roe, organization=Acme]",
-        "SearchPerson( name = Jane Roe , organization = Acme )",
+        ('searchPerson(name="Jane Roe", organization="Acme")', {"name": "Jane Roe", "organization": "Acme"}),
+        ("searchPerson(name=Jane Roe, organization=Acme)", {"name": "Jane Roe", "organization": "Acme"}),
+        ("searchPerson[name=Jane Roe, organization=Acme]", {"name": "Jane Roe", "organization": "Acme"}),
+        ("SearchPerson( name = Jane Roe , organization = Acme )", {"name": "Jane Roe", "organization": "Acme"}),
+        ("searchPerson(name=Roe, Jane, organization=Acme, Inc.)", {"name": "Roe, Jane", "organization": "Acme, Inc."}),
+        ('searchPerson("Jane Roe", "Acme", 5)', {"name": "Jane Roe", "organization": "Acme", "limit": 5}),
+        ("searchPerson(“李娜”, “北大”, 5)", {"name": "李娜", "organization": "北大", "limit": 5}),
+        ("searchPerson(name=2001, limit=true)", {"name": "2001", "limit": True}),
     ],
 )
-def test_several_named_arguments_are_read_with_and_without_quotes(text: str) -> None:
-    assert read(text) == ("searchPerson", (), {"name": "Jane Roe", "organization": "Acme"})
-
-
-def test_a_comma_inside_an_argument_without_quotes_stays_in_it() -> None:
-    assert read("searchPerson(name=Roe, Jane, organization=Acme, Inc.)") == (
-        "searchPerson",
-        (),
-        {"name": "Roe, Jane", "organization": "Acme, Inc."},
-    )
-
-
-def test_arguments_without_names_keep_their_order() -> None:
-    assert read('searchPerson("Jane Roe", "Acme", 5)') == (
-        "searchPerson",
-        (),
-        {"name": "Jane Roe", "organization": "Acme", "limit": 5},
-    )
+def test_several_arguments_are_read_with_and_without_names_and_quotes(text: str, wanted: dict[str, Any]) -> None:
+    assert read(text) == ("searchPerson", (), wanted)
 
 
 @pytest.mark.parametrize(
@@ -182,18 +165,6 @@ def test_brackets_and_quotes_in_round_brackets_are_kept(entity: str) -> None:
     assert read(f"Search({entity})") == ("Search", (), {"entity": entity})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Search[Kenya] Search[Uganda]",
-        "Action 1: Search[Kenya]\nAction 2: Search[Uganda]",
-        "Action 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]",
-    ],
-)
-def test_of_several_actions_the_first_counts(text: str) -> None:
-    assert read(text) == ("Search", (), {"entity": "Kenya"})
-
-
 @pytest.mark.parametrize("text", ["Action: Look[Kenya]", "Action 2: Look(Kenya)", "Action: `Look[Kenya]`"])
 def test_an_unknown_name_after_the_mark_is_returned_so_that_the_model_can_be_told(text: str) -> None:
     assert read(text) == ("Look", (), {"input": "Kenya"})
@@ -220,18 +191,6 @@ def test_a_tool_call_that_cannot_be_read_whole_is_no_action(text: str) -> None:
 
 def test_an_unknown_name_in_json_is_returned() -> None:
     assert read('{"name": "Look", "arguments": {"at": "Kenya"}}') == ("Look", (), {"at": "Kenya"})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Thought: the transaction: f(x) matters.\nAction: Search[Kenya]",
-        "Thought: which action: to take (perhaps)?\nAction: Search[Kenya]",
-        "I know (or guess) it.\nSearch[Kenya]",
-    ],
-)
-def test_what_only_looks_like_an_action_is_passed_over(text: str) -> None:
-    assert read(text) == ("Search", (), {"entity": "Kenya"})
 
 
 @pytest.mark.parametrize(
@@ -316,29 +275,6 @@ def test_reading_never_raises(text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20))
 def test_a_quoted_argument_is_always_read_back(entity: str) -> None:
     assert read(f"Action 1: Search(entity={entity!r})") == ("Search", (), {"entity": entity})
-
-
-LONG = 100_000
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "[", "(", "Search[", "Search(", "Search[]", "Action: ", "Action 1: ", "action", "a(", "_", "a", " ", "\n",
-        "```\n", "```python\n", '"', "'", "\\", ",", "a=", "name=x, ", "{", "{'", '{"a":', "1", "-", "#", "Observation",
-        "('", '="', "Thought", "Thought 1: ", "Answer:", "\nQ ", "<", "<tool_call>", "Action Input", "json",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("head", ["", "Action 1: ", "Search[", "Search(entity="])
-def test_a_hundred_thousand_characters_are_read_fast(head: str, piece: str) -> None:
-    text = head + piece * (LONG // len(piece))
-
-    def reading() -> None:
-        action_in(text, SPECS)
-        answer_in(text, SPECS)
-        program_in(text)
-
-    assert quickest(reading, enough=1.0) < 1.0
 
 
 # Answers
@@ -436,20 +372,14 @@ def test_what_stands_between_response_tags_is_the_answer(text: str, answer: str)
     assert free_answer(text, long=True) == answer
 
 
-@pytest.mark.parametrize("piece", ["<response>", "<response>x", "<", "</response>", "\n", "Q:\n", "```\n"])
-def test_a_hundred_thousand_characters_of_a_reply_are_read_fast(piece: str) -> None:
-    text = piece * (LONG // len(piece))
-
-    def reading() -> None:
-        free_answer(text)
-        free_answer(text, long=True)
-
-    assert quickest(reading, enough=1.0) < 1.0
-
-
 @pytest.mark.parametrize(
     ("head", "piece", "end"),
     [
+        ("", "<response>", ""),
+        ("", "<response>x", ""),
+        ("", "<", ""),
+        ("", "</response>", ""),
+        ("", "Q:\n", ""),
         ("x", " ", "x"),
         ("x", "\n", "```x"),
         ("```", "\n", "```"),
@@ -458,6 +388,12 @@ def test_a_hundred_thousand_characters_of_a_reply_are_read_fast(piece: str) -> N
         ("", "a = 1\n", ""),
         ("\\boxed{", "{a}", ""),
         ("f(1", "+1", ")"),
+        ("Action 1: ", "Search[", ""),
+        ("", "Action 1: ", ""),
+        ("", "Thought 1: ", ""),
+        ("", "name=x, ", ""),
+        ("", "\nQ ", ""),
+        ("Search(entity=", "('", ""),
     ],
 )
 @pytest.mark.parametrize("length", [20_000, 2_000_000])

@@ -52,15 +52,6 @@ def test_direct_ends_where_the_answer_begins(complete: Any) -> None:
     assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
 
 
-def test_documents_stand_before_the_question(complete: Any) -> None:
-    question = Question(
-        id="q1", question="Где яйцо?", answers=["омлет"], level="KS", context=[Document(title="Омлет", text="Из яиц.")]
-    )
-    assert text_of(complete(Direct(), [" омлет"], question=question)).endswith(
-        "Омлет\nИз яиц.\n\nQuestion: Где яйцо?\nAnswer:"
-    )
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -68,14 +59,20 @@ def test_documents_stand_before_the_question(complete: Any) -> None:
         " omelette\nQuestion: What is in it?",
         "Answer: omelette",
         " omelette.\n\nThe omelette is a dish.",
+        "\n\nQuestion: What is in it?",
     ],
 )
-def test_what_comes_after_the_answer_does_not_count(complete: Any, reply: str) -> None:
-    assert complete(Direct(), [reply]).answer.rstrip(".") == "omelette"
-
-
-def test_a_model_that_says_nothing_gave_up(complete: Any) -> None:
-    assert complete(Direct(), ["\n\nQuestion: What is in it?"]).outcome == ("gave_up", "empty_reply")
+def test_documents_stand_before_the_question_and_what_comes_after_the_answer_does_not_count(
+    complete: Any, reply: str
+) -> None:
+    context = [Document(title="Омлет", text="Из яиц.")]
+    question = Question(id="q1", question="Где яйцо?", answers=["omelette"], level="KS", context=context)
+    played = complete(Direct(), [reply], question=question)
+    assert text_of(played).endswith("Омлет\nИз яиц.\n\nQuestion: Где яйцо?\nAnswer:")
+    if "omelette" in reply:
+        assert played.answer.rstrip(".") == "omelette"
+    else:
+        assert played.outcome == ("gave_up", "empty_reply")
 
 
 # PAL
@@ -133,13 +130,10 @@ def test_react_completes_of_itself(complete: Any) -> None:
     assert (played.answer, len(played.calls)) == ("omelette", 1)
 
 
-def test_react_with_two_replies_completes_each(complete: Any) -> None:
+def test_react_with_two_replies_completes_each_and_answers_no_question_of_its_own(complete: Any) -> None:
     played = complete(ReAct(replies=2), [" I know.", " Finish[omelette]"])
     assert text_of(played, 1) == f"{text_of(played)} I know.\nAction 1:"
     assert played.answer == "omelette"
-
-
-def test_a_further_question_that_the_model_invents_is_not_answered(complete: Any) -> None:
     said = " I know.\nAction 1: Finish[omelette]\n\nQuestion: And now?\nThought 1: So.\nAction 1: Finish[cake]"
     assert complete(ReAct(), [said]).answer == "omelette"
 

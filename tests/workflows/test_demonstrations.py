@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import functools
-import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,10 +30,8 @@ from r_eval.workflows.answers import action_answer, program_in
 from r_eval.workflows.base import Demonstration, Workflow, make, one_line
 from tests.paper import paper_tasks
 
-AGENT = f"langgraph/{Path(__file__).parents[1] / 'agents.py'}:by_hand"
 WORKFLOWS = names("workflows", Workflow)
-if not importlib.util.find_spec("langchain_core"):
-    del WORKFLOWS["langgraph"]
+del WORKFLOWS["agent"]  # it is handed the demonstrations, and shows what it likes
 ASKING = [name for name, cls in WORKFLOWS.items() if cls.uses_llm]
 SHOTS = 6
 
@@ -138,7 +134,6 @@ def in_an_answer(part: Sequence[Message], request: Request, specs: Mapping[str, 
 
 Reader = Callable[[Sequence[Message], Request, Mapping[str, ApiSpec]], Shown]
 READERS: dict[str, tuple[str, Reader]] = {
-    "langgraph": ("langgraph", in_calls),
     "react": ("react", in_react),
     "pal": ("pal", in_a_program),
     "fc, native": ("fc", in_calls),
@@ -154,13 +149,10 @@ READERS: dict[str, tuple[str, Reader]] = {
 @pytest.mark.parametrize("name", paper_tasks())
 def test_a_workflow_shows_the_calls_that_the_gold_programs_really_make(name: str, key: str, play: Any) -> None:
     workflow, reader = READERS[key]
-    if workflow not in WORKFLOWS:
-        pytest.skip("langchain-core is not installed")
-    settings = {"agent": AGENT.partition("/")[2]} if workflow == "langgraph" else {}
     environment, shown = worked_out(name)
     task = installed(name)
     played = play(
-        make(WORKFLOWS[workflow], workflow, settings),
+        make(WORKFLOWS[workflow], workflow, {}),
         ["nothing"],
         shown=task.demonstrations[:SHOTS],
         environment=environment,
@@ -182,7 +174,7 @@ def test_a_workflow_shows_the_calls_that_the_gold_programs_really_make(name: str
 
 
 def test_every_workflow_that_asks_an_llm_has_a_reader_here() -> None:
-    assert {workflow for workflow, _ in READERS.values()} == {*ASKING, "langgraph"}
+    assert {workflow for workflow, _ in READERS.values()} == {*ASKING}
 
 
 # The same for every workflow
@@ -212,8 +204,7 @@ def first_requests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[s
     for workflow in ASKING:
         seen.clear()
         llm = {"llm": f"scripted/{script}:speak"}
-        named = AGENT if workflow == "langgraph" else workflow
-        grid = Grid(workflows=[named], llms=[llm], tasks=TASKS, samples=2, shots=3, limits={"steps": 1})
+        grid = Grid(workflows=[workflow], llms=[llm], tasks=TASKS, samples=2, shots=3, limits={"steps": 1})
         run(grid, folder / workflow)
         first = found[workflow] = {}
         for request in seen:

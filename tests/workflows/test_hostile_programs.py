@@ -21,7 +21,7 @@ from r_eval.environments.sandbox import ProgramLimits, Sandbox
 from r_eval.folder import Cell
 from r_eval.llms.base import LLM, Reply, Request
 from r_eval.records import Episode, Question
-from r_eval.runner.episode import run_episode
+from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits
@@ -81,7 +81,7 @@ def run(programs: list[str], pantry: Environment, cage: Sandbox) -> list[Episode
         planned = PlannedTask(task, pantry, (question,), ())
         cell = PlannedCell(Cell("pal", "programmer", "clean", task.name), PAL(), planned, {})
         async with places:
-            return await run_episode(cell, question, 0, programmer, Limits(seconds=60), (), cage)
+            return await run_episode(cell, question, 0, programmer, Resources(Limits(seconds=60), cage))
 
     async def every() -> list[Episode]:
         return await asyncio.gather(*(one(number, code) for number, code in enumerate(programs)))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, NotFound, query_api
-from r_eval.environments.schema import specs_of
+from r_eval.environments.signatures import specs_of
 from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.records import Document, Question
@@ -275,7 +275,7 @@ def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> No
     assert [cell.workflow.uses_gold for cell in resolve(grid).cells] == [False, True]
     done = run(grid, out=tmp_path / "run")
     rows = {row.workflow: row for row in aggregate(done.folder).rows}
-    assert [(rows[name].baseline, rows[name].ranks["all"]) for name in ("rag", "best")] == [(False, 1), (True, None)]
+    assert [(rows[name].reference, rows[name].ranks["all"]) for name in ("rag", "best")] == [(False, 1), (True, None)]
 
 
 # Settings and demonstrations

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r_eval.embedding import EMBEDDED, embedding
+from r_eval.environments.corpus.embedding import EMBEDDED, embedding
 from r_eval.environments.corpus.retrievers.base import Hit, Indexed, best
 from r_eval.languages import language_of
 

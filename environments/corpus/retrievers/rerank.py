@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from r_eval import embedding
+from r_eval.environments.corpus import embedding
 from r_eval.environments.corpus.retrievers.base import Hit, Indexed
 from r_eval.environments.corpus.retrievers.dense import Dense
 from r_eval.environments.corpus.retrievers.hybrid import Hybrid
 from r_eval.errors import UserError
+from r_eval.text import clean
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -112,26 +113,32 @@ class Crossed:
     def __init__(self, name: str) -> None:
         """Find the model; `cross_encoder` gives the one of a name that this process shares."""
         self._name = name
-        self._folder = embedding.folder(name)
+        self._folder = embedding.model_folder(name)
         self._lock = threading.Lock()
-        self._model: CrossEncoder | None = None
 
     @functools.cached_property
     def identity(self) -> dict[str, Any]:
-        return {"reranker": "cross-encoder", **embedding.identity(self._name, self._folder)}
+        return {"reranker": "cross-encoder", **embedding.model_identity(self._name, self._folder)}
+
+    @functools.cached_property
+    def _model(self) -> CrossEncoder:
+        model: CrossEncoder = embedding.load(self._name, self._folder, "CrossEncoder")
+        kinds = model.config.architectures or ["unknown"]
+        has_modules = (self._folder / "modules.json").is_file()  # which say themselves how a score comes about
+        if not has_modules and not any(str(kind).endswith("ForSequenceClassification") for kind in kinds):
+            raise UserError(f"model '{self._name}' is a {kinds[0]}, no cross-encoder: its scores would be random")
+        return model
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
         """The model's own numbers, before any squashing, which would make large ones equal."""
         from torch.nn import Identity
 
-        pairs = [(embedding.readable(query), embedding.readable(text)) for text in texts]
+        pairs = [(clean(query), clean(text)) for text in texts]
         with self._lock:
-            if self._model is None:
-                self._model = embedding.load(self._name, self._folder, embedding.cross_encoder)
             raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
         found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
         if found.shape[1] != 1:
-            raise UserError(f"model '{self._name}' says {found.shape[1]} numbers of a pair: a reranker says one")
+            raise UserError(f"model '{self._name}' gives {found.shape[1]} numbers for a pair: a reranker gives one")
         return found[:, 0]
 
 

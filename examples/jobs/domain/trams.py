@@ -1,42 +1,43 @@
-"""A town's tram lines behind two query APIs."""
+"""Tram lines of a town and the stops that they serve."""
 
 import json
 from pathlib import Path
 
-from r_eval.environments.base import Environment, NotFound, query_api
+from r_eval.environments import NotFound, query_api
 
 LINES: dict[str, list[str]] = json.loads(Path(__file__).with_name("trams.json").read_text(encoding="utf-8"))
 
 
-class Trams(Environment):
-    """Tram lines of a town and the stops that they serve."""
+@query_api
+def stops(line: str) -> list[str]:
+    """List the stops of a tram line, in order.
 
-    @query_api
-    def stops(self, line: str) -> list[str]:
-        """List the stops of a tram line, in order.
+    Args:
+        line: The name of the line, such as "Red".
+    """
+    if line not in LINES:
+        raise NotFound(f"There is no line {line}. Lines: {', '.join(LINES)}")
+    return LINES[line]
 
-        Args:
-            line: The name of the line, such as "Red".
-        """
-        if line not in LINES:
-            raise NotFound(f"There is no line {line}. Lines: {', '.join(LINES)}")
-        return LINES[line]
 
-    @query_api
-    def lines_at(self, stop: str) -> list[str]:
-        """List the tram lines that serve a stop.
+@query_api
+def lines_at(stop: str) -> list[str]:
+    """List the tram lines that serve a stop.
 
-        Args:
-            stop: The exact name of the stop, such as "Town Hall".
-        """
-        found = [line for line, stops in LINES.items() if stop in stops]
-        if not found:
-            raise NotFound(f"There is no stop {stop}. stops(line) lists those of a line.")
-        return found
+    Args:
+        stop: The exact name of the stop, such as "Town Hall".
+    """
+    found = [line for line, stops in LINES.items() if stop in stops]
+    if not found:
+        raise NotFound(f"There is no stop {stop}. stops(line) lists those of a line.")
+    return found
 
-    def records(self, kind: str) -> list[dict[str, object]]:
-        """What the templates are filled from: every `line` with its stops, every `stop` with its lines."""
-        if kind == "line":
-            return [{"name": line, "stops": stops} for line, stops in LINES.items()]
+
+def records(kind: str) -> list[dict[str, object]]:
+    """What the templates are filled from: every `line` with its stops, every `stop` with its lines."""
+    if kind == "line":
+        return [{"name": line, "stops": stops} for line, stops in LINES.items()]
+    if kind == "stop":
         names = sorted({stop for stops in LINES.values() for stop in stops})
         return [{"name": name, "lines": [line for line in LINES if name in LINES[line]]} for name in names]
+    raise KeyError(kind)

@@ -16,7 +16,7 @@ def lines(folder: str) -> list[str]:
     said = []
     for system, found in sorted(scores.items()):
         types = collections.Counter(score["response_type"] for score in found)
-        causes = collections.Counter(score["why"] for score in found if score["why"]).most_common(1)
+        causes = collections.Counter(score["cause"] for score in found if score["cause"]).most_common(1)
         seconds, cents = (sum(score[key] or 0 for score in found) / len(found) for key in ("seconds", "cost"))
         mean = 100 * sum(score["score"] or 0 for score in found) / len(found)
         counts = " ".join(f"{kind} {types[kind]}" for kind in TYPES)

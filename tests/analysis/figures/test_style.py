@@ -34,7 +34,7 @@ def shared() -> str:
 
 def with_bound() -> Aggregates:
     found = read_published(PAPER)
-    found.rows.insert(0, Row("clean", "oracle+none", "oracle", NO_LLM, bound=True))
+    found.rows.insert(0, Row("clean", "oracle+none", "oracle", NO_LLM, role="reference"))
     return found
 
 

@@ -97,7 +97,7 @@ def test_the_published_type_is_the_label(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_cause_is_the_label(case: dict[str, Any]) -> None:
-    assert score_episode(episode(case), right=right(case))["why"] == case.get("cause", "")
+    assert score_episode(episode(case), right=right(case))["cause"] == case.get("cause", "")
 
 
 def test_there_are_at_least_120_of_different_ids() -> None:

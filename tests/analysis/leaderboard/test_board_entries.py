@@ -63,7 +63,7 @@ def test_a_question_that_a_condition_drops_counts_for_nobody(season: Season, ove
 
 def test_a_system_that_does_not_search_has_no_retrieval(over: Over) -> None:
     found = one(over("a", "1.0.0", {"direct+m": "rw"}))
-    assert (found.retrieval.mean, found.generation.mean, found.bound) == (None, 0.5, True)
+    assert (found.retrieval.mean, found.generation.mean, found.reference) == (None, 0.5, False)
 
 
 def test_the_types_of_questions_have_their_own_means(over: Over) -> None:

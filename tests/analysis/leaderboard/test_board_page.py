@@ -112,11 +112,11 @@ def test_the_command_tells_which_questions_have_no_season(over: Over, tmp_path: 
 
 def test_nobody_leads_with_nothing(over: Over, tmp_path: Path) -> None:
     done = typed([str(over("a", "1.9.0", {"rag+m": "ww"}).path), "--out", str(tmp_path / "board")])
-    assert done.stdout.startswith("no season: questions 2, systems 1, first: nobody\n")
+    assert done.stdout.startswith("no season: questions 2, systems 1, first: no system\n")
 
 
 def typed(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from r_eval.cli.app import main; main()", "leaderboard", *arguments]
+    command = [sys.executable, "-c", "from r_eval.cli.app import main; main()", "data", "leaderboard", *arguments]
     return subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
 
 

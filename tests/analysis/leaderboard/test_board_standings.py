@@ -15,10 +15,12 @@ from r_eval.analysis.leaderboard.standings import Standing, standings
 from r_eval.tasks.seasons.version import Version
 
 
-def entry(system: str, version: str, generation: float, retrieval: float | None = 0.5, bound: bool = False) -> Entry:
+def entry(
+    system: str, version: str, generation: float, retrieval: float | None = 0.5, reference: bool = False
+) -> Entry:
     known = published(retrieval or 0.0)
     return Entry(
-        *(Version.parse(version), "clean", system, *system.split("+"), bound, Pipeline()),
+        *(Version.parse(version), "clean", system, *system.split("+"), reference, Pipeline()),
         retrieval=replace(known, mean=retrieval),
         generation=published(generation),
         types={"set": OfType(2, retrieval, generation)},
@@ -33,7 +35,7 @@ BOARD = [
     entry("rag+m", "1.9.0", 0.2),
     entry("rag+m", "1.10.0", 0.6, 0.7),
     entry("react+m", "1.10.0", 0.8, 0.4),
-    entry("direct+m", "1.10.0", 0.3, None, bound=True),
+    entry("direct+m", "1.10.0", 0.3, None, reference=True),
 ]
 
 

@@ -236,7 +236,7 @@ def test_a_file_that_names_no_llm_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_small_real_model_may_talk_rubbish_and_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
     if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval pull smollm2-135m")
+        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
     monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path / "replies.sqlite"))
     path = tmp_path / "small.yaml"
     path.write_text("llm: gguf/smollm2-135m\nmax_tokens: 16\nconnections: 1\nthreads: 1\n", encoding="utf-8")

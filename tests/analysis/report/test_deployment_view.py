@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from r_eval.analysis.aggregate import aggregate
-from r_eval.analysis.deployment import Choice, choose
+from r_eval.analysis.deployment import Choice, choose, deployment
 from r_eval.analysis.report.analysed import Analysed, analysed
 from r_eval.analysis.report.payload_deployment import deployment_payload, packed
 from r_eval.analysis.rows import Aggregates
@@ -100,8 +100,9 @@ def test_numbers_are_packed_row_after_row() -> None:
 
 def bounds_within(made: Made) -> list[dict[str, float]]:
     """Bounds that part the systems."""
-    seconds = sorted(row.use.seconds_mean for row in made[0].rows if row.use.seconds_mean and not row.baseline)
-    costs = sorted(row.use.cost for row in made[0].rows if row.use.cost and not row.baseline)
+    ranked = [one for one in deployment(made[1].systems) if one.role != "reference"]
+    seconds = sorted(one.seconds.mean for one in ranked if one.seconds)
+    costs = sorted(one.cost.mean for one in ranked if one.cost)
     return [
         {},
         {"seconds": seconds[3] * 1.01},
@@ -241,7 +242,7 @@ def test_only_systems_with_scores_on_every_task_are_resampled(tmp_path: Path) ->
     payload = deployment_payload(found, analysed(found, [run]))
     rows = payload["conditions"][0]["resampled"]["rows"]
     whole = [
-        place for place, row in enumerate(found.rows) if not row.baseline and row.overall.tasks == row.overall.of_tasks
+        place for place, row in enumerate(found.rows) if not row.reference and row.overall.tasks == row.overall.of_tasks
     ]
     assert rows == whole
 

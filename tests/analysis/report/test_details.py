@@ -82,7 +82,7 @@ def test_an_episode_has_what_its_score_record_says(written: Written, run: RunFol
         for question, epoch, score, type_, why, _, calls, id_, _ in system["episodes"]:
             record = records[id_]
             assert data["questions"][question]["id"] == record["question_id"]
-            assert (epoch, TYPES[type_], data["whys"][why]) == (0, record["response_type"], record["why"])
+            assert (epoch, TYPES[type_], data["whys"][why]) == (0, record["response_type"], record["cause"])
             assert calls == record["calls"]
             assert score == pytest.approx(record["score"], rel=1e-5) if record["score"] is not None else score is None
 

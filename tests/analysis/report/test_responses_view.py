@@ -9,7 +9,7 @@ from tests.analysis.report.browser import Visit
 
 Visiting = Callable[..., Visit]
 SYSTEM = "system=react%2Bopenai%2Fgpt-4o-mini"
-TOTALS = """() => Report.data.rows.filter((row) => !row.baseline).reduce((sum, row) => sum + row.recorded, 0)"""
+TOTALS = """() => Report.data.rows.filter((row) => row.role === "system").reduce((sum, row) => sum + row.recorded, 0)"""
 
 
 def test_a_part_of_a_bar_leads_to_its_causes(visit: Visiting) -> None:

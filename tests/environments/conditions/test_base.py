@@ -18,7 +18,7 @@ class Rich(Shelves):
 
     closed = False
 
-    def found(self, api: str, value: Any) -> list[str]:
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
         return [api]
 
     def render(self, api: str, value: Any) -> str:
@@ -40,7 +40,7 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
     assert list(outer.specs()) == list(inner.specs()) == ["books", "count", "go"]
     assert outer.description == "Books with everything."
     assert outer.version == inner.version
-    assert outer.found("books", []) == ["books"]
+    assert outer.retrieved_ids("books", []) == ["books"]
     assert outer.render("books", []) == "rendered books"
     assert outer.records("book") == [{"kind": "book"}]
     assert list(outer.triples()) == [("Ada", "wrote", "notes")]
@@ -48,7 +48,7 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
 
 
 def test_no_method_of_an_environment_is_forgotten() -> None:
-    public = {name for name in vars(Environment) if not name.startswith("_")} - {"query_apis"}
+    public = {name for name in vars(Environment) if not name.startswith("_")} - {"query_apis", "timeout"}
     assert public <= set(vars(Wrapped))
 
 

@@ -207,7 +207,7 @@ def searched(scholars: AMiner, condition: Noisy, search: Search, question: Quest
 @pytest.mark.parametrize("noise", LEVELS)
 @pytest.mark.parametrize("search", [SCHOLAR, PAPERS])
 def test_records_are_mixed_in_that_have_other_ids(scholars: AMiner, noise: str, search: Search) -> None:
-    bare = [dataclasses.asdict(one) for one in asyncio.run(scholars.call(*search))]
+    bare = asyncio.run(scholars.call(*search))
     wanted = 1 if noise == "near-duplicate" else 2
     found = searched(scholars, Noisy(wanted, noise, "last"), search)
     assert found[:-wanted] == bare

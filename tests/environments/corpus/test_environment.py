@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.environments.base import Environment, NotFound
+from r_eval.environments.base import NotFound
 from r_eval.environments.corpus import Corpus, Passage
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
@@ -48,7 +48,6 @@ class TestCorpus(EnvironmentContract):
         ("retrieve", {"query": "a", "top_k": 0}),
     ]
     kinds = ["document"]
-    pickles = True
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
@@ -56,9 +55,6 @@ class TestCorpus(EnvironmentContract):
 
     def environment(self) -> Corpus:
         return Corpus(documents(self.folder), chunk_size=12)
-
-    def opened_again(self, environment: Environment) -> Corpus:
-        return self.environment()
 
 
 def test_a_passage_has_its_documents_id_and_its_place(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_every_command_runs_and_prints_what_the_page_says(
 ) -> None:
     if "run" in line:
         if not model_path("smollm2-135m").exists():
-            pytest.skip("the model smollm2-135m is not here: r-eval pull smollm2-135m")
+            pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
     else:
         monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
     write_files(tmp_path)

@@ -32,7 +32,7 @@ def question(
 
 
 def opened(asked: Question | None = None) -> Documents:
-    return Documents().for_question(asked or question())
+    return Documents().for_documents((asked or question()).context)
 
 
 def test_it_is_found_by_its_name() -> None:
@@ -74,17 +74,17 @@ def test_without_a_question_there_is_nothing_to_find() -> None:
 
 def test_a_question_leaves_the_environment_as_it_was() -> None:
     environment = Documents()
-    environment.for_question(question())
+    environment.for_documents(question().context)
     assert environment.records("document") == []
 
 
 def test_an_environment_is_the_same_for_every_question_unless_it_says_otherwise() -> None:
     environment = Environment()
-    assert environment.for_question(question()) is environment
+    assert environment.for_documents(question().context) is environment
 
 
 def test_what_is_around_an_environment_passes_the_question_on() -> None:
-    assert len(Wrapped(Documents()).for_question(question()).records("document")) == 3
+    assert len(Wrapped(Documents()).for_documents(question().context).records("document")) == 3
 
 
 def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown() -> None:
@@ -94,7 +94,7 @@ def test_under_counterfactual_the_new_value_is_found_and_the_old_one_unknown() -
     (new,) = asked.answers
     session = Session(condition.environment(bare, asked, Seeds(0, "a", 0)), Sandbox())
     found = asyncio.run(session.call("retrieve", {"query": f"built in {new}"}))
-    assert (found.found, new in found.observation, "1711" in found.observation) == (["d1"], True, False)
+    assert (found.retrieved_ids, new in found.observation, "1711" in found.observation) == (["d1"], True, False)
     assert asyncio.run(session.call("retrieve", {"query": "built in 1711"})).error == "not_found"
     assert asked.context[0].text in found.observation
 

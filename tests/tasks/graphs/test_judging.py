@@ -104,7 +104,7 @@ def test_any_reply_gives_a_grade_or_none(reply: str) -> None:
 def test_a_small_local_model_is_read_without_harm() -> None:
     pytest.importorskip("xllamacpp", reason="needs xllamacpp")
     if not model_path("smollm2-135m").exists():
-        pytest.skip("needs the model smollm2-135m: r-eval pull smollm2-135m")
+        pytest.skip("needs the model smollm2-135m: r-eval doctor --fetch")
     llm = "gguf/smollm2-135m"
     small = {llm: {"max_tokens": 8, "context": 512, "slots": 1, "threads": 1}}
     assert judged(small, fluency=llm) in (None, "fluency", "fluency: no grade in the reply")

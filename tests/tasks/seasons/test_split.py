@@ -76,7 +76,7 @@ def test_public_ids_tell_neither_the_template_nor_the_place(library: Path, typed
 def test_an_existing_file_is_split_with_its_season(library: Path, typed: Typed) -> None:
     typed("generate", "templates.yaml", "--out", "plain.jsonl")
     (library / "sub").mkdir()
-    done = typed("split", "plain.jsonl", "--public", "public.jsonl", "--private", "sub/private.jsonl")
+    done = typed("data", "split", "plain.jsonl", "--public", "public.jsonl", "--private", "sub/private.jsonl")
     assert done.returncode == 0
     season = json.loads((library / "sub" / "private.season.json").read_text(encoding="utf-8"))
     assert (season["environment"], season["file"]) == ("../library.py:Library", "../templates.yaml")
@@ -98,7 +98,7 @@ def test_both_halves_in_one_file_and_a_half_over_the_source_are_refused(library:
     assert (done.returncode, (library / "x.jsonl").exists()) == (2, False)
     typed("generate", "templates.yaml", "--out", "plain.jsonl")
     before = (library / "plain.jsonl").read_bytes()
-    done = typed("split", "plain.jsonl", "--public", "plain.jsonl", "--private", "y.jsonl")
+    done = typed("data", "split", "plain.jsonl", "--public", "plain.jsonl", "--private", "y.jsonl")
     assert (done.returncode, (library / "plain.jsonl").read_bytes()) == (2, before)
 
 

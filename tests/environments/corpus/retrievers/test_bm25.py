@@ -11,7 +11,7 @@ import pytest
 
 from r_eval.environments.corpus.retrievers.bm25 import BM25, K1, B
 from r_eval.environments.corpus.words import search_words
-from r_eval.testing import HOSTILE
+from tests.hostile import HOSTILE
 
 pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from r_eval.embedding import embedding
+from r_eval.environments.corpus.embedding import embedding
 from r_eval.environments.corpus.retrievers.dense import VECTORS, Dense
 from r_eval.errors import UserError
 from tests import tiny_models
@@ -124,7 +124,7 @@ def test_a_folder_that_is_not_there_is_told() -> None:
 
 
 def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="holds none that sentence-transformers can load"):
+    with pytest.raises(UserError, match="sentence-transformers cannot load the files"):
         made(str(tmp_path), TEXTS, tmp_path)
 
 

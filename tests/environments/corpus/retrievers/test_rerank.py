@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from r_eval import embedding
+from r_eval.environments.corpus import embedding
 from r_eval.environments.corpus.retrievers.base import Hit, Retriever
 from r_eval.environments.corpus.retrievers.dense import Dense
 from r_eval.environments.corpus.retrievers.hybrid import Hybrid
@@ -125,7 +125,7 @@ def test_any_query_is_answered(query: str, encoder: str, embedder: str, tmp_path
 
 def test_a_model_that_says_several_numbers_of_a_pair_is_refused(tmp_path: Path) -> None:
     folder = tiny_models.cross_encoder(tmp_path / "encoder", labels=3)
-    with pytest.raises(UserError, match="3 numbers of a pair"):
+    with pytest.raises(UserError, match="3 numbers for a pair"):
         made(Hybrid(Known(0), Known(1)), TEXTS, tmp_path, str(folder)).search("fox", 1)
 
 

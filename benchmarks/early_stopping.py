@@ -1,0 +1,134 @@
+"""Early stopping: how often is the best system stopped, and how many episodes are saved?
+
+    python benchmarks/early_stopping.py [--grids 2000] [--alpha 0.05] [--margin 0] [--keep 1]
+                                        [--tasks 12] [--questions 100] [--scenarios NAME ...]
+
+Simulated grids of 3, 8 and 21 systems. "Stopped" is the share of grids in which one of the best `keep` over all
+questions of the grid was stopped: alpha at most. Where several are equally good, the first of the grid is the best.
+With a margin it is the share in which fewer than `keep` systems within the margin of the best went on. "Saved" is the
+share of the episodes that were not run: the lower quartile, the median and the upper one. The scenarios:
+
+    plausible  right or wrong by a logistic model, as `r-eval run --dry-run` simulates
+    paper      right or wrong with the means of the paper's systems on its tasks; 3 or 8 of them are drawn for each grid
+    ties       every system has exactly the same number of right answers on every task
+    ahead      as plausible, and one system is far ahead of all others
+    twins      as plausible, but the best two are equally good, so that only chance decides between them
+    failures   as plausible, and one in fifty episodes has no score
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from r_eval.analysis.early_stopping import Floats, Rule, plausible_scores
+
+SYSTEMS = (3, 8, 21)
+FAILING = 0.02
+PAPER = Path(__file__).resolve().parents[1] / "examples" / "paper" / "scores.csv"
+
+Scores = Callable[[int, Sequence[int], np.random.Generator], Floats]
+
+
+def paper_means() -> Floats:
+    """The means of the paper by system and task."""
+    with PAPER.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        found.setdefault((row["workflow"], row["llm"]), []).append(float(row["score"]) / 100)
+    return np.array(list(found.values()))
+
+
+def paper(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
+    means = paper_means()
+    own = means[chance.permutation(len(means))[:systems], : len(sizes)]
+    drawn = chance.random((systems, len(sizes), max(sizes))) < own[:, :, None]
+    return np.asarray(drawn, dtype=float)
+
+
+def ties(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
+    one = plausible_scores(1, sizes, chance)
+    return chance.permuted(np.repeat(one, systems, axis=0), axis=2)
+
+
+def ahead(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
+    made = plausible_scores(systems, sizes, chance)
+    made[0] = np.maximum(made.max(axis=0), chance.random(made.shape[1:]) < 0.5)
+    return made
+
+
+def twins(systems: int, sizes: Sequence[int], chance: np.random.Generator) -> Floats:
+    made = plausible_scores(systems, sizes, chance)
+    best, other = np.argsort(made.mean(axis=(1, 2)))[[-1, 0]]
+    swap = chance.random(made.shape[1:]) < 0.5
+    made[other] = np.where(swap, chance.permuted(made[best], axis=1), made[best])
+    return made
+
+
+SCENARIOS: dict[str, Scores] = {
+    "plausible": plausible_scores,
+    "paper": paper,
+    "ties": ties,
+    "ahead": ahead,
+    "twins": twins,
+    "failures": plausible_scores,
+}
+
+
+def simulate(rule: Rule, name: str, systems: int, sizes: Sequence[int], grids: int) -> tuple[float, Floats]:
+    """In which share of the grids one of the best was stopped, and the share of episodes that each grid saved."""
+    chance = np.random.default_rng([systems, *name.encode()])
+    wrong, saved = 0, []
+    for _ in range(grids):
+        scores = SCENARIOS[name](systems, sizes, chance)
+        failed = chance.random(scores.shape) < (FAILING if name == "failures" else 0)
+        low, high = np.where(failed, 0.0, scores), np.where(failed, 1.0, scores)
+        stops = rule.decide(low, high, sizes, rule.looks(sizes))
+        wrong += is_wrong(rule, scores, {stop.system for stop in stops if stop.behind is not None})
+        saved.append(sum(sum(sizes) - stop.after for stop in stops) / (systems * sum(sizes)))
+    return wrong / grids, np.array(saved)
+
+
+def is_wrong(rule: Rule, scores: Floats, stopped: set[int]) -> bool:
+    """Whether the systems that went on are not the best ones."""
+    means = np.round(scores.mean(axis=(1, 2)), 9)
+    best = np.argsort(-means, kind="stable")[: rule.keep]
+    if not rule.margin:
+        return any(int(system) in stopped for system in best)
+    enough = [one for one in range(len(means)) if one not in stopped and means[one] >= means[best[-1]] - rule.margin]
+    return len(enough) < rule.keep
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--grids", type=int, default=2000)
+    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--margin", type=float, default=0.0)
+    parser.add_argument("--keep", type=int, default=1)
+    parser.add_argument("--tasks", type=int, default=12)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--scenarios", nargs="*", choices=SCENARIOS, default=list(SCENARIOS))
+    given = parser.parse_args()
+    rule = Rule(given.alpha, given.margin, given.keep)
+    print(f"{given.grids} grids of {given.tasks} tasks x {given.questions} questions; {rule}")
+    for name in given.scenarios:
+        for systems in SYSTEMS:
+            start = time.perf_counter()
+            wrong, saved = simulate(rule, name, systems, [given.questions] * given.tasks, given.grids)
+            low, median, high = 100 * np.quantile(saved, [0.25, 0.5, 0.75])
+            seconds = time.perf_counter() - start
+            print(
+                f"{name:<10} {systems:>2} systems: stopped {100 * wrong:.2f} %, "
+                f"saved {low:.0f}, {median:.0f}, {high:.0f} % ({seconds:.0f} s)",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

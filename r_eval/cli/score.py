@@ -1,0 +1,62 @@
+"""`r-eval score`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from r_eval.analysis.further import further_table, told_of_run
+from r_eval.analysis.responses import THRESHOLDS
+from r_eval.analysis.scoring import score_run
+from r_eval.analysis.summary import tables
+from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, results_console
+from r_eval.errors import UserError
+
+
+def score(
+    run: RunPath,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="NAME", help="A further metric; repeat for several.")
+    ] = None,
+    taxonomy: Annotated[
+        str, typer.Option("--taxonomy", metavar="|".join(THRESHOLDS), help="The rule of the response types.")
+    ] = "strict",
+    match_threshold: Annotated[
+        float | None,
+        typer.Option("--match-threshold", metavar="X", min=0, max=1, help="The lowest score that counts as a match."),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option("--answers", metavar="RESULTS.json", help="Score these results; RUN is a private question file."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", metavar="K", min=1, help="With --answers: how many texts found count.")] = 5,
+    json: Json = False,
+) -> None:
+    """Score the episodes of a run again.
+
+    No LLM is called except by metrics that are one, such as judge@LLM.
+    """
+    if answers is not None:
+        if taxonomy != "strict" or match_threshold is not None:
+            raise UserError("--taxonomy and --match-threshold need episodes, and results from outside have none")
+        from r_eval.cli.answers import score_answers
+
+        score_answers(run, answers, metric or [], k, json)
+        return
+    if run.suffix == ".jsonl" and run.is_file():
+        raise UserError(f"{run} is a file, not a run; with a private question file, give --answers RESULTS.json")
+    folder = open_run(run)
+    scores = score_run(folder, metric or [], taxonomy, match_threshold)
+    notes = told_of_run(folder, metric or [])
+    if json:
+        keys = ("taxonomy", "threshold", "episodes", "scored", "mean", "undecided", "unparsed", "types")
+        print_json({"run": str(run), **{key: getattr(scores, key) for key in keys}, "notes": notes})
+        return
+    console = results_console()
+    for table in tables(folder):
+        console.print(table)
+    if metric:
+        console.print(further_table(folder))
+    print_lines(notes)

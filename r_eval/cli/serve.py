@@ -1,0 +1,41 @@
+"""`r-eval serve`: an environment for other programs, over HTTP or as an MCP server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from r_eval.environments.opening import open_environment
+from r_eval.errors import UserError
+
+
+def serve(
+    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")],
+    http: Annotated[
+        int | None,
+        typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port."),
+    ] = None,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Serve MCP on standard input and output.")] = False,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Listen here; any but the default is open to the network.")
+    ] = "127.0.0.1",
+) -> None:
+    """Serve an environment to other programs until Ctrl-C.
+
+    Needs --http or --mcp. There is no password: whoever reaches the address can call the query APIs.
+    """
+    if mcp == (http is not None):
+        raise UserError("serve needs either --http PORT or --mcp")
+    opened = open_environment(environment)
+    if http is None:
+        from r_eval.environments.serve.mcp import serve_mcp
+
+        serve_mcp(opened, name=environment)
+        return
+    from r_eval.environments.serve.http import serve_http
+
+    def started(address: str) -> None:
+        typer.echo(f"{environment} at {address} (Ctrl-C stops it)", err=True)
+
+    serve_http(opened, http, host, started=started)

@@ -1,1 +1,0 @@
-"""Where episodes are carried out: in this process, or on many machines."""

@@ -1,0 +1,157 @@
+"""What a fingerprint is made of: hashes of code, of files and of settings, the same on every machine.
+
+The fingerprint of a cell is a hash of its parts. Each part has a name that a person understands, such as "limits" or
+"environment code trams.py", so that a run that is refused says what differs.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from r_eval.files import is_file, is_folder
+
+WHOLE = 1 << 28
+"""Bytes up to which a file is read as a whole; of larger ones, such as models, so many pieces as `PIECES`."""
+PIECES, PIECE = 64, 1 << 20
+KINDS = {"code": "only code, no settings, APIs or data,", "file": "only data"}
+"""What is said of parts that are all of one kind, by the second word of their names."""
+NOT_CODE = {"kind", "type_comment", "type_ignores"}
+"""Fields of a syntax tree that say how something is written."""
+
+
+def short_hash(value: Any) -> str:
+    """Hash of plain data."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
+    """Hashes of the files that define a plug-in's class, by their names; {} for one of R-Eval, which has a version.
+
+    Args:
+        base: What the class is a plug-in of; other files of classes below it count as well.
+    """
+    found = {}
+    for each in cls.__mro__:
+        if not issubclass(each, base) or each.__module__.startswith("r_eval."):
+            continue
+        try:
+            path = Path(inspect.getfile(each))
+            found[path.name] = code_hash(path.read_bytes())
+        except (OSError, TypeError):
+            found[each.__qualname__] = _source_hash(each)
+    return found
+
+
+def _source_hash(cls: type[Any]) -> str:
+    """Of a class that lies in no file, as in a notebook."""
+    try:
+        return code_hash(inspect.getsource(cls).encode())
+    except (OSError, TypeError):
+        return short_hash(cls.__qualname__)
+
+
+def code_hash(source: bytes) -> str:
+    """Hash of Python code without its comments and its layout; docstrings count, since models are shown some.
+
+    What is no Python is hashed as it is.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    try:
+        for node in ast.walk(ast.parse(source)):
+            digest.update(repr((type(node).__name__, list(_fields(node)))).encode("utf-8", "surrogatepass"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return hashlib.blake2b(source, digest_size=8).hexdigest()
+    return digest.hexdigest()
+
+
+def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """A node without its children, which `ast.walk` comes to; without what is empty, which later versions add."""
+    for name, value in ast.iter_fields(node):
+        if name in NOT_CODE or value is None or value == []:
+            continue
+        values = value if isinstance(value, list) else [value]
+        yield name, ["" if isinstance(each, ast.AST) else repr(each) for each in values]
+
+
+def script_hashes(name: str) -> dict[str, str]:
+    """Hashes of the scripts that an environment's name names: `mcp:python server.py`, `langchain:tools.py:make`."""
+    words = [word for part in name.split() for word in part.split(":") if word.endswith((".py", ".js", ".ts"))]
+    return {Path(word).name: code_hash(Path(word).read_bytes()) for word in words if is_file(Path(word))}
+
+
+def without_folders(name: str) -> str:
+    """The name of an environment, in which a file is named without the folder that it lies in."""
+    return ":".join(Path(part).name if is_file(Path(part)) else part for part in name.split(":"))
+
+
+def file_hash(path: Path) -> str:
+    """Hash of the content of a file, or of every file in a folder."""
+    digest = hashlib.blake2b(digest_size=8)
+    for file in [path] if is_file(path) else sorted(each for each in path.rglob("*") if each.is_file()):
+        found = file.stat()
+        content = _content_hash(file, found.st_size, found.st_mtime_ns)
+        digest.update(f"{file.relative_to(path).as_posix()}\0{content}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=10_000)
+def _content_hash(path: Path, size: int, changed: int) -> str:
+    digest = hashlib.blake2b(str(size).encode(), digest_size=8)
+    pieces = [(0, WHOLE)] if size <= WHOLE else [(size * n // PIECES, PIECE) for n in range(PIECES)]
+    with path.open("rb") as content:
+        for start, length in pieces:
+            content.seek(start)
+            while length > 0 and (block := content.read(min(length, PIECE))):
+                digest.update(block)
+                length -= len(block)
+    return digest.hexdigest()
+
+
+def settings_hashes(settings: Mapping[str, Any], name: str = "settings") -> dict[str, str]:
+    """Hashes of settings, and of the files and folders that they name; where these lie does not count.
+
+    Args:
+        name: Of the part that the settings are.
+    """
+    files: dict[str, str] = {}
+    return {name: short_hash(_without_paths(settings, "", files)), **files}
+
+
+def _without_paths(value: Any, where: str, files: dict[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_paths(each, f"{where}.{key}".lstrip("."), files) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_paths(each, f"{where}.{number}", files) for number, each in enumerate(value)]
+    path = Path(value) if isinstance(value, str) and value else None
+    if path is None or not (is_file(path) or ("/" in str(value) and is_folder(path))):
+        return value
+    files[f"file {path.name} ({where})"] = file_hash(path)
+    return path.name
+
+
+def default_files(cls: type[Any]) -> dict[str, str]:
+    """The files that are the defaults of a class's settings, by the settings' names."""
+    defaults = {p.name: p.default for p in inspect.signature(cls).parameters.values() if isinstance(p.default, str)}
+    return {name: default for name, default in defaults.items() if default and is_file(Path(default))}
+
+
+def with_prefix(prefix: str, parts: Mapping[str, str]) -> dict[str, str]:
+    """Parts named as those of something."""
+    return {f"{prefix} {name}".rstrip(): value for name, value in parts.items()}
+
+
+def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """What differs between two fingerprints, in words: the parts' names, the more exact ones alone."""
+    changed = [name for name in {**new, **old} if old.get(name) != new.get(name)]
+    exact = [name for name in changed if not any(other.startswith(f"{name} ") for other in changed)]
+    kinds = {KINDS.get("".join(name.split(" ")[1:2])) for name in exact}
+    only = kinds.pop() if len(kinds) == 1 else None
+    return ", ".join(exact or ["fingerprint"]) + (f", where {only} changed" if only else "")

@@ -1,0 +1,231 @@
+"""The reader of a call's arguments, however they are written: JSON, Python's notation, tags, bare text.
+
+Nothing raises or is ever evaluated. A value without quotes has the type that the tool's schema wants.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from r_eval.llms.base import ToolCall, ToolSpec
+from r_eval.llms.json_text import FENCE, Budget, JSONTextError, first_object, json_values, plain_data, requoted
+
+MAX_TEXT, MAX_CALLS = 20_000, 64
+"""Characters of a reply in which calls are looked for, and calls that are read."""
+HOW = 'Write a call as <tool_call>{"name": "<tool>", "arguments": {...}}</tool_call>.'
+UNREADABLE = f"The call could not be read. {HOW}"
+
+PREFIXED = r"(?:\w{1,20}:|｜\w{1,20}｜)?"
+IS = r"\s{0,9}=\s{0,9}[\"']?"
+PARAMETER = re.compile(
+    rf"(?:<{PREFIXED}parameter(?:=|\s{{1,9}}name{IS})[\"']?(?P<name>[^\"'<>\s]{{1,100}})[\"']?[^<>]{{0,200}}>"
+    r"|<arg_key>\s*+(?P<key>[^<>]*+)</arg_key>\s*+<arg_value>)"
+    rf"[\r\n]*+(?P<value>.*?)(?:</{PREFIXED}(?:parameter|arg_value)>|(?=<{PREFIXED}parameter[=\s]|<arg_key>)|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+NESTING = {
+    opening: re.compile(rf"(?<=[(\[{{=:,\s])(?:\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+')|[{pair}]", re.DOTALL)
+    for opening, pair in (("[", r"\[\]"), ("(", "()"))
+}
+PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
+VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
+"""What tells a value in Python's notation from bare text."""
+WORDS = {"true": True, "false": False, "null": None}
+
+
+class ArgumentReader:
+    """Reads the arguments of calls of some tools in one text.
+
+    Args:
+        cut: The text ended at the limit on tokens, so that arguments without their end are not to be trusted.
+    """
+
+    def __init__(self, tools: Mapping[str, ToolSpec], cut: bool = False) -> None:
+        self.tools, self.cut = tools, cut
+        self.budget, self.scan = Budget(), MAX_TEXT
+
+    def parameters(self, name: str) -> dict[str, Any]:
+        """The schemas of a tool's parameters."""
+        properties = self.tools[name].parameters.get("properties") if name in self.tools else None
+        return properties if isinstance(properties, dict) else {}
+
+    def call(self, name: str, arguments: dict[str, Any] | None, is_closed: bool = True) -> ToolCall:
+        """A call; one with an error where there are no arguments, or their end was cut off with the reply's."""
+        error = None
+        if arguments is None:
+            error = f"The arguments of {name} must be a JSON object. {HOW}" if name else UNREADABLE
+        elif self.cut and not is_closed:
+            error = f"The call of {name} was cut off. Send it again, shorter."
+        return ToolCall("", name, {} if error else arguments or {}, error)
+
+    def from_value(self, name: str, value: Any) -> dict[str, Any] | None:
+        """Arguments given as a JSON value; None where they cannot be read."""
+        if isinstance(value, str):
+            call = self.from_text(name, value)
+            return None if call.error else call.arguments
+        only = self._only_parameter(name)
+        if value and not isinstance(value, dict):
+            return {only: value} if only and (name == "Finish" or not isinstance(value, list)) else None
+        return value or {}
+
+    def from_text(self, name: str, text: str) -> ToolCall:
+        """A call with arguments as text: tagged parameters, JSON, `key="value"`, or the only parameter's bare value."""
+        text = FENCE.sub("", text.strip()).strip("`").strip()
+        tagged = self._tagged(name, text)
+        if tagged or not text:
+            return self.call(name, tagged, not tagged or text.endswith(">"))
+        if text[0] == "{":
+            try:
+                found = first_object(text, self.budget)
+            except JSONTextError:
+                return self.call(name, None)
+            return self.call(name, found.value, found.is_closed)
+        arguments, places = self._python(name, text) or ({}, 0)
+        if arguments and not places and arguments.keys() <= self.parameters(name).keys():
+            return self.call(name, arguments)
+        only = self._only_parameter(name)
+        if only is None:
+            return self.call(name, None)
+        first = next(iter(arguments.values()), None) if len(arguments) == places == 1 else None
+        return self.call(name, {only: first if isinstance(first, str) else self._typed(text, name, only)})
+
+    def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
+        """The call whose opening bracket stands before `start`, where it ends, and whether all of it is plain data."""
+        self.scan -= 200
+        inside, end, is_closed = self._inside(text, start, text[start - 1])
+        plain = inside.strip()
+        if not is_closed and (not plain or plain[-1] in "=:,"):
+            return self.call(name, None), end, False
+        arguments, is_data = self._in_brackets(name, plain, text[start - 1], is_closed)
+        return self.call(name, arguments, is_closed), end, is_data
+
+    def _in_brackets(self, name: str, plain: str, opening: str, is_closed: bool) -> tuple[dict[str, Any], bool]:
+        """The arguments in the brackets after a tool's name, and whether they are plain data."""
+        names = list(self.parameters(name))
+        if not plain:
+            return {}, True
+        is_bare = len(names) == 1 and not VALUE.search(plain)
+        python = None if is_bare else self._python(name, plain, is_closed)
+        if python:
+            arguments, places = python
+            first = next(iter(arguments.values()), None)
+            if opening == "(" or not places or isinstance(first, str | dict):
+                if len(arguments) == places == 1 and isinstance(first, dict):
+                    return first, is_closed
+                return arguments, is_closed or len(arguments) > places
+        parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
+        pairs = {match[1]: match[2].strip("\"'“”‘’ \n") for match in map(PAIR.fullmatch, parts) if match}
+        is_named = pairs.keys() <= set(names) or (opening == "(" and "=" in plain)
+        if is_bare or python or len(pairs) < len(parts) or not is_named:
+            pairs = {names[0] if names else "input": plain}
+        return {key: self._typed(value, name, key) for key, value in pairs.items()}, False
+
+    def _python(self, name: str, inside: str, is_closed: bool = True) -> tuple[dict[str, Any], int] | None:
+        """Arguments in Python's or JSON's notation, and how many of them had no name; None where not all are data."""
+        if len(inside) > MAX_TEXT // 4:
+            return None
+        for mend in (str, requoted):
+            source = f"f({mend(inside)}\n)"
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    call = ast.parse(source, mode="eval").body
+                if not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) > MAX_CALLS:
+                    return None
+                if not all(keyword.arg for keyword in call.keywords):
+                    return None
+                places = list(self.parameters(name))
+                places += [f"argument {i + 1}" for i in range(len(places), len(call.args))]
+                nodes = dict(zip(places, call.args, strict=False)) | {str(k.arg): k.value for k in call.keywords}
+                found = plain_data({key: self._literal(source, node, name, key) for key, node in nodes.items()})
+            except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
+                continue
+            if mend is requoted:
+                found = {key: _unquoted(value) for key, value in found.items()}
+                texts = "".join(map(str, found.values()))
+                if not is_closed and ('"' in texts or texts.count("“") != texts.count("”")):
+                    return None
+            return found, len(call.args)
+        return None
+
+    def _literal(self, source: str, node: ast.expr, name: str, key: str) -> Any:
+        """A value in Python's or JSON's notation, as it is written where the tool wants a text.
+
+        Raises:
+            ValueError: It is no plain data.
+        """
+        value = ast.literal_eval(JSONWords().visit(node))
+        if name == "Finish" and isinstance(value, bool | None):
+            return "None" if value is None else value  # an answer: none, yes or no
+        is_text = isinstance(value, int | float) and "string" in _kinds(self.parameters(name).get(key))
+        return ast.get_source_segment(source, node) if is_text else value
+
+    def _inside(self, text: str, start: int, opening: str) -> tuple[str, int, bool]:
+        """The text up to the bracket that closes a call, where the call ends, and whether there is such a bracket.
+
+        It is looked for on the first line, then on the others; where there is none, the first line is all.
+        """
+        line = start + len(text[start:].partition("\n")[0])
+        for stop in (line, len(text)):
+            depth = 1
+            for match in NESTING[opening].finditer(text, start, stop):
+                self.scan -= 4
+                depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match[0], 0)
+                if depth == 0:
+                    return text[start : match.start()], match.end(), True
+                if self.scan < 0:
+                    break
+        last = text.rfind("]" if opening == "[" else ")", start, line)
+        return (text[start:last], last + 1, True) if last >= 0 else (text[start:line], line, False)
+
+    def _tagged(self, name: str, text: str) -> dict[str, Any]:
+        """The arguments written as an element each, with the types that the tool's schema gives them."""
+        result: dict[str, Any] = {}
+        for match in islice(PARAMETER.finditer(text), MAX_CALLS):
+            key, value = (match["name"] or match["key"]).strip(), match["value"].rstrip("\r\n")
+            result[key] = self._typed(value if "\n" in value else value.strip(), name, key)
+        return result
+
+    def _typed(self, text: str, name: str, key: str) -> Any:
+        """A value written as bare text, as the type that a schema asks for; the text itself where it is of none."""
+        kinds = _kinds(self.parameters(name).get(key))
+        if text.strip() in ("null", "None") and "null" in kinds:
+            return None
+        if not kinds or "string" in kinds:
+            return text
+        found = next(json_values(f"[{text}]", self.budget), None)
+        value = found.value[0] if found and isinstance(found.value, list) and len(found.value) == 1 else text
+        kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
+        return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
+
+    def _only_parameter(self, name: str) -> str | None:
+        """The parameter that a value without a name must be: the only one, or the only one that is required."""
+        names = list(self.parameters(name))
+        required = [n for n in names if n in (self.tools[name].parameters.get("required") or [])]
+        return next((some[0] for some in (names, required) if len(some) == 1), None)
+
+
+class JSONWords(ast.NodeTransformer):
+    """Puts values in the place of JSON's names for them."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(WORDS[node.id]) if node.id in WORDS else node
+
+
+def _unquoted(value: Any) -> Any:
+    """A text without a quote too many at its ends."""
+    odd = "".join(quote for quote in "\"'" if value.count(quote) % 2) if isinstance(value, str) else ""
+    return value.strip(odd) if odd else value
+
+
+def _kinds(schema: Any) -> set[str]:
+    """The JSON types that a schema allows; empty for any."""
+    if not isinstance(schema, dict):
+        return set()
+    declared = schema.get("type") or ("object" if "$ref" in schema else [])
+    kinds = {declared} if isinstance(declared, str) else {str(kind) for kind in declared}
+    return kinds.union(*(_kinds(part) for key in ("anyOf", "oneOf") for part in schema.get(key) or []))

@@ -1,0 +1,383 @@
+"""Tests for a team's own continuous integration, run by pytest: of an environment, of a workflow, of a system's score.
+
+    from r_eval.testing import EnvironmentContract
+
+    class TestRecipes(EnvironmentContract):
+        calls = [("find_dish", {"name": "soup"}), ("dish_details", {"dish_id": "d02"})]
+        nothing = [("dish_details", {"dish_id": "d99"})]
+        kinds = ["dish"]
+
+        def environment(self):
+            return Recipes()
+
+A workflow has its `WorkflowContract`; an episode of it is played with `played`, over a `Pantry`, with an LLM that a
+function speaks for (`Talker`). `assert_score` sees that a system does not fall below a score.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from r_eval import plugins
+from r_eval.analysis.estimate import Estimate
+from r_eval.analysis.rows import ALL, Row
+from r_eval.api import Run
+from r_eval.checks import Call, check
+from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
+from r_eval.environments.sandbox import ProgramLimits, Sandbox
+from r_eval.errors import UserError
+from r_eval.folder import Cell
+from r_eval.llms.base import LLM, LLMError, Reply, Request, ToolCall
+from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode, Question, Tokens
+from r_eval.runner.demonstrations import work_out
+from r_eval.runner.episode import Resources, run_episode
+from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.tasks.base import Task
+from r_eval.workflows.base import Limits, Workflow
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["Call", "EnvironmentContract", "Pantry", "Talker", "WorkflowContract", "assert_score", "played"]
+
+SHOWN = 5
+"""Questions that a failed assertion names."""
+REPLY_CHARACTERS = 100_000
+
+
+class EnvironmentContract:
+    """What `r-eval check` says of an environment, as a test. Subclass it under a name that begins with `Test`.
+
+    Attributes:
+        calls: Calls that find something, at least one of every query API. They are made in this order in one session,
+            so that one may need what another did.
+        nothing: Calls that find nothing, where there are such.
+        kinds: Kinds of which `Environment.records` has some.
+        allowed: Parts of findings that are so on purpose.
+    """
+
+    calls: ClassVar[Sequence[Call]] = ()
+    nothing: ClassVar[Sequence[Call]] = ()
+    kinds: ClassVar[Sequence[str]] = ()
+    allowed: ClassVar[Sequence[str]] = ()
+
+    def environment(self) -> Environment:
+        """The environment under test; instead of this method there may be a fixture of the same name."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method or fixture `environment`")
+
+    def test_the_checks_find_nothing(self, request: pytest.FixtureRequest) -> None:
+        import pytest
+
+        assert self.calls, f"{type(self).__name__} needs some `calls` that find something"
+        try:
+            environment: Environment = request.getfixturevalue("environment")
+        except pytest.FixtureLookupError as error:
+            if error.argname != "environment":
+                raise
+            environment = self.environment()
+            request.addfinalizer(environment.close)
+        found = check(environment, self.calls, nothing=self.nothing, kinds=self.kinds)
+        lines = [finding.line() for finding in found if finding.severity != "note"]
+        wrong = [line for line in lines if not any(part in line for part in self.allowed)]
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+
+# A system's score
+
+
+def assert_score(
+    run: Run | str | Path,
+    system: str,
+    at_least: float,
+    *,
+    task: str | None = None,
+    condition: str = "clean",
+    sure: bool = False,
+    incomplete: bool = False,
+) -> Estimate:
+    """See that a system of a run scores at least so much, from 0 to 1.
+
+    Args:
+        run: What `run` or `load_run` gives, or a run's folder.
+        system: `<workflow>+<llm>`.
+        task: A task of the run; absent: the mean over all tasks, each with the same weight.
+        condition: As in the grid.
+        sure: Whether the lower end of the 95 % interval must reach it, and not the mean alone. With few questions a
+            system may be good enough and this fail: it asks for evidence.
+        incomplete: Whether episodes may be missing that the machinery stopped or that are not run yet. The mean over
+            the rest counts then.
+
+    Returns:
+        The mean with its interval, and how many episodes stand behind it.
+
+    Raises:
+        AssertionError: It does not; the message has the interval, and the questions with the lowest scores.
+        UserError: The run has no such system, task or condition.
+    """
+    from r_eval.analysis.aggregate import aggregate
+
+    opened = run if isinstance(run, Run) else Run(run)
+    found = aggregate(opened.folder)
+    if condition not in found.conditions:
+        raise UserError(plugins.unknown("condition", condition, found.conditions))
+    rows = {row.system: row for row in found.under(condition)}
+    if system not in rows:
+        raise UserError(plugins.unknown("system", system, rows))
+    row = rows[system]
+    if task is not None and task not in row.tasks:
+        raise UserError(plugins.unknown("task", task, row.tasks))
+    estimate = row.averages[ALL] if task is None else row.tasks[task]
+    of = f"{system} on {task or 'all tasks'}{'' if condition == 'clean' else f', {condition},'}"
+    if not incomplete and not estimate.complete:
+        raise AssertionError(
+            f"{of}: {estimate.missing} of {estimate.expected} episodes have no score (the machinery failed, or the "
+            "run goes on); run the grid again with the same folder, or allow it with incomplete=True"
+        )
+    if estimate.mean is None or estimate.low is None or estimate.high is None:
+        raise AssertionError(f"{of} has no score, below {at_least}")
+    if (estimate.low if sure else estimate.mean) < at_least:
+        interval = f"{estimate.low:.3f} to {estimate.high:.3f} with 95 % confidence"
+        count = f"{estimate.n} episodes of {estimate.questions} questions"
+        unsure = ", and is not sure to reach more" if sure else ""
+        lowest = "\n".join(_lowest(opened, row, task))
+        raise AssertionError(
+            f"{of} scores {estimate.mean:.3f} ({interval}; {count}){unsure}, below {at_least}\n{lowest}".rstrip()
+        )
+    return estimate
+
+
+def _lowest(run: Run, row: Row, task: str | None) -> list[str]:
+    """The questions with the lowest scores, with what was answered."""
+    lines: list[tuple[float, str]] = []
+    for name in row.tasks if task is None else [task]:
+        cell = Cell(row.workflow, row.llm, row.condition, name)
+        scores = run.folder.scores(cell)
+        for episode in run.folder.cell_episodes(cell):
+            score = scores.get(episode.episode_id, {}).get("score")
+            if score is not None and score < 1:
+                answer = "no answer" if episode.answer is None else repr(episode.answer[:60])
+                about = f"  {score:.2f}  {name} {episode.question_id}: {answer} for {'; '.join(episode.golds)[:60]!r}"
+                lines.append((score, about))
+    return [line for _, line in sorted(lines)[:SHOWN]]
+
+
+# A workflow
+
+
+class Pantry(Environment):
+    """Dishes and what is in them."""
+
+    DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def look(self, text: str) -> None:
+        """Keep what was asked for, in all sessions."""
+        self.asked.append(text)
+
+    @query_api
+    def find_dish(self, name: str) -> list[str]:
+        """Find dishes by a part of their name.
+
+        Args:
+            name: A part of the name.
+        """
+        self.look(name)
+        return [dish for dish in self.DISHES if name.lower() in dish]
+
+    @query_api
+    def ingredients(self, dish: str) -> list[str]:
+        """List what is in a dish.
+
+        Args:
+            dish: The dish's exact name.
+        """
+        self.look(dish)
+        if dish not in self.DISHES:
+            raise NotFound(f"There is no dish {dish}. Known: {', '.join(self.DISHES)}")
+        return self.DISHES[dish]
+
+
+class Talker(LLM):
+    """Says what a function answers; keeps every request.
+
+    Args:
+        native: Whether it takes tools natively.
+        delay: Seconds before each reply.
+    """
+
+    def __init__(self, speak: Callable[[Request], Reply | str], native: bool = True, delay: float = 0.0) -> None:
+        super().__init__("talker", "talker", {})
+        self.speak, self.native_tools, self.delay = speak, native, delay
+        self.requests: list[Request] = []
+
+    async def generate(self, request: Request) -> Reply:
+        self.requests.append(request)
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        reply = self.speak(request)
+        return reply if isinstance(reply, Reply) else Reply(reply, tokens=Tokens(prompt=10, completion=5))
+
+
+GOLD = "Qwyxanthium"
+"""Stands nowhere but in the gold."""
+QUESTION = Question(
+    id="asked",
+    question="Which dish has an egg in it?",
+    answers=[GOLD],
+    level="KS",
+    program=f"found = find_dish(name='o')\nanswer = '{GOLD}'",
+    evidence=[f"{GOLD} is here"],
+    context=[Document(title="A book", text="Omelettes are made of eggs.")],
+    entities=[GOLD],
+    meta={"note": GOLD},
+)
+DEMONSTRATION = Question(
+    id="example",
+    question="What is in a pizza?",
+    answers=["flour; tomato; cheese"],
+    level="KS",
+    program="dish = find_dish(name='pizza')[0]\nanswer = ingredients(dish=dish)",
+)
+
+
+def played(workflow: Workflow, llm: Talker, environment: Environment, limits: Limits) -> Episode:
+    """One episode of a workflow over an environment such as the `Pantry`, with one demonstration."""
+    task = Task("pantry/test", "pantry", (QUESTION,), (DEMONSTRATION,), instruction="Answer in one word.")
+    planned = PlannedTask(task, environment, task.questions, task.demonstrations)
+    cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
+
+    async def main() -> Episode:
+        with Sandbox(workers=1, limits=ProgramLimits(seconds=0.5)) as sandbox:
+            examples = await work_out(planned.shown, environment, sandbox, limits.observation)
+            return await run_episode(cell, QUESTION, 0, llm, Resources(limits, sandbox, {task.name: examples}))
+
+    return asyncio.run(main())
+
+
+def in_every_notation(request: Request) -> Reply | str:
+    """The same right call, in every notation at once; natively where tools are offered."""
+    text = 'I look.\nAction 1: find_dish(name="o")\n```python\nwhile True:\n    find_dish(name="o")\n```'
+    if not request.tools:
+        return f'{text}\n<tool_call>{{"name": "find_dish", "arguments": {{"name": "o"}}}}</tool_call>'
+    call = ToolCall("a", "find_dish", {"name": "o"})
+    return Reply("I look.", (call,), "tool_calls", Tokens(prompt=10, completion=5))
+
+
+def _told(request: Request) -> str:
+    return "\n".join(f"{message.role}: {message.content}" for message in request.messages)[:REPLY_CHARACTERS]
+
+
+REPLIES = {
+    "nothing": " \n\t ",
+    "noise": "#@! ¿ \0 \x1b[2J )]}>'\" ```` \\ $name %s {0} 〈〉",
+    "half a pair": 'Action: find_dish(name="\\ud800") \ud800 Finish["\\ud800"]',
+    "an unknown call": 'Action: look(at="x")\n<tool_call>{"name": "look", "arguments": {}}</tool_call>',
+    "a call that cannot be read": "Action: \n<tool_call>find the dish</tool_call>",
+    "an empty Finish": 'Action: Finish[]\n<tool_call>{"name": "Finish", "arguments": {}}</tool_call>',
+    "long text": "word " * (REPLY_CHARACTERS // 5),
+    "an action of brackets": "Action 1: find_dish(" + "[" * REPLY_CHARACTERS,
+    "a program of brackets": "```python\nanswer = " + "(" * REPLY_CHARACTERS + "\n```",
+    "lines": "\n" * REPLY_CHARACTERS,
+}
+"""Replies that no workflow may fall over, by what they are."""
+
+
+class WorkflowContract:
+    """What every workflow must do, whatever an LLM answers. Subclass it under a name that begins with `Test`."""
+
+    def workflow(self) -> Workflow:
+        """The workflow under test, made anew."""
+        raise NotImplementedError(f"{type(self).__name__} needs a method `workflow`")
+
+    def speak(self, request: Request) -> Reply | str:
+        """A reply with a right call; override it for a workflow that reads a notation of its own."""
+        return in_every_notation(request)
+
+    def test_its_settings_make_it_anew(self) -> None:
+        workflow = self.workflow()
+        again = type(workflow)(**workflow.settings())
+        assert again.identity() == workflow.identity(), "another workflow: it would not go on with its own run"
+
+    def test_it_ends_within_every_limit(self) -> None:
+        limits = {Limits(steps=1, calls=200): 200, Limits(tokens=1): 1, Limits(calls=2): 2, Limits(seconds=0.3): 1}
+        for limit, most in limits.items():
+            llm = self._llm(delay=0.4 if limit.seconds < 1 else 0.0)
+            outcome = self._played(llm, limit).outcome
+            assert len(llm.requests) <= most, f"LimitReached must get out of `run`: {limit}"
+            assert outcome.kind not in INFRASTRUCTURE_FAILURES, f"{limit}: {outcome}"
+
+    def test_everything_is_recorded_and_read_back(self) -> None:
+        for native in (True, False):
+            pantry, llm = Pantry(), self._llm(native)
+            episode = self._played(llm, environment=pantry)
+            kinds = [step.kind for step in episode.steps]
+            assert kinds.count("thought") == len(llm.requests) == episode.usage.calls, "replies are missing"
+            calls = [step for step in episode.steps if step.kind == "call" and step.error is None]
+            assert len(calls) == len(pantry.asked) - 2, "some calls do not go through the session"
+            assert kinds.index("answer") == len(kinds) - 1, "the answer is not the last step"
+            assert episode.steps[-1].text == episode.answer
+            assert Episode.model_validate_json(_plain(episode)).answer == episode.answer
+
+    def test_the_same_replies_give_the_same_steps(self) -> None:
+        one, two = (self._played().steps for _ in range(2))
+        assert [step.model_copy(update={"seconds": 0}) for step in one] == [
+            step.model_copy(update={"seconds": 0}) for step in two
+        ]
+
+    def test_the_llm_is_shown_the_task_and_nothing_of_the_gold(self) -> None:
+        for speak in (self.speak, _told):
+            llm = self._llm(speak=speak)
+            episode = self._played(llm)
+            first, every = str(llm.requests[0]), str(llm.requests)
+            for text in (QUESTION.question, "Answer in one word.", DEMONSTRATION.question):
+                assert text in first, "question, instruction and demonstrations are for every workflow"
+            if not self.workflow().uses_gold:
+                assert GOLD not in every + str(episode.steps) + episode.answer
+
+    def test_it_survives_whatever_an_llm_answers(self) -> None:
+        for native in (True, False):
+            for name, reply in REPLIES.items():
+                outcome = self._played(Talker(lambda request, reply=reply: reply, native)).outcome  # type: ignore[misc]
+                assert outcome.kind not in INFRASTRUCTURE_FAILURES, f"{name}: {outcome.detail}"
+
+    def test_failures_of_machines_get_out(self) -> None:
+        class Broken(Pantry):
+            def look(self, text: str) -> None:
+                super().look(text)
+                if len(self.asked) > 2:  # the demonstration's calls
+                    raise EnvironmentFailure("the disk is gone")
+
+        def fail(request: Request) -> str:
+            raise LLMError("connection", "it went wrong")
+
+        assert self._played(self._llm(speak=fail)).outcome.kind == "llm_failure", "LLMError must get out of `run`"
+        broken = Broken()
+        episode = self._played(environment=broken)
+        if len(broken.asked) > 2:
+            assert episode.outcome.kind == "tool_failure", "EnvironmentFailure must get out of `run`"
+
+    def _llm(
+        self, native: bool = True, delay: float = 0.0, speak: Callable[[Request], Reply | str] | None = None
+    ) -> Talker:
+        if not self.workflow().uses_llm:
+            import pytest
+
+            pytest.skip("a workflow without an LLM")
+        return Talker(speak or self.speak, native, delay)
+
+    def _played(
+        self, llm: Talker | None = None, limits: Limits | None = None, environment: Environment | None = None
+    ) -> Episode:
+        return played(self.workflow(), llm or self._llm(), environment or Pantry(), limits or Limits(calls=12))
+
+
+def _plain(episode: Episode) -> str:
+    """A record as it stands in a file."""
+    return json.dumps(episode.model_dump(mode="json"), ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -1,0 +1,1 @@
+"""Invents the scholar world that comes with R-Eval."""

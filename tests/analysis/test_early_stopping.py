@@ -1,0 +1,167 @@
+"""When a system is asked no further: right in nearly every order of the questions, from what was asked alone."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from r_eval import UserError
+from r_eval.analysis.early_stopping import Floats, Rule, Stop, asked_shares, plausible_scores
+from r_eval.analysis.run_summary import saved
+from r_eval.analysis.warnings import run_warnings
+from r_eval.folder import Cell, CellWriter, RunFolder
+from tests.analysis.conftest import episode, write_manifest
+
+
+def decided(scores: Any, sizes: list[int] | None = None, looks: list[int] | None = None, **rule: Any) -> list[Stop]:
+    """The decisions on scores by system, task and place, by default after every question of every task."""
+    scores = np.asarray(scores, dtype=float)
+    sizes = sizes or [scores.shape[2]] * scores.shape[1]
+    return Rule(**rule).decide(scores, scores, sizes, looks or list(range(1, max(sizes) + 1)))
+
+
+def losers(stops: list[Stop]) -> set[int]:
+    return {stop.system for stop in stops if stop.behind is not None}
+
+
+@pytest.fixture(scope="module")
+def grid() -> Floats:
+    return plausible_scores(6, [40, 40, 40], np.random.default_rng(3))
+
+
+@pytest.mark.parametrize("alpha", [0.7, 0.2])
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        ([1, 1, -1, -1], [0, 1, 0, -1]),  # two systems that are equally good on each task
+        ([1, 1, 0.5, -0.5, -1, -1],),
+        ([1, 1, 1, 0], [-1, -1, -1, 0]),  # each is better on one of the tasks
+        ([1, 0.5, 0, 0.5], [-1, 0, -0.5]),  # tasks of different sizes
+    ],
+)
+def test_in_all_orders_of_the_questions_one_of_the_best_is_stopped_as_rarely_as_promised(
+    tasks: tuple[list[float], ...], alpha: float
+) -> None:
+    sizes = [len(task) for task in tasks]
+    wrong = orders = 0
+    for order in itertools.product(*(set(itertools.permutations(task)) for task in tasks)):
+        difference = np.array([[*task, *[0.0] * (max(sizes) - len(task))] for task in order])
+        scores = np.stack([np.maximum(difference, 0), np.maximum(-difference, 0)])
+        wrong += 1 in losers(decided(scores, sizes, alpha=alpha))
+        orders += 1
+    assert wrong / orders <= alpha
+
+
+def test_a_decision_reads_nothing_after_its_look_and_nothing_of_a_system_after_its_stop(grid: Floats) -> None:
+    looks = [4, 8, 12, 16, 20]
+    whole = decided(grid, looks=looks)
+    assert losers(whole)
+    for number in range(1, len(looks) + 1):
+        until = looks[number - 1]
+        cut = grid.copy()
+        cut[:, :, until:] = np.random.default_rng(number).random(cut[:, :, until:].shape)
+        assert decided(cut, looks=looks[:number]) == [stop for stop in whole if stop.after <= 3 * until]
+    blind = grid.copy()
+    for stop in whole:
+        blind[stop.system, :, stop.after // 3 :] = 1.0
+    assert decided(blind, looks=looks) == whole
+
+
+def test_a_missing_episode_never_speaks_for_stopping() -> None:
+    scores = np.array([[[0.9] * 60], [[0.1] * 60]])
+    low, high, rule, looks = scores.copy(), scores.copy(), Rule(), list(range(1, 61))
+    before = rule.decide(low, high, [60], looks)[0]
+    for system in (0, 1):
+        low, high = scores.copy(), scores.copy()
+        low[system, 0, :3], high[system, 0, :3] = 0.0, 1.0
+        after = rule.decide(low, high, [60], looks)[0]
+        assert (after.system, after.behind) == (1, 0)
+        assert after.after > before.after
+    low, high = np.zeros_like(scores), np.ones_like(scores)
+    low[0] = high[0] = scores[0]
+    assert rule.decide(low, high, [60], looks) == []
+
+
+def test_every_task_has_the_same_weight_however_many_questions_it_has() -> None:
+    small, large = 10, 200
+    scores = np.zeros((2, 2, large))
+    scores[0, 0, :small] = 1.0  # better on the ten questions of one task
+    scores[1, 1, :60] = 1.0  # better on 60 of 200 of the other: less as a mean over tasks, more as a count
+    stops = decided(np.stack([scores[0], np.random.default_rng(1).permuted(scores[1], axis=1)]), [small, large])
+    assert [(stop.system, stop.behind) for stop in stops] == [(1, 0), (0, None)]
+    assert stops[0].after < small + large
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3])
+@pytest.mark.parametrize("margin", [0.0, 0.2])
+def test_as_many_as_are_to_be_found_go_on_to_the_end(keep: int, margin: float) -> None:
+    scores = np.repeat([[[0.2]], [[0.9]], [[0.7]], [[0.8]], [[0.1]]], 100, axis=2)
+    stops = decided(scores, keep=keep, margin=margin)
+    best = [stop.system for stop in stops if stop.behind is None]
+    assert len(best) == keep
+    assert all(scores[one, 0, 0] >= np.sort(scores[:, 0, 0])[-keep] - margin for one in best)
+    assert margin or set(best) == set([1, 3, 2][:keep])
+    assert all(stop.lead >= -margin for stop in stops)
+
+
+def test_equal_systems_go_on_without_a_margin_and_end_with_one() -> None:
+    scores = np.random.default_rng(5).permuted(np.repeat([[[0.0] * 200 + [1.0] * 200]], 3, axis=0), axis=2)
+    assert decided(scores, looks=[20, 100, 200, 380]) == []
+    stops = decided(scores, looks=[20, 100, 200, 380], margin=0.3)
+    assert [stop.behind is None for stop in stops] == [False, False, True]
+
+
+def test_margins_do_not_add_up_along_a_chain() -> None:
+    for seed in range(20):
+        chance = np.random.default_rng(seed)
+        right = chance.random((5, 1, 300)) < np.array([0.5, 0.45, 0.4, 0.35, 0.3])[:, None, None]
+        stopped = losers(decided(right, looks=list(range(10, 300, 10)), margin=0.1))
+        means = right.mean(axis=(1, 2))
+        assert max(means[one] for one in range(5) if one not in stopped) >= means.max() - 0.1
+
+
+@pytest.mark.parametrize("metric", ["judge@openai/gpt-4o", "judge_six@m", "quest_eval@m", "quest_eval_recall@m"])
+def test_a_metric_that_calls_an_llm_is_refused(metric: str) -> None:
+    with pytest.raises(UserError, match=f"stop_early: the metric {metric.partition('@')[0]}.* calls an LLM"):
+        Rule().check(["token_f1", metric])
+    Rule().check(["token_f1", "numeric_match@0.05"])
+
+
+def test_failures_of_the_machinery_have_no_score_and_wrong_answers_have_0() -> None:
+    right = episode(answer="Zoë", golds=["Zoë"])
+    failed = right.model_copy(update={"outcome": right.outcome.model_copy(update={"kind": "llm_failure"})})
+    assert Rule().score([right, failed, episode(answer="", golds=["Zoë"])], "token_f1") == [1.0, None, 0.0]
+
+
+def test_simulated_grids_take_a_share_of_the_episodes() -> None:
+    shares = asked_shares(Rule(), 4, [1000, 50])
+    assert list(shares) == sorted(shares)
+    assert 0 < shares[0] <= shares[-1] <= 1
+
+
+def test_the_warnings_name_who_was_stopped_and_the_summary_what_that_saved(tmp_path: Path) -> None:
+    cells = [Cell(workflow, "Ünï", "clean", "wiki/high-freq") for workflow in ("react", "pal", "fc")]
+    run = RunFolder(tmp_path / "run")
+    for cell in cells:
+        with_one = CellWriter(cell.path(run.episodes_root))
+        with_one.append(episode(workflow=cell.workflow, llm=cell.llm).model_dump_json(by_alias=True))
+        with_one.close()
+    write_manifest(run.path, cells, 10)
+    why = "stopped after 3 of 10 questions: certainly behind react+Ünï"
+    stopped = [
+        {"system": name, "condition": "clean", "after": 3, "of": 10, "behind": "react+Ünï", "text": f"{name} {why}"}
+        for name in ("pal+Ünï", "fc+Ünï")
+    ]
+    record = json.loads(run.run_file.read_text(encoding="utf-8")) | {"stopped": stopped}
+    record["spent"] = {"Ünï": {"calls": 16, "cost": 1.6}}
+    for entry, skipped in zip(record["cells"], (0, 7, 7), strict=True):
+        entry |= {"episodes": 10 - skipped, "skipped": skipped}
+    run.run_file.write_text(json.dumps(record), encoding="utf-8")
+    assert run_warnings(run)[0] == f"pal+Ünï, fc+Ünï {why}"
+    assert saved(run.manifest()) == "14 of 30 episodes (47 %) were not needed, about 1.40 USD"
+    assert saved(run.manifest() | {"cells": record["cells"][:1]}) == ""

@@ -1,0 +1,212 @@
+"""The sentences that `run` and `report` end with, by what they name, count and conclude."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.analysis.run_summary import summary_lines
+from r_eval.folder import Cell, CellWriter, RunFolder
+from r_eval.records import Outcome
+from tests.analysis.conftest import call, episode, write_manifest
+from tests.analysis.sweeping import write_sweep
+
+TASK = "wiki/high-freq"
+PAPER = Path(__file__).parents[2] / "examples" / "paper"
+Make = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """A run from each workflow's answers: r right, w wrong, x a failure of the infrastructure, o not run yet."""
+
+    def made(answers: dict[str, str], conditions: tuple[str, ...] = ("clean",), **manifest: Any) -> RunFolder:
+        run = RunFolder(tmp_path / "run")
+        cells = [Cell(workflow, "m", condition, TASK) for workflow in answers for condition in conditions]
+        for cell in cells:
+            writer = CellWriter(cell.path(run.episodes_root))
+            for number, letter in enumerate(answers[cell.workflow]):
+                if letter != "o":
+                    writer.append(_episode(cell, number, letter))
+            writer.close()
+        write_manifest(run.path, cells, len(next(iter(answers.values()))), conditions)
+        record = json.loads(run.run_file.read_text(encoding="utf-8")) | manifest
+        run.run_file.write_text(json.dumps(record), encoding="utf-8")
+        return run
+
+    return made
+
+
+def _episode(cell: Cell, number: int, letter: str) -> str:
+    outcome = Outcome(kind="llm_failure", cause="timeout") if letter == "x" else Outcome(kind="finished")
+    return episode(
+        episode_id=f"{cell.workflow}{cell.condition}{number}",
+        question_id=f"q{number}",
+        workflow=cell.workflow,
+        llm=cell.llm,
+        condition=cell.condition,
+        answer="Nairobi" if letter == "r" else "Mombasa",
+        outcome=outcome,
+        steps=[call("Nairobi is the capital of Kenya." if letter == "r" else "0 results.")],
+    ).model_dump_json(by_alias=True)
+
+
+def line(run: RunFolder, word: str) -> str:
+    """The sentence about something; "" where there is none."""
+    found = [text for text in summary_lines([run]) if text.startswith(f"{word} ")]
+    assert len(found) <= 1
+    return found[0].removeprefix(word).strip() if found else ""
+
+
+# The best system
+
+
+@pytest.mark.parametrize(
+    ("answers", "best", "facts"),
+    [
+        (
+            {"react": "r" * 38 + "ww", "pal": "w" * 40},
+            "react+m, 95.0 %",
+            ["; significantly better than pal+m (by 95.0"],
+        ),
+        (
+            {"react": "rrrrrrwwww", "pal": "rrrrrwwwww", "fc": "w" * 10},
+            "react+m, 60.0 %",
+            ["not significantly better than pal+m (50.0) on 10 questions"],
+        ),
+        ({"react": "rw", "pal": "wr"}, "react+m, 50.0 %", ["not significantly", "pal+m (50.0)"]),
+        ({"react": "rrrw", "oracle": "rrrr"}, "react+m, 75.0 %", ["(95 % interval "]),
+        ({"react": "rr", "pal": "oo"}, "so far react+m, 100.0 %", ["1 system without a score on every task"]),
+        ({"react": "ro", "pal": "wo"}, "so far react+m, 100.0 %", []),
+        ({"oracle": "rr"}, "no system", ["references only"]),
+        ({"react": "ww"}, "no system", ["answered any question"]),
+        ({"react": "ww", "pal": "ww"}, "no system", ["answered any question"]),
+        ({"react": "oo", "pal": "xx"}, "no system", ["every task"]),
+    ],
+)
+def test_the_best_system_and_how_sure_that_is(make: Make, answers: dict[str, str], best: str, facts: list[str]) -> None:
+    text = line(make(answers), "Best")
+    assert text.startswith(best)
+    assert [fact for fact in facts if fact not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "first"),
+    [
+        (
+            {"react": "rwww", "pal": "wwww", "direct": "rrrw"},
+            "no tool-using system beats the baseline direct+m (75.0 %); ",
+        ),
+        ({"react": "rrww", "direct": "wwrr"}, "no tool-using system beats the baseline direct+m (50.0 %)"),
+        ({"react": "rrrw", "direct": "rwww"}, "react+m, 75.0 %"),
+        ({"react": "wwww", "direct": "wwww"}, "no system answered any question"),
+        ({"direct": "rrrw", "oracle": "rrrr"}, "direct+m, 75.0 %"),
+    ],
+)
+def test_the_first_line_says_where_no_system_beats_the_baseline(
+    make: Make, answers: dict[str, str], first: str
+) -> None:
+    run = make(answers)
+    assert summary_lines([run])[0].removeprefix("Best").strip().startswith(first)
+
+
+def test_two_conditions_have_a_line_each_and_further_ones_are_counted(make: Make) -> None:
+    run = make({"react": "rw", "pal": "ww"}, ("clean", "noisy", "false", "long"))
+    found = [text.split()[1] for text in summary_lines([run]) if text.startswith("Best")]
+    assert found == ["clean:", "noisy:", "and"]
+
+
+def test_published_means_have_no_significance_and_no_other_line() -> None:
+    (found,) = summary_lines([RunFolder(PAPER)])
+    assert found.startswith("Best      react+gpt-4-1106, 4")
+    assert "no significance" in found
+
+
+def test_two_runs_are_ranked_together(make: Make, tmp_path: Path) -> None:
+    first = make({"react": "rw"})
+    first.path.rename(tmp_path / "one")
+    found = summary_lines([RunFolder(tmp_path / "one"), make({"react": "ww"})])[0]
+    assert "react+m, 50.0 %" in found
+    assert "react+m (run) (0.0)" in found
+
+
+# Failures, and what is missing
+
+
+@pytest.mark.parametrize(
+    ("answers", "facts"),
+    [
+        ({"react": "rwww", "pal": "rrrw"}, ["4 of 8 episodes", "(empty_search, 4)"]),
+        ({"react": "rrx", "direct": "www"}, ["none in 2 episodes"]),
+    ],
+)
+def test_the_commonest_cause_is_that_of_systems(make: Make, answers: dict[str, str], facts: list[str]) -> None:
+    text = line(make(answers), "Failures")
+    assert [fact for fact in facts if fact not in text] == []
+
+
+def test_missing_episodes_are_counted_by_reason(make: Make) -> None:
+    assert line(make({"react": "rw"}), "Missing") == ""
+    text = line(make({"react": "rxoo", "pal": "rrro"}, state="incomplete"), "Missing")
+    assert text.startswith("4 of 8 episodes (3 not run yet, 1 failed")
+    assert text.endswith("; the run is incomplete")
+
+
+@pytest.mark.parametrize(("state", "words"), [("running", "ended unexpectedly"), ("budget", "reached its budget")])
+def test_the_state_of_a_run_comes_with_what_is_missing(make: Make, state: str, words: str) -> None:
+    assert line(make({"react": "ro"}, state=state), "Missing").endswith(words)
+
+
+# Cost
+
+
+def spent(cost: float | None, calls: int = 10, cached: int = 0) -> dict[str, Any]:
+    return {"calls": calls, "cached": cached, "cost": cost, "tokens": 99, "seconds": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        ({"m": spent(1.234)}, "1.23 USD for 10 replies"),
+        ({"m": spent(0.00123)}, "0.0012 USD for 10 replies"),
+        ({"m": spent(None)}, "unknown for 10 replies; no price for m"),
+        ({"m": spent(0.5), "n": spent(None)}, "0.5 USD for 20 replies; no price for n"),
+        ({"m": spent(0.5, 10, 30)}, "0.5 USD for 10 replies; 30 more from earlier runs"),
+        ({"m": spent(0.0, 0, 7)}, "none: all 7 replies are from earlier runs"),
+        ({}, "none: no LLM was called"),
+    ],
+)
+def test_an_unknown_price_is_never_0(make: Make, entries: dict[str, Any], text: str) -> None:
+    assert line(make({"react": "r"}, spent=entries), "Cost") == text
+
+
+# Advice, and what scores do not say
+
+
+@pytest.mark.parametrize(
+    ("shares", "facts"),
+    [
+        ({"rag@chunk_size=64": 9, "rag@chunk_size=256": 5}, ["chunk_size 64", "128", "50.0 points", "#/components"]),
+        ({}, ["chunk_size, retriever, top_k", "40 questions"]),
+    ],
+)
+def test_a_sweep_ends_with_its_strongest_recommendation(
+    tmp_path: Path, shares: dict[str, int], facts: list[str]
+) -> None:
+    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < shares.get(cell.workflow, 4))
+    text = line(run, "Advice")
+    assert [fact for fact in facts if fact not in text] == []
+
+
+def test_other_runs_end_without_a_recommendation(make: Make) -> None:
+    assert line(make({"react": "rrr", "pal": "www"}), "Advice") == ""
+
+
+def test_needs_of_the_domain_and_conditions_have_a_line_where_there_is_something_to_compare(make: Make) -> None:
+    assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain").startswith("67 % of react+m's right answers")
+    assert line(make({"react": "rrrw"}), "Domain") == ""
+    assert "clean" in line(make({"react": "rw"}, ("clean", "noisy")), "Condition")

@@ -1,0 +1,341 @@
+"""Environments that do what environments should not: each class is one fault; `FAULTS` says what is to come of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import gc
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+from r_eval.environments import Environment, NotFound, query_api
+
+
+class Good(Environment):
+    """People and where they live."""
+
+    @query_api
+    def find(self, name: str) -> str:
+        """Find where somebody lives.
+
+        Args:
+            name: The person.
+        """
+        return f"{name} lives in Nairobi (内罗毕)."
+
+
+class _Odd(BaseException):
+    pass
+
+
+class _Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+class _Unlucky(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+class _Silent(Exception):
+    def __repr__(self) -> str:
+        return ""
+
+
+def _raising(error: BaseException) -> type[Environment]:
+    def find(self: Any, name: str) -> str:
+        raise error
+
+    return _made(find)
+
+
+def _raising_async(error: BaseException) -> type[Environment]:
+    async def find(self: Any, name: str) -> str:
+        await asyncio.sleep(0)
+        raise error
+
+    return _made(find)
+
+
+def _returning(value: Any) -> type[Environment]:
+    def find(self: Any, name: str) -> Any:
+        return value() if callable(value) else value
+
+    return _made(find)
+
+
+def _doing(function: Any) -> type[Environment]:
+    if asyncio.iscoroutinefunction(function):
+
+        async def find(self: Any, name: str) -> Any:
+            return await function()
+
+    else:
+
+        def find(self: Any, name: str) -> Any:
+            return function()
+
+    return _made(find)
+
+
+def _made(find: Any, **members: Any) -> type[Environment]:
+    find.__doc__ = "Find where somebody lives.\n\nArgs:\n    name: The person."
+    find.__name__ = "find"
+    find.__annotations__ = {"name": str, "return": Any}
+    return type("Faulty", (Environment,), {"find": query_api(find), "__doc__": "People.", **members})
+
+
+def _hooked(hook: str, error: BaseException) -> type[Environment]:
+    def raise_(self: Any, *arguments: Any) -> Any:
+        raise error
+
+    return type("Faulty", (Good,), {hook: raise_, "__doc__": "People."})
+
+
+def _slow_hook(hook: str) -> type[Environment]:
+    def wait(self: Any, *arguments: Any) -> Any:
+        time.sleep(1_000_000)
+
+    return type("Faulty", (Good,), {hook: wait, "__doc__": "People."})
+
+
+def _forever() -> Any:
+    return itertools.count()
+
+
+def _nested() -> Any:
+    value: Any = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+def _circular() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+def _recursing() -> Any:
+    return _recursing()
+
+
+def _left_thread() -> str:
+    threading.Thread(target=time.sleep, args=(1_000_000,), daemon=False).start()
+    return "Nairobi"
+
+
+def _many_threads() -> str:
+    for _ in range(50):
+        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()
+    return "Nairobi"
+
+
+def _chdir() -> str:
+    os.chdir("/")
+    return "Nairobi"
+
+
+def _raised_in_thread() -> str:
+    thread = threading.Thread(target=lambda: 1 / 0)
+    thread.start()
+    thread.join()
+    return "Nairobi"
+
+
+def _printing() -> str:
+    sys.stdout.write("\x1b[2Jnoise " * 1000)
+    return "Nairobi"
+
+
+def _exit_in_child() -> str:
+    subprocess.run([sys.executable, "-c", "raise SystemExit(3)"], check=True)
+    return "Nairobi"
+
+
+def _own_loop() -> str:
+    return asyncio.run(_soon())
+
+
+async def _soon() -> str:
+    await asyncio.sleep(0.01)
+    return "Nairobi"
+
+
+def _signal_handler() -> str:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # raises ValueError outside the main thread
+    return "Nairobi"
+
+
+def _warning() -> str:
+    warnings.warn("this is old", stacklevel=1)
+    return "Nairobi"
+
+
+def _collect() -> str:
+    gc.collect()
+    gc.set_threshold(1)
+    return "Nairobi"
+
+
+async def _blocking() -> str:
+    time.sleep(1_000_000)
+    return "never"
+
+
+async def _hanging() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def _stubborn() -> str:
+    while True:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(1_000_000)
+
+
+async def _cancels_itself() -> str:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+    return "never"
+
+
+async def _inner_cancelled() -> str:
+    task = asyncio.ensure_future(asyncio.sleep(1_000))
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+    return "never"
+
+
+async def _stops_loop() -> str:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(1_000)
+    return "never"
+
+
+async def _left_task() -> str:
+    asyncio.ensure_future(asyncio.sleep(1_000))  # noqa: RUF006  nobody holds on to it
+    return "Nairobi"
+
+
+def _async_generator() -> Any:
+    async def numbers() -> Any:
+        yield 1
+
+    return numbers()
+
+
+class _NotFoundSpeechless(NotFound):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+HARMLESS, FAILS = "finished", "tool_failure"
+FAULTS: dict[str, tuple[type[Environment], str]] = {
+    # What an API raises, sync and async
+    **{
+        f"raises {type(error).__name__}{' async' if make is _raising_async else ''}": (make(error), FAILS)
+        for make in (_raising, _raising_async)
+        for error in (
+            SystemExit(3),
+            KeyboardInterrupt(),
+            GeneratorExit(),
+            asyncio.CancelledError(),
+            StopIteration(),
+            StopAsyncIteration(),
+            _Odd("odd"),
+            _Speechless(),
+            _Unlucky(),
+            MemoryError(),
+            RecursionError("deep"),
+            TimeoutError("slow"),
+            OSError(28, "No space left on device"),
+            BrokenPipeError(),
+            ExceptionGroup("several", [ValueError("a"), KeyError("b")]),
+            BaseExceptionGroup("several", [SystemExit(1)]),
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"),
+            ValueError("\ud83d half a pair"),
+            ValueError("x" * 10_000_000),
+        )
+    },
+    "raises NotFound without a text": (_raising(_NotFoundSpeechless()), FAILS),
+    "raises no exception class at all": (_doing(lambda: (_ for _ in ()).throw(TypeError("not an exception"))), FAILS),
+    # What its hooks do
+    **{
+        f"{hook} raises {type(error).__name__}": (_hooked(hook, error), FAILS)
+        for hook in ("open", "close", "for_documents", "render", "retrieved_ids")
+        for error in (ValueError("broken"), SystemExit(3), KeyboardInterrupt(), _Odd(), _Speechless())
+    },
+    "open hangs": (_slow_hook("open"), FAILS),
+    "close hangs": (_slow_hook("close"), FAILS),
+    "for_documents hangs": (_slow_hook("for_documents"), FAILS),
+    "retrieved_ids gives numbers": (
+        type("Faulty", (Good,), {"retrieved_ids": lambda self, api, value: [1, None, {}]}),
+        FAILS,
+    ),
+    # What hangs or blocks
+    "hangs": (_doing(lambda: time.sleep(1_000_000)), FAILS),
+    "hangs async": (_doing(_hanging), FAILS),
+    "blocks its loop": (_doing(_blocking), FAILS),
+    "swallows cancellation": (_doing(_stubborn), FAILS),
+    "computes for ever": (_doing(lambda: sum(1 for _ in iter(int, 1) if time.sleep(0.001))), FAILS),
+    "cancels itself": (_doing(_cancels_itself), FAILS),
+    "awaits what was cancelled": (_doing(_inner_cancelled), FAILS),
+    "stops its loop": (_doing(_stops_loop), FAILS),
+    # What it returns
+    "an endless iterator": (_returning(_forever), FAILS),
+    "an async generator": (_returning(_async_generator), FAILS),
+    "itself nested": (_returning(_nested), FAILS),
+    "a circle": (_returning(_circular), FAILS),
+    "an object": (_returning(object), FAILS),
+    "a lock": (_returning(threading.Lock), FAILS),
+    "100 MB of text": (_returning(lambda: "内" * 33_000_000), HARMLESS),
+    "a million rows": (_returning(lambda: [{"n": n} for n in range(300_000)]), HARMLESS),
+    "half a surrogate pair": (_returning("Nairobi \ud83d"), HARMLESS),
+    "NaN": (_returning(float("nan")), HARMLESS),
+    "bytes": (_returning(b"Nairobi"), HARMLESS),
+    "bytes that are no text": (_returning(b"\xff\xfe"), FAILS),
+    "a date": (_returning(datetime.date(2024, 2, 29)), HARMLESS),
+    "a set": (_returning({"a"}), HARMLESS),
+    "nothing": (_returning(None), HARMLESS),
+    "a generator": (_returning(lambda: (n for n in range(3))), HARMLESS),
+    "a huge number": (_returning(10**5000), FAILS),
+    "keys that are no text": (_returning({1: "a", None: "b"}), HARMLESS),
+    # What it does beside
+    "recurses": (_doing(_recursing), FAILS),
+    "leaves a thread": (_doing(_left_thread), HARMLESS),
+    "leaves many threads": (_doing(_many_threads), HARMLESS),
+    "leaves a task": (_doing(_left_task), HARMLESS),
+    "changes the folder": (_doing(_chdir), HARMLESS),
+    "an exception in a thread": (_doing(_raised_in_thread), HARMLESS),
+    "prints": (_doing(_printing), HARMLESS),
+    "a child that fails": (_doing(_exit_in_child), FAILS),
+    "runs a loop of its own": (_doing(_own_loop), HARMLESS),
+    "sets a signal handler": (_doing(_signal_handler), FAILS),
+    "warns": (_doing(_warning), HARMLESS),
+    "plays with the collector": (_doing(_collect), HARMLESS),
+}
+
+
+def environment(fault: str) -> Environment:
+    """The environment of a fault, or the good one."""
+    return Good() if fault == "good" else FAULTS[fault][0]()
+
+
+class Named(Environment):
+    """Stands for the class of the fault that its setting names."""
+
+    def __new__(cls, fault: str) -> Any:
+        return environment(fault)

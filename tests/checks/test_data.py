@@ -1,0 +1,71 @@
+"""A published dataset is checked: its records, its questions, and what is broken."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from r_eval.checks import check_target as check
+
+RECORDS = [{"question": f"Which of {n}?", "answer": "it", "type": "bridge"} for n in range(6)]
+
+
+def lines(path: Path) -> list[str]:
+    return [finding.line() for finding in check(str(path))]
+
+
+def test_a_sound_dataset_is_one_note(tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    path.write_text(json.dumps(RECORDS), encoding="utf-8")
+    assert lines(path) == [f"{path}: note: 6 records of the format 'hotpotqa': 6 questions (6 KA)"]
+
+
+def test_broken_records_are_shown_with_their_place_and_counted_by_reason(tmp_path: Path) -> None:
+    path = tmp_path / "h.json"
+    path.write_text(json.dumps([*RECORDS, *[{"question": "?"}] * 4, {"answer": "x"}]), encoding="utf-8")
+    found = lines(path)
+    assert found[0].startswith(f"{path}:1: record 7: warning: a broken record: answer is missing")
+    assert "5 broken records: 4 answer is missing, 1 question is missing" in found[3]
+
+
+def test_records_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    records = [
+        {"id": f"2hop__{n}", "paragraphs": [], "question": "?", "answer": "a", "answerable": n > 0} for n in (0, 1)
+    ]
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    assert lines(path) == [
+        f"{path}: note: 2 records of the format 'musique': 1 question (1 KA); 1 left out: unanswerable"
+    ]
+
+
+def test_a_file_of_no_format_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('[{"a": 1}]', encoding="utf-8")
+    assert "is of no format that is known: it is records with the keys a" in lines(path)[0]
+
+
+@pytest.mark.parametrize("name", ["packed.json", "packed.json.gz"])
+def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"[]"))
+    assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]
+
+
+def test_a_folder_that_is_no_dataset_is_not_taken_for_an_environment(tmp_path: Path) -> None:
+    assert "a folder that is no data set as a whole" in lines(tmp_path)[0]
+
+
+def test_triples_say_what_they_need(tmp_path: Path) -> None:
+    path = tmp_path / "triples.tsv"
+    path.write_text("Q1\tP31\tQ2\n", encoding="utf-8")
+    assert "needs aliases: beside it" in lines(path)[0]
+
+
+def test_a_folder_of_templates_is_checked_as_one_dataset(tmp_path: Path) -> None:
+    for number in (1, 9):
+        record = {"Query": "?", "Query_en": f"Who is {number}?", "Answer": "Ada"}
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert "2 records of the format 'soay': 2 questions (1 KA, 1 KS)" in lines(tmp_path)[0]

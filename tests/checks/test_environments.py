@@ -1,0 +1,448 @@
+"""What the check of an environment finds, in environments that are wrong in one way each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from r_eval.checks import Finding, calls, check, check_target
+from r_eval.environments.opening import open_environment
+from tests.checks.conftest import SHOW
+
+Write = Callable[..., str]
+RETURN = "return DISHES[dish_id]"
+
+
+def found(target: str) -> list[Finding]:
+    """What is found in one process."""
+    return check(open_environment(target), call=True)
+
+
+def amiss(target: str) -> list[Finding]:
+    return [finding for finding in found(target) if finding.severity != "note"]
+
+
+def returning(code: str, annotation: str = "Any") -> str:
+    """`show` with another end."""
+    return SHOW.replace(RETURN, code).replace("-> str", f"-> {annotation}")
+
+
+def typed(annotation: str) -> str:
+    return SHOW.replace("dish_id: str", f"dish_id: str, tags: {annotation} = None").replace(
+        "dish_id: Its id.", "dish_id: Its id.\n            tags: What it is."
+    )
+
+
+def line_of(target: str, text: str) -> str:
+    """`file:line` of the first line that holds a text."""
+    path = Path(target.rpartition(":")[0])
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return f"{path}:{next(n for n, line in enumerate(lines, 1) if text in line)}"
+
+
+RIGHT = {
+    "plain": SHOW,
+    "async": SHOW.replace("    def show", "    async def show"),
+    "a generator": returning("yield from (DISHES[dish_id],)"),
+    "a date": returning("return {'on': datetime.date(2026, 1, 2), 'at': datetime.datetime(2026, 1, 2, 3, 4)}"),
+    "a dataclass": "    @dataclass\n    class Dish:\n        名: str\n" + returning("return self.Dish('比萨')"),
+    "state of the session": returning("self.seen = getattr(self, 'seen', 0) + 1; return str(self.seen)"),
+    "prints to standard error": returning("print('?', file=sys.stderr); return DISHES[dish_id]"),
+    "logs": returning("logging.getLogger('dishes').warning('?'); return DISHES[dish_id]"),
+    "half a surrogate pair": returning("return '\\ud800'"),  # which is replaced
+    "fails for once": returning("raise TemporaryFailure('later')"),
+    "a loop of its own": returning("return asyncio.run(asyncio.sleep(0, 'x'))"),
+    "a connection of any thread": "    def __init__(self):\n"
+    "        self.db = sqlite3.connect(':memory:', check_same_thread=False)\n"
+    + returning("return str(self.db.execute('select 1').fetchone())"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_right_gets_notes_only(environment: Write, name: str) -> None:
+    assert [finding.line() for finding in amiss(environment(RIGHT[name]))] == []
+
+
+EXITS = [
+    ("sys.exit(3)", "raises SystemExit: 3"),
+    ("raise KeyboardInterrupt", "raises KeyboardInterrupt"),
+    ("raise GeneratorExit('x')", "raises GeneratorExit: x"),
+    ("raise StopIteration('x')", "raises StopIteration: x"),
+    ("raise asyncio.CancelledError", "raises CancelledError"),
+    ("raise TimeoutError('slow')", "raises TimeoutError: slow"),
+    ("raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "raises ExceptionGroup: two (2 sub-exceptions)"),
+    ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()", "raises Mute: (its text cannot be read)"),
+    ("1 / 0", "raises ZeroDivisionError: division by zero"),
+    ("assert DISHES[dish_id] == 'soup'", "raises AssertionError"),
+]
+
+
+@pytest.mark.parametrize(("code", "what"), EXITS, ids=[what for _, what in EXITS])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_an_exception_of_any_class_is_named_with_its_line(environment: Write, code: str, what: str, kind: str) -> None:
+    target = environment(returning(code).replace("    def", f"    {kind}"))
+    (finding,) = amiss(target)
+    assert (finding.severity, finding.place) == ("error", line_of(target, code))
+    assert f"query API show: show(dish_id='d1') {what}" in finding.what
+    assert "(3 calls)" in finding.what
+
+
+FAULTS: dict[str, tuple[str, str, str]] = {
+    "no data": (returning("return object()"), "error", "show(dish_id='d1') returns what is no data"),
+    "no number of JSON": (
+        returning("return math.nan"),
+        "error",
+        "returns what is no data: ValueError: Out of range float",
+    ),
+    "bytes that are no text": (returning("return b'\\xff'"), "error", "returns what is no data: "),
+    "a value inside itself": (
+        returning("loop = []; loop.append(loop); return loop"),
+        "error",
+        "returns what is no data: ValueError: Circular reference",
+    ),
+    "a generator without end": (returning("return itertools.count()"), "error", "an iterator of more than"),
+    "the machinery": (returning("raise EnvironmentFailure('server down')"), "error", "failed: server down (3 calls)"),
+    "chance": (returning("return str(random.random())"), "error", "gave another result in a second session"),
+    "the clock": (returning("return str(time.perf_counter())"), "error", "gave another result in a second session"),
+    "state that sessions share": (
+        "    shared = []\n" + returning("self.shared.append(1); return str(len(self.shared))"),
+        "error",
+        "gave another result in a second session: '1', then",
+    ),
+    "state of whoever came last": (
+        "    now = [None]\n" + returning("self.now[0] = dish_id; time.sleep(0.02); return self.now[0]"),
+        "error",
+        "gave another result beside another session",
+    ),
+    "a default that changes": (
+        SHOW.replace("dish_id: str", "dish_id: str, tags: list[str] = []")
+        .replace(RETURN, "tags.append(1); return DISHES[dish_id]")
+        .replace("id.\n", "id.\n            tags: What it is.\n"),
+        "error",
+        "a call changes a default that all calls share",
+    ),
+    "an argument that changes": (
+        SHOW.replace("dish_id: str", "dish_id: str, tags: list[str] = ()")
+        .replace("if dish_id", "tags and tags.clear()\n        if dish_id")
+        .replace("Args:", "show('d1', tags=['hot'])\n\n        Args:\n            tags: What it is."),
+        "warning",
+        "show(dish_id='d1', tags=['hot']) changes its arguments",
+    ),
+    "another folder": (
+        returning("__import__('os').chdir('/'); return DISHES[dish_id]"),
+        "warning",
+        "show(dish_id='d1') changes the working folder",
+    ),
+    "printing": (
+        returning("print('looking'); return DISHES[dish_id]"),
+        "warning",
+        "show(dish_id='d1') prints 'looking'",
+    ),
+    "a thread of its own": (
+        "    def __init__(self):\n        self.db = sqlite3.connect(':memory:')\n"
+        + returning("return str(self.db.execute('select 1').fetchone())"),
+        "error",
+        "SQLite objects created in a thread can only be used in that same thread",
+    ),
+    "a running loop": (returning("asyncio.get_running_loop(); return 'x'"), "error", "no running event loop"),
+    "a loop of the thread": (returning("asyncio.get_event_loop(); return 'x'"), "error", "no current event loop"),
+    "a loop in a loop": (
+        returning("return asyncio.run(asyncio.sleep(0, 'x'))").replace("    def show", "    async def show"),
+        "error",
+        "asyncio.run() cannot be called from a running event loop",
+    ),
+    "a long observation": (returning("return 'x' * 20_000"), "warning", "an observation has 5,000 tokens"),
+    "nothing ever": (returning("raise NotFound('none')"), "warning", "calls, and none found anything"),
+    "no value that is known": (SHOW.replace("dish_id", "dish"), "warning", "no value is known for dish"),
+    "no description": (SHOW.replace("dish_id: Its id.", ""), "warning", "nothing describes the parameter dish_id"),
+    "no type": (SHOW.replace("dish_id: str", "dish_id"), "error", "the parameter dish_id has no type"),
+    "no return type": (SHOW.replace(" -> str", ""), "warning", "no return type"),
+    "a parameter that is none": (
+        SHOW.replace("dish_id: Its id.", "dish_id: Its id.\n            dish: Its name."),
+        "warning",
+        "the docstring describes dish, which is no parameter",
+    ),
+    "a set": (typed("set[str] | None"), "error", "the parameter tags is of a type that no JSON caller can give: set"),
+    "a frozen set in a list": (typed("list[frozenset[int]]"), "error", "that no JSON caller can give: frozenset"),
+    "bytes": (typed("bytes | None"), "error", "that no JSON caller can give: bytes"),
+    "a complex number": (typed("complex"), "error", "that no JSON caller can give: complex"),
+    "no api": ("", "error", "it has no query API"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> None:
+    body, severity, what = FAULTS[name]
+    records = "" if name == "no value that is known" else None
+    target = environment(body) if records is None else environment(body.replace('"d1"', "'d1'"), records=records)
+    findings = [f for f in amiss(target) if f.what != "it has no records"]
+    if name == "a default that changes":  # which is an argument too, where it is given
+        findings.pop()
+    assert [(f.severity, what in f.what) for f in findings] == [(severity, True)], [f.line() for f in findings]
+    assert findings[0].todo
+
+
+def test_what_a_docstring_does_not_say_is_found(environment: Write) -> None:
+    bare = "    @query_api\n    def show(self, dish_id: str) -> str:\n        return 'x'\n"
+    assert [(f.severity, f.what) for f in amiss(environment(bare))] == [
+        ("error", "query API show: no docstring"),
+        ("warning", "query API show: nothing describes the parameter dish_id"),
+    ]
+
+
+def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
+    target = environment(FAULTS["a thread of its own"][0])
+    (finding,) = amiss(target)
+    assert finding.place == line_of(target, "sqlite3.connect(")
+    assert "check_same_thread=False" in finding.todo
+
+
+def test_a_connection_that_the_first_call_makes_is_found_too(environment: Write) -> None:
+    body = "    db = {}\n" + returning(
+        "db = self.db.setdefault('x', sqlite3.connect(':memory:')); return str(db.execute('select 1').fetchone())"
+    )
+    target = environment(body)
+    (finding,) = amiss(target)
+    assert "gave another result in a second session" in finding.what
+    assert finding.place == line_of(target, "sqlite3.connect(")
+    assert "check_same_thread=False" in finding.todo
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_call_without_end_is_given_up(environment: Write, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(calls, "SECONDS", 0.3)
+    body = returning("while True: time.sleep(0.01)").replace("    def", f"    {kind}")
+    (finding,) = amiss(environment(body))
+    assert "show(dish_id='d1') does not end: nothing came within 0.3 s" in finding.what
+
+
+def test_a_class_without_docstring_is_an_error_at_its_line(environment: Write) -> None:
+    target = environment(SHOW, doc="")
+    (finding,) = amiss(target)
+    assert (finding.severity, finding.what) == ("error", "it has no docstring")
+    assert finding.place == line_of(target, "class Bad")
+
+
+def test_values_of_literals_of_examples_and_of_other_calls_are_tried(environment: Write) -> None:
+    body = '''
+    @query_api
+    def list_by(self, dish: str, order: Literal["name", "id"] = "name") -> list[str]:
+        """List dishes.
+
+        >>> list_by("ragù", order="id")
+
+        Args:
+            dish: A part of the name.
+            order: By what.
+        """
+        return {"ragù": {"name": ["hummus"]}}.get(dish, {"name": [], "id": []})[order]
+'''
+    (finding,) = amiss(environment(body, records=""))[1:]
+    assert "list_by(dish='ragù', order='id') raises KeyError: 'id'" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("hook", "what"),
+    [
+        ("    def open(self):\n        sys.exit(2)\n", "open() fails: SystemExit: 2 (bad.py:"),
+        ("    def close(self):\n        1 / 0\n", "close() fails: ZeroDivisionError: division by zero (bad.py:"),
+        ("    version = property(lambda self: self.none)\n", "version fails: AttributeError"),
+        ("    description = property(lambda self: DISHES['d9'])\n", "description fails: KeyError: 'd9'"),
+    ],
+)
+def test_what_is_no_query_api_may_fail_as_well(environment: Write, hook: str, what: str) -> None:
+    (finding,) = amiss(environment(hook + SHOW))
+    assert (finding.severity, what in finding.what) == ("error", True), finding.line()
+
+
+def test_results_of_many_megabytes_are_compared(environment: Write) -> None:
+    findings = amiss(environment(returning("return 'x' * 20_000_000 + str(next(COUNT))")))
+    assert any("gave another result" in f.what and len(f.what) < 400 for f in findings)
+
+
+# Records
+
+KINDS = {
+    "another order": ("return random.sample([{'i': i} for i in range(99)], 99)", "gives another list when asked again"),
+    "no list": ("yield from itertools.count()", "gives a generator, no list"),
+    "no dicts": ("return list(DISHES)", "gives what is no data"),
+    "no data": ("return [{'id': object()}]", "gives what is no data"),
+    "an exception": ("return [{'id': 1 / 0}]", "raises ZeroDivisionError: division by zero"),
+    "an exit": ("sys.exit('no')", "raises SystemExit: no"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> None:
+    code, what = KINDS[name]
+    records = f"""
+    def records(self, kind):
+        if kind != "dish":
+            raise KeyError(kind)
+        return self.made()
+
+    def made(self):
+        {code}
+"""
+    finding = next(f for f in amiss(environment(SHOW, records=records)) if "records('dish')" in f.what)
+    assert (finding.severity, what in finding.what) == ("error", True)
+
+
+def test_kinds_that_are_guessed_are_not_counted_where_any_kind_is_given(environment: Write) -> None:
+    records = "    def records(self, kind):\n        return [{'id': i, 'name': kind or 'none'} for i in DISHES]\n"
+    findings = found(environment(SHOW, records=records))
+    assert any("for a kind that is not there records() gives a list" in f.what for f in findings)
+    assert any("records of no kind are known" in f.what for f in findings)
+
+
+# Opened by its name
+
+
+def test_an_order_that_differs_between_processes_is_found(environment: Write) -> None:
+    target = environment(returning("return set('abcdefghijklmnop')"))
+    (finding,) = [f for f in check_target(target) if f.severity != "note"]
+    assert "show(dish_id='d1') gave another result in another process" in finding.what
+    assert "query API show: 7 calls: 3 answered, 4 found nothing" in [f.what for f in found(target)]
+
+
+def test_what_is_chosen_when_it_is_opened_is_found(environment: Write) -> None:
+    init = "    print('hello')\n    def __init__(self):\n        self.chosen = time.time()\n"
+    version = "    version = property(lambda self: str(self.chosen))\n"
+    target = environment(init + version + returning("return str(self.chosen)"))
+    findings = [f.what for f in check_target(target) if f.severity != "note"]
+    assert any("in another process it has another version" in what for what in findings)
+    assert any("gave another result in another process" in what for what in findings)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("    def __init__(self):\n        raise KeyError('x')\n", "cannot be opened: KeyError: 'x'"),
+        ("    def __init__(self):\n        sys.exit(1)\n", "cannot be opened: SystemExit: 1"),
+        ("    sys.exit('not here')\n", "cannot be opened: SystemExit: not here"),
+        (
+            "    class Dish: pass\n" + typed("Dish").replace("def show", "def look"),
+            "query API look: the parameter 'tags' is of a type",
+        ),
+        (
+            returning("yield DISHES[dish_id]").replace("def show", "async def look"),
+            "query API look: it yields, and async generators cannot be returned as data: return a list",
+        ),
+    ],
+)
+def test_what_cannot_be_opened_is_an_error(
+    environment: Write, body: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (finding,) = check_target(environment("    print('hello')\n" + body + SHOW))
+    assert (finding.severity, what in finding.what) == ("error", True), finding.line()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_name_that_nothing_has_is_an_error() -> None:
+    (finding,) = check_target("wikki")
+    assert "unknown environment 'wikki'. Did you mean wiki?" in finding.what
+
+
+@pytest.mark.parametrize("name", ["wiki", "aminer"])
+def test_the_embedded_environments_are_right(name: str) -> None:
+    assert [f.line() for f in check_target(name) if f.severity != "note"] == []
+
+
+def test_the_scaffolded_environment_is_right(recipes: Path) -> None:
+    findings = check_target(f"{recipes / 'recipes.py'}")
+    assert {f.severity for f in findings} == {"note"}
+    assert findings[0].what == "records: 30 dish, 68 ingredient"
+
+
+# Servers and tools of others
+
+TOOLS = '''
+from pathlib import Path
+from langchain_core.tools import tool
+
+@tool
+def write(name: str = "x") -> str:
+    """Write a file."""
+    Path({mark!r}).touch()
+    return "done"
+
+def tools():
+    """Files."""
+    return [write]
+'''
+SERVER = '''
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+from mcp.types import ToolAnnotations
+
+app = MCPServer("files", instructions="Files.")
+
+@app.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def look(name: str = "x") -> str:
+    """Look at a file."""
+    return name
+
+@app.tool()
+def write(name: str = "x") -> str:
+    """Write a file."""
+    Path({mark!r}).touch()
+    return name
+
+app.run()
+'''
+
+
+def lines(findings: list[Finding]) -> str:
+    return "\n".join(f.line() for f in findings)
+
+
+def test_tools_of_a_library_are_called_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    pytest.importorskip("langchain_core", reason="langchain_core is not installed")
+    mark = tmp_path / "mark"
+    (tmp_path / "tools.py").write_text(TOOLS.format(mark=str(mark)), encoding="utf-8")
+    target = f"langchain:{tmp_path / 'tools.py'}:tools"
+    text = lines(check_target(target))
+    assert "not called, since they do not declare that they only read: write; --call calls them" in text
+    assert "nothing describes the parameter name" in text
+    assert not mark.exists()
+    assert "query API write: " in lines(check_target(target, call=True))
+    assert mark.exists()
+
+
+def test_of_an_mcp_server_only_tools_that_say_they_read_are_called(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the MCP SDK is not installed")
+    mark = tmp_path / "mark"
+    (tmp_path / "server.py").write_text(SERVER.format(mark=str(mark)), encoding="utf-8")
+    text = lines(check_target(f"mcp:{sys.executable} {tmp_path / 'server.py'}"))
+    assert "not called, since they do not declare that they only read: write" in text
+    assert "query API look: " in text
+    assert not mark.exists()
+
+
+def test_of_an_http_api_only_get_operations_are_called(tmp_path: Path) -> None:
+    from aiohttp import web
+
+    from tests.serving import serving
+
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.method)
+        return web.json_response({"ok": True})
+
+    app = web.Application()
+    app.router.add_route("*", "/items", answer)
+    operation = {"summary": "Items.", "responses": {"200": {"description": "ok"}}}
+    paths = {"/items": {method: {"operationId": method, **operation} for method in ("get", "post", "delete")}}
+    with serving(app) as address:
+        document = {"openapi": "3.0.0", "info": {"title": "Items"}, "servers": [{"url": address}], "paths": paths}
+        (tmp_path / "api.json").write_text(json.dumps(document), encoding="utf-8")
+        text = lines(check_target(f"openapi:{tmp_path / 'api.json'}"))
+        assert set(asked) == {"GET"}
+        assert "do not declare that they only read: post, delete" in text
+        check_target(f"openapi:{tmp_path / 'api.json'}", call=True)
+    assert set(asked) == {"GET", "POST", "DELETE"}

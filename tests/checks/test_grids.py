@@ -1,0 +1,122 @@
+"""What the check of a grid finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from r_eval.checks import Finding
+from r_eval.checks import check_target as check
+from r_eval.tasks.seasons.season import Season, write_season
+from tests.commands import typed_here
+
+
+def found(recipes: Path, old: str, new: str) -> list[Finding]:
+    path = recipes / "grid.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return check(str(path))
+
+
+def test_a_grid_that_is_right_is_counted(recipes: Path) -> None:
+    (finding,) = found(recipes, "", "")
+    assert (finding.severity, finding.what) == ("note", "5 cells, 15 episodes")
+
+
+def test_a_key_that_is_unknown_is_an_error_at_its_line(recipes: Path) -> None:
+    (finding,) = found(recipes, "samples:", "sample:")
+    assert finding.place.rpartition("grid.yaml:")[2].isdigit()
+    assert finding.what.startswith("unknown key 'sample'. Did you mean samples?")
+
+
+def test_a_name_that_is_unknown_is_an_error(recipes: Path) -> None:
+    (finding,) = found(recipes, "- react", "- reacts")
+    assert (finding.severity, finding.place) == ("error", str(recipes / "grid.yaml"))
+    assert "unknown workflow 'reacts'. Did you mean react?" in finding.what
+
+
+def test_an_oracle_without_programs_and_shots_without_demonstrations_are_warnings(recipes: Path) -> None:
+    questions = recipes / "questions.jsonl"
+    questions.write_text('{"id": "1", "question": "?", "answers": ["a"], "level": "KS"}\n', encoding="utf-8")
+    findings = found(recipes, "    demonstrations: questions.jsonl", "    #")
+    assert {f.severity for f in findings[:-1]} == {"warning"}
+    assert "has no program" in findings[0].what
+    assert "has no demonstrations, though shots is 2" in findings[1].what
+
+
+def test_the_environment_that_a_grid_names_is_checked(recipes: Path) -> None:
+    module = recipes / "recipes.py"
+    text = module.read_text(encoding="utf-8")
+    module.write_text(text.replace('if kind == "dish":', 'if kind == "dish":\n        1 / 0'), encoding="utf-8")
+    (finding, size) = found(recipes, "", "")
+    assert finding.severity == "error"
+    assert "records('dish') raises ZeroDivisionError: division by zero" in finding.what
+    assert finding.place.rpartition(":")[0].endswith("recipes.py")
+    assert (finding.target, size.what) == (str(recipes / "grid.yaml"), "5 cells, 15 episodes")
+
+
+def test_the_question_files_and_the_templates_that_they_were_made_from_are_checked(recipes: Path) -> None:
+    assert typed_here(["generate", "templates.yaml", "--count", "6", "--out", "made.jsonl"], recipes).returncode == 0
+    questions, templates = recipes / "made.jsonl", recipes / "templates.yaml"
+    lines = [json.loads(line) for line in questions.read_text(encoding="utf-8").splitlines()]
+    lines[2]["answers"] = ["Ελλάδα"]
+    questions.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    templates.write_text(templates.read_text(encoding="utf-8").replace("from: dish", "from: dishes"), encoding="utf-8")
+    findings = {f.place.rpartition("/")[2]: f.what for f in found(recipes, "questions: questions", "questions: made")}
+    assert "a program that gives another answer" in findings["made.jsonl:3"]
+    assert any(
+        place.startswith("templates.yaml:") and "no records of kind 'dishes'" in findings[place] for place in findings
+    )
+
+
+def test_what_comes_with_r_eval_is_not_checked_again(tmp_path: Path) -> None:
+    grid = "workflows: [oracle]\nllms: [gguf/smollm2-135m]\ntasks: [wiki/high-freq]\nsamples: 2\n"
+    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
+    assert [f.what for f in check(str(tmp_path / "grid.yaml"))] == ["1 cell, 2 episodes"]
+
+
+def test_nothing_of_a_live_source_that_a_grid_names_is_called(tmp_path: Path) -> None:
+    environment = "environment: {environment: wiki, source: live, api_url: 'http://127.0.0.1:9/api.php'}"
+    question = {"id": "1", "question": "Where?", "answers": ["Oslo"], "level": "KS", "program": "answer = Search('a')"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
+    task = f"{{task: t, questions: q.jsonl, {environment}}}"
+    grid = f"workflows: [oracle]\nllms: [gguf/smollm2-135m]\nshots: 0\ntasks:\n- {task}\n"
+    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
+    left_out, programs, size = (f.line() for f in check(str(tmp_path / "grid.yaml")))
+    assert "not called, since they do not declare that they only read: Search, Lookup; --call calls them" in left_out
+    assert "its programs were not run: they call what is not yours; --call runs them" in programs
+    assert size.endswith("note: 1 cell, 1 episode")
+
+
+MINE = """
+from r_eval.workflows.direct import Direct
+
+class Mine(Direct):
+    def __init__(self, command=()):
+        super().__init__()
+        self.command = command
+
+    def settings(self):
+        return {"command": self.command}
+"""
+
+
+def test_what_an_agents_command_names_must_be_there(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    command = "command: [no-such-agent, mine.py, 代理.py]"
+    grid = f"workflows: [{{workflow: mine.py:Mine, {command}}}]\nllms: [gguf/smollm2-135m]\ntasks: [wiki/high-freq]\n"
+    (tmp_path / "grid.yaml").write_text(grid, encoding="utf-8")
+    assert [f.what for f in check(str(tmp_path / "grid.yaml")) if f.severity == "error"] == [
+        f"workflow 'mine.py:Mine': its command names {word}, which is not there"
+        for word in ("no-such-agent", "代理.py")
+    ]
+
+
+def test_questions_may_not_name_templates_that_run_another_environment(recipes: Path) -> None:
+    mark = recipes / "mark"
+    template = "{id: a, level: KS, from: dish, question: Q, program: answer = 1}"
+    evil = f"environment: 'mcp:touch {mark}'\ntemplates:\n- {template}\n"
+    (recipes / "evil.yaml").write_text(evil, encoding="utf-8")
+    season = Season(environment="", environment_version="1", count=20, file="evil.yaml")
+    write_season(recipes / "questions.jsonl", season)
+    check(str(recipes / "grid.yaml"))
+    assert not mark.exists()

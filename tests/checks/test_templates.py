@@ -1,0 +1,89 @@
+"""What the check of a template file finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from r_eval.checks import Finding
+from r_eval.checks import check_target as check
+
+HEAD = "environment: ./recipes.py\ntemplates:\n"
+GOOD = """  - id: minutes
+    level: KS
+    from: dish
+    question: How long does {dish[name]} take?
+    program: |
+      answer = str(find_dish(name=dish["name"])[0]["dish_id"])
+"""
+
+
+def found(recipes: Path, text: str, *severities: str) -> list[Finding]:
+    path = recipes / "templates.yaml"
+    path.write_text(HEAD + text, encoding="utf-8")
+    return [f for f in check(str(path)) if f.severity in (severities or ("error", "warning"))]
+
+
+def test_the_scaffolded_templates_are_right(recipes: Path) -> None:
+    findings = check(str(recipes / "templates.yaml"))
+    assert {f.severity for f in findings} == {"note"}
+    assert findings[0].what == "template 'minutes-of-dish': 10 questions of 10 made"
+
+
+def test_records_that_are_not_there_are_an_error_at_the_templates_line(recipes: Path) -> None:
+    (finding,) = found(recipes, GOOD + GOOD.replace("minutes", "second").replace("from: dish", "from: dishes"))
+    assert finding.what == "template 'second': the environment has no records of kind 'dishes'"
+    assert finding.place == f"{recipes / 'templates.yaml'}:9"
+    assert "records()" in finding.todo
+
+
+def test_a_field_that_is_not_there_is_an_error(recipes: Path) -> None:
+    (finding,) = found(recipes, GOOD.replace("{dish[name]}", "{dish[title]}"))
+    assert finding.what == "template 'minutes': question: no field 'title'"
+
+
+def test_programs_that_fail_are_counted_with_their_reason_and_an_example(recipes: Path) -> None:
+    findings = found(recipes, GOOD.replace("find_dish(name=", "find_dish(title="))
+    assert findings[0].severity == "error"
+    assert "'minutes': the program fails for 30 questions (bad_arguments), such as: line 1" in findings[0].what
+    assert "find_dish has no argument 'title'" in findings[0].what
+    assert findings[1].what == "template 'minutes': it gives no question"
+
+
+def test_a_program_that_leaves_some_records_out_on_purpose_is_a_note(recipes: Path) -> None:
+    program = 'program: |\n      assert dish["minutes"] > 20\n'
+    text = GOOD.replace("program: |\n", program)
+    assert found(recipes, text) == []
+    assert any("(exception), such as: line 1: AssertionError" in f.what for f in found(recipes, text, "note"))
+
+
+def test_a_where_that_leaves_everything_out_is_an_error(recipes: Path) -> None:
+    text = GOOD.replace("    question", '    where: dish["minutes"] > 999\n    question')
+    assert [f.what for f in found(recipes, text)] == ["template 'minutes': it gives no question"]
+    assert "where leaves 30 records out" in found(recipes, text, "note")[0].what
+
+
+def test_ambiguous_questions_are_found(recipes: Path) -> None:
+    findings = found(recipes, GOOD.replace("{dish[name]}", "a {dish[cuisine]} dish"))
+    assert findings[0].what == "template 'minutes': 8 questions dropped: ambiguous"
+
+
+def test_answers_that_are_in_any_text_need_evidence(recipes: Path) -> None:
+    (finding,) = found(recipes, GOOD.replace("answer = str(", "answer = len("))
+    assert finding.severity == "warning"
+    assert "names no evidence" in finding.what
+
+
+def test_an_environment_that_is_not_there_is_an_error(recipes: Path) -> None:
+    path = recipes / "templates.yaml"
+    path.write_text((HEAD + GOOD).replace("recipes.py", "other.py"), encoding="utf-8")
+    (finding,) = check(str(path))
+    assert "other.py" in finding.place + finding.what
+    assert "no such file" in finding.what
+
+
+def test_a_records_method_that_raises_is_an_error(recipes: Path) -> None:
+    module = recipes / "recipes.py"
+    text = module.read_text(encoding="utf-8").replace('if kind == "dish":', 'if kind == "dish":\n        1 / 0')
+    module.write_text(text, encoding="utf-8")
+    (finding,) = found(recipes, GOOD)
+    assert "filling it fails: ZeroDivisionError" in finding.what

@@ -1,0 +1,180 @@
+"""The command as a whole: its help, what it loads, how mistakes are answered, and how it ends."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import __version__
+from r_eval.cli.app import COMMANDS
+from r_eval.cli.data import DataCommands
+from tests.commands import typed_here
+from tests.timing import of_children, quickest
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "plotly", "numpy", "scipy", "xllamacpp"}
+OWN = {"pydantic", "yaml", "typer", "rich", "aiohttp", "asyncio"}
+EVERY = [
+    *((name, "r_eval.cli", line) for name, line in COMMANDS.items()),
+    *((name, "r_eval.cli.data", line) for name, line in DataCommands.table.items()),
+]
+
+
+def process(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command as a process of its own, where that is the point."""
+    variables = {**os.environ, **environment}
+    command = [str(R_EVAL), *words]
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, encoding="utf-8", check=False)
+
+
+def loaded(folder: Path, *parts: str) -> list[set[str]]:
+    """The packages that a fresh interpreter has loaded after each part of some code."""
+    say = "import sys; sys.stderr.write(' '.join({name.partition('.')[0] for name in sys.modules}) + '\\n')"
+    code = "\n".join(f"{part}\n{say}" for part in parts)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=True)
+    return [set(line.split()) for line in done.stderr.splitlines()]
+
+
+# Help
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"]])
+def test_help_has_every_command_in_the_order_of_the_table(tmp_path: Path, words: list[str]) -> None:
+    done = typed_here(words, tmp_path)
+    found = re.findall(r"^  ([a-z]+)  ", done.stdout + done.stderr, re.MULTILINE)
+    assert found == list(COMMANDS)
+
+
+@pytest.mark.parametrize(("name", "package", "line"), EVERY)
+def test_the_line_of_the_table_is_the_first_of_the_command_s_own_help(name: str, package: str, line: str) -> None:
+    stem = name.replace("-", "_")
+    module = importlib.import_module(f"{package}.{stem}")
+    if hasattr(module, "app"):
+        assert module.app.info.help == line
+        return
+    function: Any = getattr(module, stem, None) or getattr(module, f"{stem}_")
+    assert (inspect.getdoc(function) or "").partition("\n")[0] == line
+
+
+def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    assert quickest(lambda: process(tmp_path, "--help"), enough=0.5, clock=of_children) < 0.5
+    (found,) = loaded(tmp_path, "from r_eval.cli.app import app; app(['--help'], standalone_mode=False)")
+    assert (HEAVY | {"pydantic", "rich", "aiohttp"}) & found == set()
+
+
+def test_what_is_not_needed_is_not_loaded(tmp_path: Path) -> None:
+    names = "r_eval.Grid; r_eval.run; r_eval.load_run"
+    listing = "from r_eval.cli.app import app; app(['list', 'tasks'], standalone_mode=False)"
+    package, interface, command = loaded(tmp_path, "import r_eval", names, listing)
+    assert (HEAVY | OWN) & package == set()
+    assert HEAVY & (interface | command) == set()
+
+
+def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
+    assert typed_here(["--version"], tmp_path).stdout == f"{__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"), [("r-eval do", "doctor"), ("r-eval data export --l", "--licence"), ("r-eval zzz", "")]
+)
+def test_the_shell_completes_commands_and_options(words: str, completed: str, tmp_path: Path) -> None:
+    variables = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_R_EVAL_COMPLETE": "complete_bash"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        assert typed_here([], tmp_path).stdout.strip() == completed
+
+
+# Mistakes
+
+FLAGS = ["run", "--workflow", "react", "--task", "wiki/high-freq"]
+WRONG: dict[str, tuple[list[str], str]] = {
+    "no such command": (["rnu"], "unknown command 'rnu'. Did you mean run?"),
+    "no such command of a group": (["data", "spilt"], "unknown command 'spilt'. Did you mean split?"),
+    "no such option": (["run", "grid.yaml", "--limt", "3"], "--limit"),
+    "neither a grid nor flags": (["run"], "--workflow, --llm and --task"),
+    "a flag too few": (FLAGS, "--llm missing"),
+    "a grid and flags": (["run", "grid.yaml", "--samples", "3"], "in grid.yaml, set samples: instead"),
+    "an unknown task": ([*FLAGS, "--task", "wiki/hihg-freq", "--llm", "openai/x"], "Did you mean wiki/high-freq?"),
+    "an unknown workflow": ([*FLAGS, "--workflow", "raect", "--llm", "openai/x"], "Did you mean react?"),
+    "to start over and to go on": (["run", "grid.yaml", "--fresh", "--resume"], "--fresh"),
+    "a word for a number": (["run", "grid.yaml", "--limit", "many"], "'--limit'"),
+    "a limit of none": (["run", "grid.yaml", "--limit", "0"], "'--limit'"),
+    "no such grid": (["run", "nowhere.yaml"], "nowhere.yaml: no such grid file"),
+    "a folder for a grid": (["run", "."], "is a folder; name a grid file"),
+    "no such kind": (["list", "taks"], "unknown kind 'taks'. Did you mean tasks?"),
+    "no such run to score": (["score", "nowhere"], "nowhere is not a run"),
+    "no such run to report": (["report", "nowhere"], "nowhere is not a run"),
+    "a run twice": (["compare", "nowhere", "./nowhere"], "given twice"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_wrong_command_ends_with_2_and_one_message(tmp_path: Path, mistake: str) -> None:
+    words, message = WRONG[mistake]
+    done = typed_here(words, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["report", "score", "compare"])
+def test_a_file_is_no_run(command: str, tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text("llms: []\n", encoding="utf-8")
+    done = typed_here([command, "grid.yaml"], tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("r-eval: grid.yaml is a file")
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
+    for words in (["--debug", "score", "nowhere"], ["score", "--debug", "nowhere"], ["score", "nowhere", "--debug"]):
+        with pytest.raises(Exception, match="nowhere is not a run"):
+            typed_here(words, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (TypeError("no\x1b[2J"), 70, r"internal error: TypeError: no\\u001b\[2J \(--debug"),
+        (OSError(28, "No space left", "runs/x"), 1, "runs/x cannot be written"),
+        (PermissionError(13, "Permission denied", "runs/x"), 2, "runs/x: Permission denied"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_every_end_has_its_status_and_one_line(
+    error: BaseException, status: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing() -> None:
+        raise error
+
+    monkeypatch.setattr("r_eval.plugins.names", lambda *_: failing())
+    done = typed_here(["list", "workflows"], tmp_path)
+    assert done.returncode == status
+    assert re.search(message, done.stderr)
+    assert done.stderr.count("\n") <= 1
+
+
+# Terminals and pipes
+
+
+def test_a_terminal_that_knows_only_ascii_is_no_obstacle(tmp_path: Path) -> None:
+    done = process(tmp_path, "list", "tasks", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        command = [str(R_EVAL), "list", "metrics"]
+        done = subprocess.run(command, cwd=tmp_path, stdout=gone, stderr=subprocess.PIPE, check=False)
+    assert done.stderr == b""

@@ -1,0 +1,158 @@
+"""`r-eval call`: the query APIs of an environment, what an LLM is shown of them, and calls made by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands import typed_here
+
+PANTRY = '''
+from r_eval.environments.base import Environment, query_api
+
+
+class Pantry(Environment):
+    """Dishes
+    of 東京.
+
+    Not on the first lines."""
+
+    def __init__(self, shelf: int = 1) -> None:
+        self.shelf = shelf
+
+    @query_api
+    def count(self, dish: str, times: int = 1) -> int:
+        """Count the letters of a dish."""
+        return len(dish) * times * self.shelf
+
+    @query_api
+    def bare(self) -> str:
+        return "\\x1b[31mred"
+
+    @query_api
+    def broken(self) -> str:
+        """Fail."""
+        return {}["nothing"]
+'''
+
+
+@pytest.fixture
+def pantry(tmp_path: Path) -> Path:
+    (tmp_path / "pantry.py").write_text(PANTRY, encoding="utf-8")
+    return tmp_path
+
+
+def call(folder: Path, *words: str, status: int = 0) -> str:
+    done = typed_here(["call", *words], folder)
+    assert done.returncode == status, done.stderr
+    assert done.stderr == "" or status == 2
+    return done.stderr if status == 2 else done.stdout
+
+
+def test_an_environment_alone_lists_its_apis(pantry: Path) -> None:
+    assert call(pantry, "pantry.py:Pantry").splitlines() == [
+        "Dishes of 東京.",
+        "  count(dish: str, times: int = 1) -> int",
+        "      Count the letters of a dish.",
+        "  bare() -> str",
+        "      (no docstring: models are told nothing of it)",
+        "  broken() -> str",
+        "      Fail.",
+        "next: r-eval call pantry.py:Pantry count dish=..., or r-eval call pantry.py:Pantry --prompt react",
+    ]
+    listed = json.loads(call(pantry, "pantry.py:Pantry", "--json"))
+    assert [api["name"] for api in listed] == ["count", "bare", "broken"]
+    assert listed[0]["parameters"]["required"] == ["dish"]
+
+
+@pytest.mark.parametrize(
+    ("workflow", "said"),
+    [
+        ("react", "- Search[entity]: Find the page"),
+        ("pal", "def Search(entity: str) -> str:"),
+        ("fc", "[tool Search]\nFind the page"),
+        ("dfsdt", "[tool Lookup]"),
+        ("direct", "<question>"),
+    ],
+)
+def test_a_prompt_is_what_the_workflow_sends(tmp_path: Path, workflow: str, said: str) -> None:
+    text = call(tmp_path, "wiki", "--prompt", workflow)
+    assert said in text
+    assert "[user]\n" in text
+    request = json.loads(call(tmp_path, "wiki", "--prompt", workflow, "--json"))
+    assert all(message["content"] in text for message in request["messages"])
+    assert [tool["name"] for tool in request["tools"]] == re.findall(r"^\[tool (\w+)\]$", text, re.MULTILINE)
+
+
+def test_a_call_prints_what_a_model_would_see(tmp_path: Path) -> None:
+    text = call(tmp_path, "aminer", "searchPerson", "name=Antti Andersen")
+    assert "Andersen" in text
+    assert re.search(r"^\d+ results?\.$", text, re.MULTILINE)
+    found = json.loads(call(tmp_path, "aminer", "searchPerson", "name=Antti Andersen", "--json"))
+    assert set(found) == {"observation", "value", "error"}
+    assert all("Andersen" in person["name"] for person in found["value"])
+
+
+def test_several_calls_share_a_session(tmp_path: Path) -> None:
+    words = ["Search", "entity=Kenya", "--", "Lookup", "keyword=capital", "--", "Lookup", "keyword=member"]
+    first, second, third = call(tmp_path, "wiki", *words).split("\n\n")
+    assert first.startswith("Kenya is a country")
+    assert second.startswith("(Result 1 / 1) Kenya")
+    assert third.startswith("(Result 1 / 1) Kenya")
+    results = json.loads(call(tmp_path, "wiki", "--json", *words))
+    assert [result["observation"] for result in results] == [first, second, third.rstrip()]
+
+
+def test_values_are_coerced_and_may_hold_an_equals_sign(pantry: Path) -> None:
+    assert call(pantry, "pantry.py:Pantry", "count", "dish=a=b", "times=2") == "6\n"
+
+
+def test_settings_are_the_environments(pantry: Path) -> None:
+    assert call(pantry, "pantry.py:Pantry", "count", "dish=ab", "--set", "shelf=3") == "6\n"
+    assert "setting 'shelf' must be int" in call(pantry, "pantry.py:Pantry", "--set", "shelf=top", status=2)
+    assert "Did you mean shelf?" in call(pantry, "pantry.py:Pantry", "--set", "shelve=3", status=2)
+
+
+def test_an_observation_does_not_act_on_the_terminal(pantry: Path) -> None:
+    assert call(pantry, "pantry.py:Pantry", "bare") == "\\u001b[31mred\n"
+
+
+def test_a_failure_of_the_environment_ends_with_1(pantry: Path) -> None:
+    said = call(pantry, "pantry.py:Pantry", "broken", status=1)
+    assert said.startswith("broken failed: KeyError: 'nothing'")
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "kind"),
+    [
+        (["searchPerson", "nam=x"], "searchPerson has no argument 'nam'. Did you mean 'name'?", "bad_arguments"),
+        (["getPersonInterest"], "getPersonInterest needs the argument 'person_id'", "bad_arguments"),
+        (["getPersonInterest", "person_id=0"], "0", "not_found"),
+    ],
+)
+def test_an_error_that_a_model_would_see_ends_with_1(tmp_path: Path, words: list[str], said: str, kind: str) -> None:
+    assert said in call(tmp_path, "aminer", *words, status=1)
+    assert json.loads(call(tmp_path, "aminer", *words, "--json", status=1))["error"] == kind
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["wikki"], "unknown environment 'wikki'. Did you mean wiki?"),
+        (["./gone.py:Gone"], "gone.py: no such file"),
+        (["wiki", "Serch", "entity=Kenya"], "unknown query API 'Serch'. Did you mean Search?"),
+        (["wiki", "Search", "Kenya"], "arguments are written key=value"),
+        (["wiki", "entity=Kenya"], "'entity=Kenya': name a query API first: Search, Lookup"),
+        (["wiki", "Search", "entity=Kenya", "--", "Lookup", "keyword=x", "--json"], "options go before the first --"),
+        (["wiki", "--set", "live"], "'live': expected key=value"),
+        (["wiki", "--prompt", "raect"], "Did you mean react?"),
+        (["wiki", "--prompt", "oracle"], "the workflow 'oracle' sends nothing to an LLM"),
+    ],
+)
+def test_a_wrong_command_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
+    printed = call(tmp_path, *words, status=2)
+    assert said in printed
+    assert printed.count("\n") == 1

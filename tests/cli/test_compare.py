@@ -1,0 +1,178 @@
+"""`r-eval compare`: verdicts, warnings, JSON, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from r_eval.folder import Cell, CellWriter, RunFolder
+from r_eval.records import Episode, Outcome
+from tests.commands import typed_here
+
+TASKS = {"wiki/high-freq": ("wiki", "KS"), "wiki/hotpotqa": ("wiki", "KA")}
+Right = Mapping[str, Mapping[str, Sequence[int | None]]]
+"""By workflow and task: 1 right, 0 wrong, None the infrastructure failed."""
+
+
+def write(folder: Path, right: Right, text: str = "Question {n}?", condition: str = "clean", template: int = 0) -> Path:
+    """A run of the LLM m, with its questions."""
+    run = RunFolder(folder)
+    cells = {
+        Cell(workflow, "m", condition, task): given for workflow in right for task, given in right[workflow].items()
+    }
+    for cell, given in cells.items():
+        writer = CellWriter(cell.path(run.episodes_root))
+        for n, score in enumerate(given):
+            made = Episode(
+                episode_id=f"{cell.system}{cell.task}{n}", question_id=f"q{n}", task=cell.task,
+                domain=TASKS[cell.task][0], level=TASKS[cell.task][1],
+                workflow=cell.workflow, llm="m", condition=condition,
+                question=text.format(n=n), golds=["Nairobi"], answer="Nairobi" if score else "Mombasa",
+                outcome=Outcome(kind="finished" if score is not None else "llm_failure"),
+            )  # fmt: skip
+            writer.append(made.model_dump_json(by_alias=True))
+        writer.close()
+        run.questions_file(cell.task).parent.mkdir(parents=True, exist_ok=True)
+        lines = [
+            {"id": f"q{n}", "question": text.format(n=n), "answers": ["Nairobi"], "level": "KS",
+             "meta": {"template": f"t{n // template}"} if template else {}}
+            for n in range(len(given))
+        ]  # fmt: skip
+        run.questions_file(cell.task).write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    manifest = {
+        "schema": 1, "name": "same", "created": "2025-03-04T09:30:00+00:00", "updated": "2025-03-04T09:30:00+00:00",
+        "state": "complete", "versions": {}, "seed": 0, "grid": {}, "conditions": [condition],
+        "systems": [{"name": f"{workflow}+m", "workflow": workflow, "llm": "m"} for workflow in right],
+        "tasks": [
+            {"name": task, "domain": TASKS[task][0], "level": TASKS[task][1], "metric": "token_f1"}
+            for task in dict.fromkeys(cell.task for cell in cells)
+        ],
+        "cells": [{**cell._asdict(), "episodes": len(given), "fingerprint": "f"} for cell, given in cells.items()],
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def printed(folder: Path, *words: str) -> str:
+    """What a comparison prints."""
+    done = typed_here(["compare", *words], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+KS, HOP = TASKS
+BETTER: Right = {"react": {KS: [1] * 30 + [0] * 10}, "pal": {KS: [1] * 18 + [0] * 22}, "rag": {KS: [1] * 28 + [0] * 12}}
+REACT_PAL = ("--systems", "react+m", "pal+m")
+
+
+def test_the_better_system_is_named_with_interval_p_and_number(tmp_path: Path) -> None:
+    write(tmp_path / "run", BETTER)
+    first, *rest = printed(tmp_path, "run", "--systems", "pal+m", "react+m").splitlines()
+    assert first.startswith("react+m is significantly better than pal+m by 30.0 points (15.2 to 44.8), p = 0.0002")
+    assert any(line.endswith("only pal+m 0, only react+m 12, both 18, neither 10.") for line in rest)
+    assert f"  Only react+m: {', '.join(f'q{n}' for n in range(18, 30))}" in rest
+
+
+def test_all_pairs_of_one_run_are_ranked_without_references(tmp_path: Path) -> None:
+    write(tmp_path / "run", {**BETTER, "oracle": {KS: [1] * 40}})
+    found = json.loads(printed(tmp_path, "run", "--json"))["conditions"][0]
+    assert [(p["system"], p["groups"]) for p in found["ranking"]] == [("react+m", "a"), ("rag+m", "a"), ("pal+m", "b")]
+    assert (len(found["comparisons"]), found["references"]) == (3, ["oracle+m"])
+    assert "References left out: oracle+m" in printed(tmp_path, "run")
+
+
+def test_two_runs_compare_the_system_that_they_share(tmp_path: Path) -> None:
+    write(tmp_path / "before", {"pal": {KS: [1] * 10 + [0] * 30}})
+    write(tmp_path / "after", {"pal": {KS: [0] * 1 + [1] * 29 + [0] * 10}})
+    text = printed(tmp_path, "before", "after")
+    assert text.startswith("pal+m (after) is significantly better than pal+m (before) by 47.5 points")
+    assert "  Only pal+m (before): q0\n" in text
+    assert printed(tmp_path, "before", "after", "--systems", "pal+m", "pal+m") == text
+
+
+def test_two_systems_may_lie_in_two_runs(tmp_path: Path) -> None:
+    write(tmp_path / "one", {"pal": {KS: [1] * 40}})
+    write(tmp_path / "two", {"react": {KS: [0] * 40}})
+    found = json.loads(printed(tmp_path, "one", "two", *REACT_PAL, "--json"))["conditions"][0]["comparisons"][0]
+    assert (found["better"], found["difference"]) == ("pal+m", -1.0)
+
+
+def test_json_has_every_flipped_question_and_each_task_and_the_terminal_has_twenty(tmp_path: Path) -> None:
+    write(tmp_path / "run", {"react": {KS: [1] * 30, HOP: [1, 0]}, "pal": {KS: [0] * 30, HOP: [0, 1]}})
+    (one,) = json.loads(printed(tmp_path, "run", *REACT_PAL, "--json"))["conditions"][0]["comparisons"]
+    assert len(one["flipped"]["only_a"]) == 31
+    assert one["flipped"]["only_b"] == [{"task": HOP, "question": "q1"}]
+    assert [(task["tasks"], task["difference"]) for task in one["by_task"]] == [([KS], 1.0), ([HOP], 0.0)]
+    assert one["difference"] == 0.5
+    assert "; and 11 more (--json has all)" in printed(tmp_path, "run", *REACT_PAL)
+
+
+@pytest.mark.parametrize(
+    ("right", "template", "facts"),
+    [
+        (
+            {"react": {KS: [1, 0, None, 1]}, "pal": {KS: [1, None, 1, None]}},
+            0,
+            ["2 scored for react+m", "1 scored"],
+        ),
+        ({"react": {KS: [1, 0]}, "pal": {KS: [1, 1]}}, 0, ["Warning: only 2 questions"]),
+        (BETTER, 10, ["do not differ significantly", "4 clusters, too few"]),
+    ],
+)
+def test_what_weakens_a_comparison_is_a_warning(
+    tmp_path: Path, right: Right, template: int, facts: Sequence[str]
+) -> None:
+    write(tmp_path / "run", right, template=template)
+    text = printed(tmp_path, "run", *REACT_PAL)
+    assert [fact for fact in facts if fact not in text] == []
+
+
+def test_questions_in_other_words_are_counted_and_not_paired(tmp_path: Path) -> None:
+    write(tmp_path / "one", {"pal": {KS: [1] * 4}})
+    write(tmp_path / "two", {"pal": {KS: [1] * 4}})
+    file = RunFolder(tmp_path / "two").questions_file(KS)
+    file.write_text(file.read_text(encoding="utf-8").replace("Question 3?", "Query 3?"), encoding="utf-8")
+    assert "1 question left out" in printed(tmp_path, "one", "two")
+
+
+def test_a_further_metric_is_computed_and_kept(tmp_path: Path) -> None:
+    write(tmp_path / "run", BETTER)
+    assert json.loads(printed(tmp_path, "run", *REACT_PAL, "--metric", "exact_match", "--json"))["metric"]
+    assert "exact_match" in next((tmp_path / "run" / "scores").rglob("*.jsonl")).read_text(encoding="utf-8")
+
+
+def test_conditions_are_compared_apart(tmp_path: Path) -> None:
+    write(tmp_path / "one", BETTER)
+    write(tmp_path / "two", BETTER, condition="noisy")
+    lines = printed(tmp_path, "one", "two", *REACT_PAL).splitlines()
+    assert [line for line in lines if line.startswith("Cond")] == ["Condition clean:", "Condition noisy:"]
+
+
+REFUSED: dict[str, tuple[list[str], str]] = {
+    "an unknown system": (["one", "--systems", "reakt+m", "pal+m"], "Did you mean react+m?"),
+    "published results": (["paper"], "means without episodes"),
+    "a system and itself": (["one", "--systems", "pal+m", "pal+m"], "pal+m is compared with itself"),
+    "a system of both runs": (["one", "two", *REACT_PAL], "(one, two) on wiki/high-freq"),
+    "no common question": (["one", "reworded"], "40 questions in other words"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_cannot_be_compared_ends_with_2(tmp_path: Path, why: str) -> None:
+    write(tmp_path / "one", BETTER)
+    write(tmp_path / "two", BETTER)
+    write(tmp_path / "reworded", BETTER, text="Question {n}!")
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / "scores.csv").write_text("workflow,llm,task,score\nreact,m,1-1,40\n", encoding="utf-8")
+    words, message = REFUSED[why]
+    done = typed_here(["compare", *words], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_the_same_data_prints_the_same_bytes(tmp_path: Path) -> None:
+    write(tmp_path / "run", BETTER)
+    assert printed(tmp_path, "run", "--json") == printed(tmp_path, "run", "--json")

@@ -1,0 +1,98 @@
+"""`r-eval generate` with templates: what it writes, what it says of templates that give nothing, and mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from r_eval.scaffold import new_domain
+from tests.commands import typed_here
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The project of a new domain."""
+    return new_domain("recipes", tmp_path / "recipes")
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    """A file of the project with a text replaced."""
+    text = (folder / name).read_text(encoding="utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_the_shipped_questions_are_what_the_templates_make(folder: Path) -> None:
+    done = typed_here(["generate", "templates.yaml", "--out", "again.jsonl"], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("again.jsonl: 20 questions; dropped: ")
+    assert (folder / "again.jsonl").read_bytes() == (folder / "questions.jsonl").read_bytes()
+
+
+def test_a_template_that_gives_nothing_is_named_and_the_status_is_1(folder: Path) -> None:
+    edit(folder, "templates.yaml", 'found = find_dish(name=dish["name"])', 'found = find_dish(nome=dish["name"])')
+    done = typed_here(["generate", "templates.yaml", "--out", "out.jsonl"], folder)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "r-eval: no question from: minutes-of-dish. r-eval check templates.yaml says why\n",
+    )
+    assert done.stdout.startswith("out.jsonl: 20 questions; dropped: ")
+
+
+def test_templates_that_give_no_question_at_all_write_nothing(folder: Path) -> None:
+    text = (folder / "templates.yaml").read_text(encoding="utf-8").partition("  - id: dish-of-ing")[0]
+    (folder / "bad.yaml").write_text(text.replace("find_dish(name", "find_dish(nome"), encoding="utf-8")
+    done = typed_here(["generate", "bad.yaml", "--out", "out.jsonl"], folder)
+    assert done.returncode == 2
+    assert "bad.yaml: no question is left; dropped: 30 program: bad_arguments. r-eval check bad.yaml" in done.stderr
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_fewer_questions_than_wanted_are_counted(folder: Path) -> None:
+    done = typed_here(["generate", "templates.yaml", "--count", "500", "--out", "out.jsonl"], folder)
+    assert done.returncode == 0
+    assert "r-eval: the records give only " in done.stderr
+
+
+def test_an_environment_from_the_command_line_replaces_the_files(folder: Path) -> None:
+    edit(folder, "templates.yaml", "./recipes.py", "wiki")
+    words = ["generate", "recipes/templates.yaml", "--count", "3", "--out", "out.jsonl"]
+    done = typed_here([*words, "--environment", "recipes/recipes.py"], folder.parent)
+    assert done.stdout.startswith("out.jsonl: 3 questions; dropped: "), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("raise NotFound(f", "raise OSError(f", "find_dish failed: OSError: No dish"),
+        ('if kind == "dish":', 'if kind == "dish" and 1 / 0:', "ZeroDivisionError: division by zero (recipes.py:"),
+    ],
+    ids=["a query API raises", "records() raises"],
+)
+def test_an_environment_that_fails_is_one_sentence(folder: Path, old: str, new: str, said: str) -> None:
+    edit(folder, "recipes.py", old, new)
+    edit(folder, "templates.yaml", 'find_dish(name=dish["name"])', 'find_dish("")')
+    done = typed_here(["generate", "templates.yaml", "--out", "out.jsonl"], folder)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "templates.yaml: the environment failed: " in done.stderr
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere.yaml"], "nowhere.yaml: no such template file"),
+        (["grid.yaml"], "grid.yaml: no source of questions: it has none of the keys templates, graph and placeholders"),
+        (["templates.yaml", "--private", "out.jsonl"], "out.jsonl would be both the public and the private file"),
+        (["out.jsonl"], "out.jsonl would be written over"),
+        (["templates.yaml", "--private", "templates.yaml"], "templates.yaml would be written over"),
+        (["templates.yaml", "--environment", "wiki"], "the environment has no records of kind 'dish'"),
+        (["templates.yaml", "--refresh", "gone.jsonl"], "gone.jsonl"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(folder: Path, words: list[str], said: str) -> None:
+    done = typed_here(["generate", *words, "--out", "out.jsonl"], folder)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
+    assert not (folder / "out.jsonl").exists()

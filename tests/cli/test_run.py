@@ -1,0 +1,297 @@
+"""`r-eval run`, `score` and `report`: what they print, what they write, and how they end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import typed_here
+
+HOSTILE = "\x1b[31mred \x1b]0;title\x07 \u202egnp.exe [bold]markup[/bold] \x9b2J"
+LLM = f"""
+from r_eval.llms.base import LLMError, Reply
+from r_eval.records import Tokens
+
+def steady(request):
+    return "Action: Finish[Ada]"
+
+def cut(request):
+    return Reply("Ada", finish="length", tokens=Tokens(prompt=90, completion=10))
+
+def down(request):
+    raise LLMError("server", {HOSTILE!r})
+"""
+GRID = """
+llms: [{llm: scripted/./llm.py:steady, name: steady}, {llm: scripted/./llm.py:cut, name: short, max_tokens: 10}]
+workflows: [react, oracle]
+tasks: [aminer/soay-easy, aminer/soay-hard]
+samples: 3
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a grid that was run."""
+    path = tmp_path_factory.mktemp("ran")
+    (path / "llm.py").write_text(LLM, encoding="utf-8")
+    (path / "grid.yaml").write_text(GRID, encoding="utf-8")
+    done = typed_here(["run", "grid.yaml"], path)
+    assert done.returncode == 0, done.stderr
+    (path / "first.txt").write_text(done.stdout, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    """An empty folder with the LLMs alone."""
+    (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
+    return tmp_path
+
+
+def printed(folder: Path, *words: str) -> Any:
+    """What a command prints as JSON."""
+    return json.loads(typed_here([*words, "--json"], folder).stdout)
+
+
+def summary(output: str) -> dict[str, str]:
+    """The last lines of a run, by their first word."""
+    lines = re.findall(r"^([A-Z]\w+) {2,}(\S.*)$", output, re.MULTILINE)
+    return dict(lines)
+
+
+# run
+
+
+def test_results_go_to_standard_output_and_progress_to_standard_error(folder: Path) -> None:
+    done = typed_here(["run", "grid.yaml"], folder)
+    assert done.returncode == 0
+    assert {"oracle+none", "react+steady", "react+short"} <= set(done.stdout.split())
+    found = summary(done.stdout)
+    assert (found["Episodes"], found["Report"]) == ("runs/grid", "runs/grid/report/index.html")
+    assert (folder / found["Report"]).is_file()
+    assert re.search(r"\b18 episodes of 3 systems, 18 of them recorded", done.stderr)
+    assert "18 episodes of" not in done.stdout
+
+
+def test_what_changes_how_numbers_are_read_is_printed_at_the_end(folder: Path) -> None:
+    warning = summary((folder / "first.txt").read_text(encoding="utf-8"))["Warning"]
+    assert re.match(r"\d+ replies of short cut at max_tokens 10\b", warning)
+
+
+def test_quiet_shows_no_progress_and_resume_is_the_default(folder: Path) -> None:
+    done = typed_here(["run", "grid.yaml", "--quiet", "--resume"], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_json_is_all_that_is_printed(folder: Path) -> None:
+    found = printed(folder, "run", "grid.yaml", "--quiet")
+    assert set(found.pop("spent")) == {"short", "steady"}
+    assert found == {
+        "run": "runs/grid",
+        "state": "complete",
+        "outcomes": {"finished": 12, "tool_misuse": 6},
+        "report": "runs/grid/report/index.html",
+    }
+
+
+def test_limit_and_out_are_obeyed(folder: Path, tmp_path: Path) -> None:
+    found = printed(folder, "run", "grid.yaml", "--limit", "1", "--out", str(tmp_path / "here"), "--quiet")
+    assert sum(found["outcomes"].values()) == 6
+    assert (tmp_path / "here" / "run.json").is_file()
+
+
+def test_flags_alone_define_a_grid_with_a_name_of_its_own(desk: Path) -> None:
+    words = ["run", "--workflow", "react", "--workflow", "oracle", "--llm", "scripted/./llm.py:steady"]
+    words += ["--task", "aminer/soay-easy", "--quiet"]
+    first, again, other = (printed(desk, *words, "--samples", n) for n in ("2", "2", "3"))
+    assert re.fullmatch(r"runs/flags-[0-9a-f]{8}", first["run"])
+    assert first["outcomes"] == {"finished": 4}
+    assert (again["run"], other["run"] == first["run"]) == (first["run"], False)
+
+
+def test_a_dry_run_gives_bounds_then_estimates_and_writes_nothing(desk: Path) -> None:
+    grid = "llms: [{llm: scripted/./llm.py:cut, name: m}]\nworkflows: [direct]\ntasks: [aminer/soay-easy]\n"
+    (desk / "grid.yaml").write_text(grid, encoding="utf-8")
+    words, before = ["run", "grid.yaml"], set(desk.iterdir())
+    table = typed_here([*words, "--dry-run"], desk)
+    (row,) = [line.split() for line in table.stdout.splitlines() if "direct+m" in line]
+    assert row[1:5] == ["1", "40", "0", "40*"]
+    assert set(row[5:]) == {"-"}
+    assert set(desk.iterdir()) == before
+    typed_here([*words, "--limit", "4", "--quiet"], desk)
+    found = printed(desk, *words, "--dry-run")
+    assert (found["episodes"], found["recorded"], found["systems"][0]["basis"]) == (40, 4, "episodes")
+
+
+def test_an_incomplete_run_ends_with_1_and_names_the_reason_harmlessly(desk: Path) -> None:
+    words = ["run", "--workflow", "direct", "--llm", "scripted/./llm.py:down", "--task", "aminer/soay-easy"]
+    done = typed_here([*words, "--samples", "2"], desk)
+    assert done.returncode == 1
+    assert re.search(r"2 x llm_failure \(server\): \\u001b\[31mred .*\[bold\]markup\[/bold\]", done.stderr)
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "2 of 2 episodes" in summary(done.stdout)["Missing"]
+    data = typed_here([*words, "--samples", "2", "--json", "--quiet"], desk)
+    assert (data.returncode, json.loads(data.stdout)["state"]) == (1, "incomplete")
+
+
+# score
+
+
+def test_score_gives_counts_as_json_and_tables_otherwise(folder: Path) -> None:
+    assert "oracle+none" in typed_here(["score", "runs/grid"], folder).stdout
+    found = printed(folder, "score", "runs/grid")
+    assert (found["run"], found["taxonomy"], found["episodes"], found["scored"]) == ("runs/grid", "strict", 18, 18)
+    assert sum(found["types"].values()) == 18
+    assert found["mean"] == pytest.approx(1 / 3)
+
+
+def test_score_takes_further_metrics_another_taxonomy_and_threshold_and_keeps_the_episodes(folder: Path) -> None:
+    run = folder / "runs" / "grid"
+    before = {path: path.read_bytes() for path in (run / "episodes").rglob("*.jsonl")}
+    words = ["score", "runs/grid", "--metric", "exact_match", "--metric", "token_f1_published"]
+    found = printed(folder, *words, "--taxonomy", "published", "--match-threshold", "0.9")
+    assert (found["taxonomy"], found["threshold"]) == ("published", 0.9)
+    line = json.loads(next((run / "scores").rglob("*.jsonl")).read_text(encoding="utf-8").splitlines()[0])
+    assert (set(line["metrics"]), line["taxonomy"]) == ({"exact_match", "token_f1_published"}, "published")
+    assert printed(folder, "score", "runs/grid")["taxonomy"] == "strict"
+    assert before == {path: path.read_bytes() for path in (run / "episodes").rglob("*.jsonl")}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--metric", "f2"], "unknown metric 'f2'"),
+        (["--taxonomy", "loose"], "strict"),
+        (["--match-threshold", "7"], "'--match-threshold'"),
+        (["--answers", "results.json", "--taxonomy", "published"], "need episodes"),
+    ],
+)
+def test_a_wrong_scoring_ends_with_2(folder: Path, words: list[str], message: str) -> None:
+    done = typed_here(["score", "runs/grid", *words], folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+# score --answers
+
+
+def answers(folder: Path, results: object, *words: str, **meta: Any) -> tuple[int, str, str]:
+    """Results from outside, scored against four private questions."""
+    lines = [
+        {"id": f"q{n}", "question": f"Where is {n}?", "answers": ["Paris"], "level": "KS", "meta": meta}
+        for n in range(4)
+    ]
+    (folder / "private.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    done = typed_here(["score", "private.jsonl", "--answers", "results.json", *words], folder)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_results_from_outside_get_mean_interval_number_and_missing(tmp_path: Path) -> None:
+    results = {"q0": {"model_answer": "Paris"}, "q1": {"model_answer": "Rome"}}
+    status, out, _ = answers(tmp_path, results, "--metric", "exact_match")
+    (row,) = [line for line in out.splitlines() if "exact_match" in line]
+    assert row.replace("│", " ").split() == ["exact_match", "all", "25.0", "4.6", "to", "69.9", "4", "2"]
+    assert (status, "text_ids" in out) == (0, True)
+
+
+def test_results_from_outside_as_json_have_a_line_per_metric_and_type(tmp_path: Path) -> None:
+    results = {"q0": {"model_answer": "Paris", "found_ids": [1, 2]}}
+    found = json.loads(answers(tmp_path, results, "--k", "1", "--json", type="simple", text_ids=[2])[1])
+    assert {(s["metric"], s["type"]) for s in found["scores"]} == {
+        (metric, kind) for metric in ("token_f1", "hit@1", "recall@1", "ndcg@1") for kind in ("all", "simple")
+    }
+    assert (found["questions"], found["k"], found["missing"], found["unknown"]) == (4, 1, ["q1", "q2", "q3"], [])
+
+
+def test_an_unknown_id_is_a_warning_without_control_characters(tmp_path: Path) -> None:
+    status, out, err = answers(tmp_path, {"q0": {"model_answer": "\x1b[2J"}, "\x1b]0;x\x07": {}})
+    assert (status, "\x1b" in out + err) == (0, False)
+    assert "'\\x1b]0;x\\x07'" in err
+
+
+def test_a_question_file_is_no_run(tmp_path: Path) -> None:
+    answers(tmp_path, {})
+    done = typed_here(["score", "private.jsonl"], tmp_path)
+    assert (done.returncode, "--answers RESULTS.json" in done.stderr) == (2, True)
+
+
+# report
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses at which a browser was started."""
+    found: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: not found.append(url))
+    return found
+
+
+def test_report_writes_tables_and_a_page_and_opens_it(folder: Path, tmp_path: Path, opened: list[str]) -> None:
+    done = typed_here(["report", "runs/grid", "--out", str(tmp_path / "r"), "--no-figures", "--open"], folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert summary(done.stdout)["Report"] == str(tmp_path / "r" / "index.html")
+    assert opened == [(tmp_path / "r" / "index.html").as_uri()]
+    with (tmp_path / "r" / "tables" / "scores.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["system"] for row in csv.DictReader(file)} == {"react+short", "react+steady", "oracle+none"}
+    assert not list((tmp_path / "r").rglob("*.pdf"))
+
+
+def test_without_a_budget_or_a_right_answer_no_system_is_recommended(folder: Path, opened: list[str]) -> None:
+    words = ["report", "runs/grid", "--no-figures"]
+    assert "Within" not in typed_here(words, folder).stdout
+    last = typed_here([*words, "--max-seconds", "60"], folder).stdout.splitlines()[-1]
+    assert last.startswith("Within 60 s per question")
+    assert last.endswith(": no system that fits answered any question")
+    assert opened == []
+
+
+# LLMs that cannot be reached
+
+DEAD = "{llm: openai/x, base_url: 'http://127.0.0.1:9/v1', api_key_env: ''}"
+
+
+@pytest.mark.parametrize(
+    ("llms", "status", "recorded"), [(DEAD, 2, None), (f"scripted/./llm.py:steady, {DEAD}", 1, {"finished": 2})]
+)
+def test_an_llm_that_cannot_be_reached_is_named_and_the_others_run(
+    desk: Path, llms: str, status: int, recorded: dict[str, int] | None
+) -> None:
+    grid = f"llms: [{llms}]\nworkflows: [react]\ntasks: [aminer/soay-easy]\nsamples: 2\n"
+    (desk / "grid.yaml").write_text(grid, encoding="utf-8")
+    done = typed_here(["run", "grid.yaml", "--json", "--quiet"], desk)
+    assert done.returncode == status
+    assert done.stderr.count("openai/x cannot be used: no server answers at http://127.0.0.1:9/v1") == 1
+    assert (desk / "runs").exists() == (recorded is not None)
+    if recorded is not None:
+        assert json.loads(done.stdout)["outcomes"] == recorded
+
+
+# Ctrl-C
+
+
+def test_a_second_ctrl_c_ends_the_run_at_once_past_a_thread_that_hangs(desk: Path) -> None:
+    code = "import pathlib, time\n\ndef hang(request):\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
+    (desk / "hang.py").write_text(code, encoding="utf-8")
+    words = ["run", "--workflow", "direct", "--llm", "scripted/./hang.py:hang", "--task", "aminer/soay-easy"]
+    command = [str(Path(sys.executable).with_name("r-eval")), *words, "--out", "out", "--quiet"]
+    process = subprocess.Popen(command, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    while not (desk / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, "press Ctrl-C again" in errors) == (130, True)
+    assert json.loads((desk / "out" / "run.json").read_text(encoding="utf-8"))["state"] == "interrupted"

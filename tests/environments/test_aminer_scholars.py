@@ -1,0 +1,87 @@
+"""AMiner over scholars of one's own: what the APIs find, and which files are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.environments.aminer import AMiner
+from r_eval.errors import UserError
+
+ADA = {
+    "name": "Ada Okello",
+    "id": "a1",
+    "organization": "University of Nairobi",
+    "position": "Professor",
+    "interests": ["graph theory", "logic"],
+    "education": [["PhD", "University of Nairobi", 2009]],
+    "work": [["Professor", "University of Nairobi", 2015, None]],
+    "publications": [
+        {"title": "Colouring sparse graphs", "venue": "Graphs", "year": 2020, "num_citation": 12},
+        {"title": "Games on trees", "year": 2021, "num_citation": 1},
+    ],
+}
+WEI = {
+    "name": "王伟",
+    "organization": "北京大学",
+    "publications": [{"title": "Colouring sparse graphs", "venue": "Graphs", "year": 2020, "num_citation": 12}],
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+
+
+def written(folder: Path, *lines: Any) -> str:
+    path = folder / "scholars.jsonl"
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def aminer(tmp_path: Path) -> AMiner:
+    return AMiner(scholars=written(tmp_path, ADA, WEI))
+
+
+@pytest.mark.parametrize("words", [{"name": "ada okello"}, {"organization": "Nairobi"}, {"interest": "logic"}])
+def test_a_scholar_is_found(aminer: AMiner, words: dict[str, str]) -> None:
+    assert [person.person_id for person in aminer.searchPerson(**words)] == ["a1"]
+
+
+def test_a_name_in_another_script_is_found(aminer: AMiner) -> None:
+    assert [person.name for person in aminer.searchPerson(name="王伟")] == ["王伟"]
+
+
+def test_who_lists_a_publication_is_its_author(aminer: AMiner) -> None:
+    assert [one.name for one in aminer.getCoauthors("a1")] == ["王伟"]
+    found = aminer.searchPublication("Colouring sparse graphs")
+    assert len(found) == 1
+    assert [author.name for author in aminer.getPublication(found[0].pub_id).author_list] == ["Ada Okello", "王伟"]
+
+
+def test_a_profile_counts_publications_and_citations(aminer: AMiner) -> None:
+    person = aminer.searchPerson(name="Ada Okello")[0]
+    assert (person.num_pubs, person.num_citation) == (2, 13)
+    assert aminer.getPersonInterest("a1") == ["graph theory", "logic"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "holds no scholar"),
+        (["{"], r"scholars\.jsonl:1: not a JSON object"),
+        ([ADA, {"organization": "x"}], r"scholars\.jsonl:2: name"),
+        ([{"nmae": "Ada"}], r"scholars\.jsonl:1: nmae"),
+        ([ADA, ADA], r"scholars\.jsonl:2: Ada Okello is in line 1 already"),
+        ([{"name": "A", "id": "a b"}], r"scholars\.jsonl:1: id: 'a b' cannot be an id"),
+        ([{"name": "A", "publications": [{"title": ""}]}], r"scholars\.jsonl:1: publications\.0\.title"),
+        ([{"name": "A", "work": [["Professor"]]}], r"scholars\.jsonl:1: work"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_line(lines: list[Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        AMiner(scholars=written(tmp_path, *lines))

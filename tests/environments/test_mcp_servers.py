@@ -1,0 +1,478 @@
+"""MCP servers with the quirks of public ones, written without the SDK: what is offered, what is left out and why, what
+a model reads of an answer.
+
+`python -m tests.environments.test_mcp_servers` prints it all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import shlex
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.errors import UserError
+
+pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
+
+SERVER = r"""
+import json, os, sys, time
+
+about = json.load(open(sys.argv[1]))
+exec(about["start"])
+for line in sys.stdin:
+    message = json.loads(line)
+    method, number = message["method"], json.dumps(message.get("id"))
+    parameters = message.get("params") or {}
+    if method == "initialize":
+        info = {"name": "s", "version": "1"}
+        found = {"protocolVersion": parameters["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": info}
+        found["instructions"] = about["instructions"]
+        text = json.dumps({"result": found})
+    elif method == "tools/list":
+        text = json.dumps({"result": {"tools": about["tools"] * about["times"]}})
+    elif method == "tools/call":
+        text = about["replies"][parameters["name"]].replace("$ARGS", json.dumps(json.dumps(parameters["arguments"])))
+        text = text.replace("$LONG", "x" * 20_000_000)
+        exec(about["before"].get(parameters["name"], ""))
+    elif number == "null":
+        continue
+    else:
+        text = '{"error": {"code": -32601, "message": "no"}}'
+    sys.stdout.write('{"jsonrpc": "2.0", "id": ' + number + ", " + text[1:] + "\n")
+    sys.stdout.flush()
+"""
+STRING = {"type": "string"}
+ECHO = '{"result": {"content": [{"type": "text", "text": $ARGS}]}}'
+READING = {"annotations": {"readOnlyHint": True}}
+
+
+def tool(name: str, schema: Any = None, **more: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object"} if schema is None else schema, **READING, **more}
+
+
+def content(text: str, **more: Any) -> str:
+    return json.dumps({"result": {"content": [{"type": "text", "text": text}], **more}})
+
+
+def error(code: Any, message: Any) -> str:
+    return json.dumps({"error": {"code": code, "message": message}})
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A server, what is offered of it, what the one warning says, and calls with what a model reads.
+
+    A call's result is the kind of error, if it is one, and the observation.
+    """
+
+    name: str
+    tools: list[Any]
+    offered: list[str]
+    warning: list[str] = dataclasses.field(default_factory=list)
+    calls: list[tuple[str, dict[str, Any], str]] = dataclasses.field(default_factory=list)
+    replies: dict[str, str] = dataclasses.field(default_factory=dict)
+    before: dict[str, str] = dataclasses.field(default_factory=dict)
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    start: str = ""
+    times: int = 1
+    instructions: str = "Things."
+    refused: str = ""
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = STRING
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+BRANCHES = [{"properties": {"a": STRING}, "required": ["a"]}, {"properties": {"b": STRING}, "required": ["b"]}]
+
+CASES = [
+    Case(
+        "old drafts",
+        [
+            tool(
+                "d4",
+                {"type": "object", "properties": {"n": {"minimum": 0, "exclusiveMinimum": True, "type": "integer"}}},
+            ),
+            tool("d3", {"type": "object", "properties": {"n": {"type": "string", "required": True}}}),
+            tool("nothing", {"type": "object", "properties": None, "required": None}),
+            tool("bad", {"type": "object", "properties": {"n": {"type": "nonsense"}}}),
+        ],
+        ["d4(n: int | None = None)", "d3(n: str)", "nothing()"],
+        ["left out: bad (the schema of its arguments is invalid: 'nonsense' is not valid"],
+        [
+            ("d4", {"n": "1"}, '{"n": 1}'),
+            ("d4", {"n": 0}, "bad_arguments d4: argument 'n' must be int | None, not 0 (exclusiveMinimum: 0)."),
+            ("d3", {"n": 1}, '{"n": "1"}'),
+            ("nothing", {}, "{}"),
+        ],
+    ),
+    Case(
+        "schemas that are none",
+        [
+            tool("yes", True),
+            tool("text", "object"),
+            {"name": "bare"},
+            tool("list", {"type": "array"}),
+            {"no": "name"},
+            7,
+        ],
+        ["bare()"],
+        ['left out: yes (its inputSchema is true), text (its inputSchema is "object"), list (its arguments are not'],
+        [("bare", {}, "{}")],
+    ),
+    Case(
+        "alternatives at the root",
+        [tool("either", {"type": "object", "anyOf": BRANCHES}), tool("lost", {"type": "object", "required": ["q"]})],
+        ["either(a: str | None = None, b: str | None = None)", "lost(q: Any)"],
+        [],
+        [
+            ("either", {"b": "x"}, '{"b": "x"}'),
+            ("either", {}, "bad_arguments either: {} is not valid under any of the given schemas."),
+            ("lost", {"q": [1]}, '{"q": [1]}'),
+        ],
+    ),
+    Case(
+        "errors in every form",
+        [tool(name) for name in ("flag", "code", "list", "text", "mute", "odd")],
+        ["flag()", "code()", "list()", "text()", "mute()", "odd()"],
+        [],
+        [
+            ("flag", {}, "tool_error No such page."),
+            ("code", {}, "tool_error Item not found: x"),
+            ("list", {}, 'tool_error ["a", "b"]'),
+            ("text", {}, "tool_error plain words"),
+            ("mute", {}, "tool_error The tool failed and does not say why."),
+            ("odd", {}, "tool_error words"),
+        ],
+        {
+            "flag": content("No such page.", isError=True),
+            "code": error(-32603, "Item not found: x"),
+            "list": error(-32000, ["a", "b"]),
+            "text": '{"error": "plain words"}',
+            "mute": '{"result": {"content": [], "isError": true}}',
+            "odd": error("E_FAIL", "words"),
+        },
+    ),
+    Case(
+        "results in every form",
+        [tool(name) for name in ("text", "string", "empty", "unknown", "list", "wrapped", "json", "beside", "image")],
+        ["text()", "string()", "empty()", "unknown()", "list()", "wrapped()", "json()", "beside()", "image()"],
+        [],
+        [
+            ("text", {}, "line 1\nline 2"),
+            ("string", {}, "bare"),
+            ("empty", {}, ""),
+            ("unknown", {}, "[video: video/mp4]"),
+            ("list", {}, "2 results.\n1\n2"),
+            ("wrapped", {}, "7"),
+            ("json", {}, '{"a": "é"}'),
+            ("beside", {}, '{"a": 1, "b": 2}'),
+            ("image", {}, "seen\n[image: image/png]"),
+        ],
+        {
+            "text": content("line 1\nline 2", structuredContent={"content": "line 1\nline 2"}),
+            "string": '{"result": {"content": "bare"}}',
+            "empty": '{"result": {}}',
+            "unknown": '{"result": {"content": [{"type": "video", "mimeType": "video/mp4"}]}}',
+            "list": '{"result": {"content": [], "structuredContent": [1, 2]}}',
+            "wrapped": content("7", structuredContent={"result": 7}),
+            "json": content('{"a": "\\u00e9"}'),
+            "beside": content("a is 1", structuredContent={"a": 1, "b": 2}),
+            "image": json.dumps(
+                {"result": {"content": [{"type": "text", "text": "seen"}, {"type": "image", "mimeType": "image/png"}]}}
+            ),
+        },
+    ),
+    Case(
+        "noise and broken text",
+        [tool("noisy"), tool("half"), tool("deep"), tool("cut")],
+        ["noisy()", "half()", "deep()", "cut()"],
+        [],
+        [
+            ("noisy", {}, "fine"),
+            ("half", {}, "a\ufffdb"),
+            ("deep", {}, "failure the MCP server failed: the server's answer cannot be read"),
+            ("cut", {}, "failure the MCP server failed: the server's answer cannot be read"),
+            ("noisy", {}, "fine"),
+        ],
+        {
+            "noisy": content("fine"),
+            "half": '{"result": {"content": [{"type": "text", "text": "a\\ud800b"}]}}',
+            "deep": '{"result": {"content": ' + "[" * 5000 + "]" * 5000 + "}}",
+            "cut": '{"result": {"content": [',
+        },
+        {"noisy": r"print('Loading...\n{\n[]\nnull\n{\"jsonrpc\": 1}')"},
+    ),
+    Case(
+        "control characters",
+        [tool("esc", description="Clears\x1b[2J the\x9b screen.\u202e")],
+        ["esc()"],
+        [],
+        [("esc", {}, "ab\n\tc\u65e5")],
+        {"esc": content("a\x1b[2J\x1b]0;title\x07b\r\n\t\x00c\u202e\u65e5")},
+        instructions="Things.\x1b[2J",
+    ),
+    Case(
+        "patterns",
+        [
+            tool("letters", {"type": "object", "properties": {"n": {"type": "string", "pattern": r"^\p{L}+$"}}}),
+            tool("slow", {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(a|aa)+$"}}}),
+        ],
+        ["letters(n: str | None = None)", "slow(n: str | None = None)"],
+        [r"offered with a looser schema: letters (the pattern ^\p{L}+$ is only described)"],
+        [
+            ("letters", {"n": "\u00d6\u65e5"}, '{"n": "\u00d6\u65e5"}'),
+            ("slow", {"n": "a" * 20}, f'{{"n": "{"a" * 20}"}}'),
+        ],
+    ),
+    Case(
+        "too deep, too large, or a task",
+        [
+            tool("deep", nested(300)),
+            tool("task", execution={"taskSupport": "required"}),
+            tool("free", {"type": "object", "additionalProperties": STRING}),
+            tool("good"),
+        ],
+        ["good()"],
+        [
+            "left out: deep (the schema is nested deeper than 50 levels), task (it can only be called as a task), "
+            "free (its schema does not name its arguments)"
+        ],
+    ),
+    Case(
+        "tools that write",
+        [
+            {"name": "write", "inputSchema": {"type": "object"}},
+            tool("drop", annotations={"destructiveHint": True}),
+            tool("read"),
+        ],
+        ["write()", "drop()", "read()"],
+        ["may change something, since they do not declare that they only read: write, drop."],
+    ),
+    Case(
+        "names",
+        [tool("a-b"), tool("a.b"), tool("日本"), tool("Finish"), tool("class"), tool("x" * 100)],
+        ["a_b()", "a_b_2()", "n()", "Finish_2()", "class_()", "x" * 56 + "()"],
+        [],
+        [("a_b_2", {}, "{}")],
+    ),
+    Case("20,000 tools", [tool("t")], [], times=20_000, refused="20,000 tools are too many for a model (at most 128)"),
+    Case(
+        "an answer that is too large",
+        [tool("large"), tool("good")],
+        ["large()", "good()"],
+        [],
+        [
+            ("large", {}, "tool_error The answer is larger than 5 MB. Ask for less."),
+            ("good", {}, "{}"),
+        ],
+        {"large": content("$LONG")},
+    ),
+    Case(
+        "an endless line",
+        [tool("endless")],
+        ["endless()"],
+        [],
+        [("endless", {}, "failure the MCP server gave no answer within 2 s")],
+        before={"endless": "while True: sys.stdout.write('x' * 100000)"},
+        settings={"timeout": 2},
+    ),
+    Case(
+        "a flood",
+        [tool("flood")],
+        ["flood()"],
+        [],
+        [("flood", {}, "failure the MCP server has gone")],
+        before={"flood": """while True: sys.stdout.write('{"jsonrpc": "2.0", "method": "n"}\\n')"""},
+        settings={"timeout": 20},
+    ),
+    Case(
+        "a server that dies",
+        [tool("die"), tool("good")],
+        ["die()", "good()"],
+        [],
+        [("die", {}, "failure the MCP server has gone; it said: out of stock"), ("good", {}, "{}")],
+        before={"die": "print('out of \\x1b[2Jstock', file=sys.stderr); os._exit(3)"},
+    ),
+    Case(
+        "a server that says nothing",
+        [],
+        [],
+        start="time.sleep(60)",
+        settings={"timeout": 1},
+        refused="did not start within 1 s",
+    ),
+    Case("a server without tools", [], [], refused="its tools: none"),
+]
+
+
+def outcomes(case: Case, folder: Path) -> tuple[list[str], list[str]]:
+    """The stubs of what is offered, and for each call what a model reads; `failure` where it is infrastructure's."""
+    script, about = folder / "server.py", folder / "about.json"
+    script.write_text(SERVER, encoding="utf-8")
+    replies = {one["name"]: ECHO for one in case.tools if isinstance(one, dict) and "name" in one} | case.replies
+    described = {**vars(case), "replies": replies}
+    about.write_text(json.dumps(described), encoding="utf-8")
+    command = shlex.join([sys.executable, str(script), str(about)])
+    environment = open_environment(f"mcp:{command}", {"timeout": 10, **case.settings})
+    results = []
+    with Sandbox() as sandbox:
+        session = Session(environment, sandbox)
+        for api, arguments, _ in case.calls:
+            try:
+                result = asyncio.run(session.call(api, arguments))
+                results.append(" ".join(filter(None, [result.error, result.observation])))
+            except EnvironmentFailure as failure:
+                results.append(f"failure {failure}")
+        session.close()
+    stubs = [spec.stub().partition("\n")[0].removeprefix("def ") for spec in environment.specs().values()]
+    assert "\x1b" not in "".join([*stubs, environment.description, *(s.summary for s in environment.specs().values())])
+    return stubs, results
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_servers(case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    began = time.monotonic()
+    if case.refused:
+        with pytest.raises(UserError) as caught:
+            outcomes(case, tmp_path)
+        assert case.refused in str(caught.value)
+    else:
+        offered, results = outcomes(case, tmp_path)
+        for stub, wanted in zip(offered, case.offered, strict=True):
+            assert stub.startswith(wanted)
+        for result, (_, _, wanted) in zip(results, case.calls, strict=True):
+            assert result.startswith(wanted) if wanted.startswith(("bad_arguments", "failure")) else result == wanted
+    warnings = [record.getMessage() for record in caplog.records if record.name == "r_eval"]
+    assert len(warnings) == bool(case.warning)
+    for part in case.warning:
+        assert part in warnings[0]
+    assert time.monotonic() - began < 30
+
+
+class Web:
+    """A server over HTTP: what it answers to a call is `reply` (status, headers, body)."""
+
+    def __init__(self) -> None:
+        self.reply: tuple[int, dict[str, str], bytes] = (200, {}, b"")
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                found: dict[str, Any] = {"tools": [tool("ask")]}
+                if message["method"] == "initialize":
+                    found = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+                    found["serverInfo"] = {"name": "s", "version": "1"}
+                known = message["method"] in ("initialize", "tools/list")
+                result = {"result": found} if known else {"error": {"code": -32601, "message": "no"}}
+                body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **result}).encode()
+                status, headers = 200 if "id" in message else 202, {"Mcp-Session-Id": "s1"}
+                if message["method"] == "tools/call":
+                    status, headers, body = web.reply
+                    body = body.replace(b"$ID", json.dumps(message["id"]).encode())
+                self.send_response(status)
+                for name, value in {"Content-Type": "application/json", **headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self) -> None:
+                self.send_error(405)
+
+            do_DELETE = do_GET
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/mcp"
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+SSE = {"Content-Type": "text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ((200, {}, content("fine").encode()), "fine"),
+        ((200, SSE, b"data: " + content("fine").encode() + b"\n\n"), "fine"),
+        ((400, {}, error(-32602, "no such page").encode()), "tool_error no such page"),
+        ((500, {}, error(-32603, "no such page").encode()), "tool_error no such page"),
+        ((200, SSE, b"data: " + error(-32000, "no such page").encode() + b"\n\n"), "tool_error no such page"),
+        ((503, {}, b"busy"), "failure the MCP server failed: it answers HTTP 503"),
+        ((404, {}, b"{}"), "failure the MCP server failed: it answers HTTP 404"),
+        ((401, {}, b""), "failure the MCP server failed: it answers HTTP 401"),
+        ((200, {"Content-Encoding": "gzip"}, b"x"), "failure the MCP server failed: it sends compressed data"),
+        ((200, {}, b"x" * 6_000_000), "tool_error The answer is larger than 5 MB. Ask for less."),
+        ((200, SSE, b"data: " + b"x" * 6_000_000 + b"\n\n"), "tool_error SSE stream failed: "),
+        ((200, {}, b"{not json"), "failure the MCP server failed: "),
+        (
+            (302, {"Location": "http://localhost:1/"}, b""),
+            "failure the MCP server failed: it redirects to another server",
+        ),
+    ],
+)
+def test_servers_over_http(reply: tuple[int, dict[str, str], bytes], wanted: str) -> None:
+    status, headers, body = reply
+    web = Web()
+    web.reply = status, headers, body.replace(b'{"', b'{"jsonrpc": "2.0", "id": $ID, "', 1) if b"{" in body else body
+    try:
+        environment = open_environment(f"mcp:{web.url}", {"timeout": 10})
+        with Sandbox() as sandbox:
+            session = Session(environment, sandbox)
+            try:
+                result = asyncio.run(session.call("ask", {}))
+                found = " ".join(filter(None, [result.error, result.observation]))
+            except EnvironmentFailure as failure:
+                found = f"failure {failure}"
+            session.close()
+    finally:
+        web.stop()
+    assert found.startswith(wanted)
+
+
+def main() -> None:
+    """Print what is offered, what is left out and why, and what a model reads of each answer."""
+    logging.basicConfig(format="  %(message)s", level=logging.WARNING)
+    for case in CASES:
+        lines = ["", case.name]
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                offered, results = outcomes(case, Path(folder))
+            except UserError as refusal:
+                offered, results = [], []
+                lines.append(f"  refused: {refusal}")
+        lines += [f"  offered: {stub}" for stub in offered]
+        calls = zip(case.calls, results, strict=False)
+        lines += [f"  {api}({arguments}) -> {result!r}" for (api, arguments, _), result in calls]
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""OpenAPI documents with the quirks of public ones: what is offered, what is left out and why, what a call sends.
+
+`python -m tests.environments.test_openapi_documents` prints it all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval.environments.opening import open_environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from tests.environments.test_openapi import Server
+
+HEAD = "openapi: 3.0.3\ninfo: {title: T, version: 1}\n"
+CAREFUL = "may change something, since they do not declare that they only read: "
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A document, what is offered of it, what the one warning says, and calls with what the server receives.
+
+    A call's result is `METHOD target`, then the headers and the body that matter, or the observation if nothing is
+    sent. `$URL` in a document is the server's address.
+    """
+
+    name: str
+    text: str
+    offered: list[str]
+    warning: list[str]
+    calls: list[tuple[str, dict[str, Any], str]]
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def get(path: str, parameters: str, more: str = "") -> str:
+    name = path.split("{")[0].strip("/").replace("/", "_") or "root"
+    return f"  {path}: {{get: {{operationId: {name}, parameters: [{parameters}]{more}}}}}\n"
+
+
+LIST = "schema: {type: array, items: {type: string}}"
+OBJECT = "schema: {type: object, additionalProperties: {type: string}}"
+DEEP = "{type: object, properties: {a: " * 60 + "{type: string}" + "}}" * 60
+
+CASES = [
+    Case(
+        "a body of a type that cannot be sent",
+        HEAD
+        + "paths:\n"
+        + get("/list", "")
+        + "  /upload:\n    post: {operationId: upload, requestBody: {required: true, "
+        "content: {multipart/form-data: {schema: {type: object}}}}}\n"
+        "  /note: {put: {operationId: note, requestBody: {content: {text/csv: {}}}}}\n",
+        ["list()", "note()"],
+        [
+            "left out: upload (it needs a body of the type multipart/form-data; only JSON and forms can be sent)",
+            "note (its optional body of the type text/csv cannot be sent)",
+            CAREFUL + "note.",
+        ],
+        [("list", {}, "GET /list"), ("note", {}, "PUT /note")],
+    ),
+    Case(
+        "patterns",
+        HEAD
+        + "paths:\n"
+        + get("/a", r"{name: q, in: query, required: true, schema: {type: string, pattern: '^[\p{L} ]+$'}}")
+        + get("/b", "{name: q, in: query, required: true, schema: {type: string, pattern: '^(a+)+$'}}")
+        + get("/c", "{name: q, in: query, required: true, schema: {type: string, pattern: '('}}"),
+        ["a(q: str)", "b(q: str)", "c(q: str)"],
+        [r"a (the pattern ^[\p{L} ]+$ is only described)", "c (the pattern ( is only described)"],
+        [
+            ("a", {"q": "Größe"}, "GET /a?q=Gr%C3%B6%C3%9Fe"),
+            ("a", {"q": "x1"}, "a: argument 'q' must be str, not 'x1'"),
+            ("b", {"q": "a" * 30 + "b"}, f"b: argument 'q' must be str, not '{'a' * 30}b' (pattern: "),
+            ("c", {"q": "("}, "GET /c?q=%28"),
+        ],
+    ),
+    Case(
+        "styles of paths",
+        HEAD
+        + "paths:\n"
+        + get("/m/{id}", f"{{name: id, in: path, required: true, style: matrix, explode: true, {LIST}}}")
+        + get("/mo/{id}", f"{{name: id, in: path, required: true, style: matrix, {OBJECT}}}")
+        + get("/l/{id}", f"{{name: id, in: path, required: true, style: label, explode: true, {LIST}}}")
+        + get("/s/{id}", f"{{name: id, in: path, required: true, explode: true, {OBJECT}}}")
+        + get("/x/{id}", f"{{name: id, in: path, required: true, style: deepObject, {OBJECT}}}"),
+        ["m(id: list[str])", "mo(id: dict[str, str])", "l(id: list[str])", "s(id: dict[str, str])"],
+        ["left out: x (the style 'deepObject' of its path parameter 'id' is not known)"],
+        [
+            ("m", {"id": ["a", "b,c"]}, "GET /m/;id=a;id=b%2Cc"),
+            ("mo", {"id": {"k": "v", "w": "x"}}, "GET /mo/;id=k,v,w,x"),
+            ("l", {"id": ["a", "b"]}, "GET /l/.a.b"),
+            ("s", {"id": {"k": "v", "w": "x"}}, "GET /s/k=v,w=x"),
+            ("l", {"id": ["."]}, "l: argument 'id' cannot be ['.']."),
+        ],
+    ),
+    Case(
+        "styles of queries",
+        HEAD
+        + "paths:\n"
+        + get("/f", f"{{name: q, in: query, explode: false, {LIST}}}, {{name: o, in: query, {OBJECT}}}")
+        + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
+        + get("/s", f"{{name: q, in: query, style: spaceDelimited, {LIST}}}")
+        + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
+        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: object}}")
+        + get("/u", f"{{name: q, in: query, style: matrix, {LIST}}}"),
+        [
+            "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
+            "o(o: dict[str, str] | None = None)",
+            "s(q: list[str] | None = None)",
+            "p(q: list[str] | None = None)",
+            "d(q: dict[str, Any] | None = None)",
+        ],
+        ["left out: u (the style 'matrix' of its query parameter 'q' is not known)"],
+        [
+            ("f", {"q": ["a", "b,c"], "o": {"k": "v"}}, "GET /f?q=a,b%2Cc&k=v"),
+            ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
+            ("s", {"q": ["a", "b"]}, "GET /s?q=a%20b"),
+            ("p", {"q": ["a", "b"]}, "GET /p?q=a%7Cb"),
+            ("p", {"q": ["a|b"]}, "p: argument 'q' cannot be ['a|b']: its parts cannot hold '|'"),
+            ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
+            ("d", {"q": {"k": {"w": 2}}}, "d: argument 'q' cannot be {'k': {'w': 2}}: lists and objects inside"),
+        ],
+    ),
+    Case(
+        "YAML that is text",
+        HEAD
+        + "paths:\n"
+        + get(
+            "/t",
+            "{name: country, in: query, schema: {type: string, enum: [no, on, se]}}, "
+            "{name: version, in: query, schema: {type: string, enum: [1.10, 1.9], default: 1.10}}, "
+            "{name: day, in: query, schema: {type: string, default: 2020-01-01}}, "
+            "{name: code, in: query, schema: {type: string, enum: [007, 12:30, true, null]}}, "
+            "{name: n, in: query, schema: {type: number, enum: [1.5, 2]}}",
+        ),
+        [
+            "t(country: Literal['no', 'on', 'se'] | None = None, version: Literal['1.10', '1.9'] = '1.10', "
+            "day: str = '2020-01-01', code: Literal['007', '12:30', 'true', None] | None = None, n: Any = None)"
+        ],
+        [],
+        [
+            ("t", {"country": "no", "version": "1.10", "code": "007"}, "GET /t?country=no&version=1.10&code=007"),
+            ("t", {"version": 1.1}, "t: argument 'version' must be"),
+        ],
+    ),
+    Case(
+        "settings of paths and operations",
+        HEAD + "servers: [{url: $URL/root}]\npaths:\n  /a/{id}:\n"
+        "    parameters: [{name: id, in: path, required: true, schema: {type: string}}, "
+        "{name: lang, in: query, required: true, schema: {type: string}}]\n"
+        "    servers: [{url: '$URL/{v}', variables: {v: {default: path}}}]\n"
+        "    get: {operationId: a, parameters: [{name: lang, in: query, schema: {type: integer}}]}\n"
+        "    head: {operationId: h, servers: [{url: $URL/own/}]}\n" + get("/b", ""),
+        ["a(id: str, lang: int | None = None)", "h(id: str, lang: str)", "b()"],
+        [],
+        [
+            ("a", {"id": "1", "lang": "2"}, "GET /path/a/1?lang=2"),
+            ("h", {"id": "1", "lang": "de"}, "HEAD /own/a/1?lang=de"),
+            ("b", {}, "GET /root/b"),
+        ],
+        {"base_url": None},
+    ),
+    Case(
+        "security",
+        HEAD + "security: [{bearer: []}]\ncomponents: {securitySchemes: {bearer: {type: http, scheme: bearer}, "
+        "key: {type: apiKey, in: query, name: k}, other: {type: apiKey, in: header, name: X-Other}}}\npaths:\n"
+        + get("/a", "")
+        + get("/open", "", ", security: []")
+        + get("/k", "", ", security: [{key: []}]")
+        + get("/o", "", ", security: [{other: []}]")
+        + get("/any", "", ", security: [{other: []}, {bearer: [], key: []}]"),
+        ["a()", "open_2()", "k()", "any()"],
+        ["left out: o (it needs the header 'X-Other' for its security; give it with headers_env: or query_env:)"],
+        [
+            ("a", {}, "GET /a Authorization=Bearer hush-hush"),
+            ("open_2", {}, "GET /open"),
+            ("k", {}, "GET /k?k=[key]"),
+            ("any", {}, "GET /any?k=[key] Authorization=Bearer hush-hush"),
+        ],
+        {"headers_env": {"Authorization": "TEST_BEARER"}, "query_env": {"k": "TEST_KEY"}},
+    ),
+    Case(
+        "the dialect of 3.0",
+        HEAD
+        + "paths:\n"
+        + get(
+            "/n",
+            "{name: a, in: query, required: true, schema: {type: integer, nullable: true, minimum: 0, "
+            "exclusiveMinimum: true}}, {name: b, in: query, schema: {type: object, properties: null, "
+            "discriminator: {propertyName: x}}}",
+        )
+        + "  /bad: {get: {operationId: bad, parameters: [{name: a, in: query, schema: {type: nonsense}}]}}\n",
+        ["n(a: int | None, b: dict[str, Any] | None = None)"],
+        ["left out: bad (the schema of its arguments is invalid: 'nonsense' is not valid"],
+        [
+            ("n", {"a": 1, "b": {"k": "v"}}, "GET /n?a=1&k=v"),
+            ("n", {"a": 0}, "n: argument 'a' must be int | None, not 0 (exclusiveMinimum: 0)"),
+            ("n", {"a": None}, "GET /n"),
+        ],
+    ),
+    Case(
+        "JSON bodies",
+        HEAD + "paths:\n  /one: {post: {operationId: one, requestBody: {required: true, content: {application/json: "
+        "{schema: {oneOf: [{type: object, properties: {a: {type: string}}, required: [a]}, {type: string}]}}}}}}\n"
+        "  /all/{id}: {post: {operationId: all, parameters: "
+        "[{name: id, in: path, required: true, schema: {type: string}}], requestBody: "
+        "{required: true, content: {application/vnd.api+json: {schema: {allOf: [{type: object, properties: "
+        "{id: {type: integer}, made: {type: string, readOnly: true}}, required: [id, made]}, "
+        "{type: object, properties: {b: {type: string}}}]}}}}}}\n",
+        ["one(body: ", "all(id: str, id_body: int, b: str | None = None)"],
+        [CAREFUL + "one, all."],
+        [
+            ("one", {"body": {"a": "x"}}, 'POST /one application/json {"a": "x"}'),
+            ("one", {"body": "x"}, 'POST /one application/json "x"'),
+            ("all", {"id": "p", "id_body": "3", "b": "é"}, 'POST /all/p application/vnd.api+json {"id": 3, "b": "é"}'),
+        ],
+    ),
+    Case(
+        "forms",
+        HEAD + "paths:\n  /f: {post: {operationId: f, requestBody: {required: true, content: "
+        "{application/x-www-form-urlencoded: {encoding: {tags: {style: pipeDelimited}, deep: {style: deepObject}}, "
+        "schema: {type: object, required: [a], "
+        "properties: {a: {type: string}, tags: {type: array, items: {type: string}}, deep: {type: object}, "
+        "obj: {type: object}}}}}}}}\n"
+        "  /g: {post: {operationId: g, requestBody: {required: true, content: {application/x-www-form-urlencoded: "
+        "{schema: {type: object}}}}}}\n",
+        [
+            "f(a: str, tags: list[str] | None = None, deep: dict[str, Any] | None = None, "
+            "obj: dict[str, Any] | None = None)"
+        ],
+        ["left out: g (the fields of its form are not named)"],
+        [
+            (
+                "f",
+                {"a": "x&y", "tags": ["s", "t"], "deep": {"k": "v"}, "obj": {"k": [1]}},
+                "POST /f application/x-www-form-urlencoded "
+                "a=x%26y&tags=s%7Ct&deep%5Bk%5D=v&obj=%7B%22k%22%3A%20%5B1%5D%7D",
+            )
+        ],
+    ),
+    Case(
+        "references",
+        HEAD + "components: {schemas: {Node: {type: object, properties: {next: {$ref: '#/components/schemas/Node'}}}, "
+        f"Deep: {DEEP}}}}}\npaths:\n"
+        + get(
+            "/cycle", "{name: q, in: query, content: {application/json: {schema: {$ref: '#/components/schemas/Node'}}}}"
+        )
+        + get("/lost", "{name: q, in: query, schema: {$ref: 'other.yaml#/A'}}")
+        + get("/deep", "{name: q, in: query, schema: {$ref: '#/components/schemas/Deep'}}"),
+        ["cycle(q: Node | None = None)", "lost(q: Any = None)"],
+        [
+            "left out: deep (the schema is nested deeper than 50 levels)",
+            "lost (anything is allowed in place of the unknown other.yaml#/A)",
+        ],
+        [
+            ("cycle", {"q": {"next": {"next": 1}}}, "GET /cycle?q=%7B%22next%22%3A%20%7B%22next%22%3A%201%7D%7D"),
+            ("lost", {"q": 1}, "GET /lost?q=1"),
+        ],
+    ),
+    Case(
+        "cookies and headers",
+        HEAD
+        + "paths:\n"
+        + get(
+            "/c",
+            "{name: sid, in: cookie, schema: {type: string}}, {name: Accept, in: header, schema: {type: string}}, "
+            f"{{name: X-Tags, in: header, {LIST}}}",
+        )
+        + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}"),
+        ["c(sid: str | None = None, X_Tags: list[str] | None = None)"],
+        ["left out: h (the style 'form' of its header parameter 'X-Tags' is not known)"],
+        [
+            ("c", {"sid": "abc", "X_Tags": ["a", "b"]}, "GET /c X-Tags=a,b Cookie=sid=abc"),
+            ("c", {"sid": "a; b"}, "c: argument 'sid' cannot be 'a; b': a cookie cannot hold it."),
+        ],
+    ),
+]
+
+
+def sent(asked: dict[str, Any]) -> str:
+    """What the server received, in one line."""
+    headers = {name: value for name, value in asked["headers"].items() if name in ("Authorization", "X-Tags", "Cookie")}
+    shown = [f"{name}={value}" for name, value in headers.items()]
+    if asked["body"]:
+        shown += [asked["headers"]["Content-Type"], asked["body"]]
+    return " ".join([asked["method"], asked["target"].replace("hush-key", "[key]"), *shown])
+
+
+def outcomes(case: Case, server: Server, folder: Path) -> tuple[list[str], list[str]]:
+    """The stubs of what is offered, and for each call what was sent, or else what was observed."""
+    path = folder / "api.yaml"
+    path.write_text(case.text.replace("$URL", server.url), encoding="utf-8")
+    os.environ.update(TEST_BEARER="Bearer hush-hush", TEST_KEY="hush-key")
+    settings = {"base_url": server.url, "retries": 0, **case.settings}
+    environment = open_environment(f"openapi:{path}", settings)
+    results = []
+    with Sandbox() as sandbox:
+        session = Session(environment, sandbox)
+        for api, arguments, _ in case.calls:
+            server.asked.clear()
+            observation = asyncio.run(session.call(api, arguments)).observation
+            results.append(sent(server.asked[0]) if server.asked else observation)
+    return [spec.stub().partition("\n")[0].removeprefix("def ") for spec in environment.specs().values()], results
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_documents(case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    server = Server()
+    try:
+        offered, results = outcomes(case, server, tmp_path)
+    finally:
+        server.stop()
+    for stub, wanted in zip(offered, case.offered, strict=True):
+        assert stub.startswith(wanted)
+    warnings = [record.getMessage() for record in caplog.records if record.name == "r_eval"]
+    assert len(warnings) == bool(case.warning)
+    for part in case.warning:
+        assert part in warnings[0]
+    for result, (_, _, wanted) in zip(results, case.calls, strict=True):
+        assert result.startswith(wanted) if wanted.partition(" ")[0].endswith(":") else result == wanted
+
+
+def main() -> None:
+    """Print what is offered, what is left out and why, and what each call sends."""
+    logging.basicConfig(format="  %(message)s", level=logging.WARNING)
+    for case in CASES:
+        server = Server()
+        with tempfile.TemporaryDirectory() as folder:
+            offered, results = outcomes(case, server, Path(folder))
+        server.stop()
+        calls = zip(case.calls, results, strict=True)
+        lines = ["", case.name, *(f"  offered: {stub}" for stub in offered)]
+        lines += [f"  {api}({arguments}) -> {result}" for (api, arguments, _), result in calls]
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""A desk to run grids from, and records compared but for their durations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from r_eval import Grid
+
+THOUGHTFUL = """
+import asyncio, hashlib, random
+
+REPLIES = [
+    "Action 1: Finish[Ada]",
+    "Thought 1: Look it up.\\nAction 1: searchPerson(name=\\"Anil Mishra\\")",
+    "I do not know.",
+    "```python\\nanswer = [p['name'] for p in searchPerson(name='Jonas')]\\n```",
+    "```python\\nanswer = searchPerson(nam='Jonas')\\n```",
+    '<tool_call>{"name": "getPerson", "arguments": {}}</tool_call>',
+    '<tool_call>{"name": "Finish", "arguments": {"return_type": "give_answer", "answer": "Ada"}}</tool_call>',
+]
+
+async def reply(request):
+    said = repr([(m.role, m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in request.messages])
+    await asyncio.sleep(random.random() / 200)
+    return REPLIES[hashlib.sha256(said.encode()).digest()[0] % len(REPLIES)]
+"""
+
+LOGGING = """
+import asyncio, os, sys, time
+
+def machine():
+    ray = sys.modules.get("ray")
+    return ray.get_runtime_context().get_node_id() if ray and ray.is_initialized() else "-"
+
+def log(word):
+    line = f"{word} {os.getpid()} {machine()} {time.time()}\\n"
+    with open({asked!r}, "a", encoding="utf-8") as file:
+        file.write(line)
+
+async def company(count):
+    # Wait for requests from so many processes, so that a quick one does not do all the work.
+    until = time.time() + 60
+    while time.time() < until:
+        with open({asked!r}, encoding="utf-8") as file:
+            if len({line.split()[1] for line in file}) >= count:
+                return
+        await asyncio.sleep(0.05)
+
+async def reply(request):
+    log("asked")
+    await company({crowd})
+    await asyncio.sleep({seconds})
+    log("told")
+    return "Thought 1: I know.\\nAction 1: Finish[Ada]"
+"""
+
+
+class Desk:
+    """A folder with scripted LLMs in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def llm(self, code: str, name: str = "one", connections: int = 8, **values: Any) -> dict[str, Any]:
+        """Write a scripted LLM; returns its entry in a grid."""
+        for key, value in {"asked": str(self.path / f"{name}.asked"), "crowd": 1, **values}.items():
+            code = code.replace(f"{{{key}!r}}", repr(value)).replace(f"{{{key}}}", str(value))
+        (self.path / f"{name}.py").write_text(code, encoding="utf-8")
+        return {"llm": f"scripted/./{name}.py:reply", "name": name, "connections": connections}
+
+    def grid(self, *llms: dict[str, Any], **keys: Any) -> Grid:
+        """The direct workflow over an embedded task, unless the keys say otherwise."""
+        keys = {"workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 6, **keys}
+        return Grid(llms=list(llms), folder=self.path, **keys)
+
+    def log(self, name: str = "one") -> list[list[str]]:
+        """What a logging LLM wrote: word, process, machine, time."""
+        path = self.path / f"{name}.asked"
+        return [line.split() for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+    def most_at_once(self, name: str = "one") -> int:
+        """How many requests were under way at the same time, at most."""
+        now = most = 0
+        for word, *_ in self.log(name):
+            now += 1 if word == "asked" else -1
+            most = max(most, now)
+        return most
+
+
+def timeless(record: Any) -> Any:
+    """A record with every duration set to zero, as if no reply had been replayed."""
+    if isinstance(record, list):
+        return [timeless(item) for item in record]
+    if not isinstance(record, dict):
+        return record
+    known = {key: value for key, value in record.items() if key not in ("replayed", "checksum")}
+    durations = ("seconds", "queue", "retry", "llm_seconds", "environment_seconds")
+    return {key: 0 if key in durations else timeless(value) for key, value in known.items()}
+
+
+def contents(out: Path) -> dict[str, list[str]]:
+    """The lines of a run's episode files by their path, durations set to zero."""
+    root = out / "episodes"
+    return {
+        str(path.relative_to(root)): [
+            json.dumps(timeless(json.loads(line)), ensure_ascii=False) for line in path.read_bytes().splitlines()
+        ]
+        for path in sorted(root.rglob("*.jsonl"))
+    }

@@ -1,0 +1,206 @@
+"""Runs on a real Ray cluster of several nodes on this machine: the same bytes as in one process, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import Grid, UserError, arun, load_run, run
+from r_eval.runner.run import Runner
+from r_eval.runner.watching import Silent
+from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
+
+R_EVAL = Path(sys.executable).with_name("r-eval")
+NODE = {
+    "node_ip_address": "127.0.0.1",
+    "num_cpus": 1,
+    "object_store_memory": 80 * 1024 * 1024,
+    "include_dashboard": False,
+}
+QUICK = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
+
+# One question kills the process that is asked it, the first time.
+DEADLY = (
+    LOGGING
+    + """
+from pathlib import Path
+asked = reply
+mark = Path({mark!r})
+
+async def reply(request):
+    if "{victim}" in request.messages[-1].content and not mark.exists():
+        mark.touch()  # from now on the other worker waits for a third
+        await asyncio.sleep(0.1)
+        os.kill(os.getpid(), 9)
+    return await asked(request)
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes, and this process on the first of them."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    patch.setenv("RAY_AUTH_MODE", "disabled")
+    # Else Ray looks for this machine by an address of its network, though all nodes are on the loopback.
+    patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={**NODE, "_system_config": QUICK})
+    made.add_node(**NODE)
+    patch.setenv("RAY_ADDRESS", made.address)
+    ray.init(made.address, log_to_driver=False, logging_level="ERROR")
+    yield made
+    ray.shutdown()
+    made.shutdown()
+    patch.undo()
+
+
+def on_ray(grid: Grid, out: Path, **how: Any) -> Path:
+    return run(grid, out, engine="ray", **how).path
+
+
+def calls(out: Path) -> int:
+    return int(load_run(out).folder.manifest()["spent"]["one"]["calls"])
+
+
+def test_the_bytes_are_those_of_one_process(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    workflows = ["direct", "react", "pal", {"workflow": "dfsdt", "max_calls": 8}, "fc", "oracle"]
+    grid = desk.grid(desk.llm(THOUGHTFUL), workflows=workflows, samples=5, epochs=2, limits={"steps": 4})
+    many, one = on_ray(grid, tmp_path / "many"), run(grid, tmp_path / "one").path
+    assert contents(many) == contents(one)
+    assert load_run(many).state == "complete"
+
+
+def test_the_nodes_of_the_cluster_all_work_and_the_connections_are_kept(
+    cluster: Any, desk: Desk, tmp_path: Path
+) -> None:
+    grid = desk.grid(desk.llm(LOGGING, connections=6, seconds=0.02, crowd=2), samples=40)
+    out = on_ray(grid, tmp_path / "out")
+    assert len({node for _, _, node, _ in desk.log()}) == 2
+    assert 2 <= desk.most_at_once() <= 6
+    assert calls(out) == 40
+
+
+def test_a_node_that_dies_in_the_middle_costs_nothing_but_its_episodes_in_flight(
+    cluster: Any, desk: Desk, tmp_path: Path
+) -> None:
+    third = cluster.add_node(**NODE)
+    grid = desk.grid(desk.llm(LOGGING, connections=6, seconds=0.1, crowd=3), workflows=["react"], samples=40)
+
+    def kill() -> None:
+        until = time.monotonic() + 120
+        while not any(node == third.node_id for _, _, node, _ in desk.log()) and time.monotonic() < until:
+            time.sleep(0.05)
+        cluster.remove_node(third, allow_graceful=False)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    out = on_ray(grid, tmp_path / "out")
+    killer.join()
+    assert any(node == third.node_id for _, _, node, _ in desk.log()), "the node that was killed had done nothing"
+    assert load_run(out).state == "complete"
+    asked = sum(word == "asked" for word, *_ in desk.log())
+    assert 40 <= asked <= 40 + 2, "more was asked again than was in flight on the dead node"
+    assert contents(out) == contents(run(grid, tmp_path / "one").path)
+
+
+def test_a_worker_that_is_killed_in_the_middle_is_replaced(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    grid = desk.grid(desk.llm(LOGGING, seconds=0), samples=40)
+    victim = [e.question for e in run(grid, tmp_path / "one").episodes()][20]
+    (desk.path / "one.asked").unlink()
+    mark = tmp_path / "mark"
+    deadly = desk.llm(
+        DEADLY,
+        connections=2,
+        seconds=0,
+        crowd="3 if mark.exists() else 2",
+        mark=str(mark),
+        victim=victim.replace('"', '\\"'),
+    )
+    out = on_ray(desk.grid(deadly, samples=40), tmp_path / "out")
+    assert mark.exists()
+    assert load_run(out).state == "complete"
+    assert len({process for _, process, *_ in desk.log()}) == 3, "the dead worker had no successor"
+    assert [e.outcome.kind for e in load_run(out).episodes()] == ["finished"] * 40
+
+
+def test_a_run_that_is_stopped_goes_on_where_it_was(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    grid = desk.grid(desk.llm(THOUGHTFUL, connections=2), samples=12)
+    runners: list[Runner] = []
+
+    class Stopping(Silent):
+        def finished(self, episode: object) -> None:
+            runners[-1].stop()
+
+    out = tmp_path / "out"
+    on_ray(grid, out, watcher=Stopping(), on_runner=runners.append)
+    assert load_run(out).state == "interrupted"
+    assert 1 <= len(list(load_run(out).episodes())) <= 3
+    on_ray(grid, out)
+    assert contents(out) == contents(run(grid, tmp_path / "one").path)
+
+
+def test_a_cancelled_run_leaves_no_worker_behind(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    grid = desk.grid(desk.llm(LOGGING, connections=2, seconds=30))
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(arun(grid, tmp_path / "out", engine="ray"))
+        while not desk.log():
+            await asyncio.sleep(0.05)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(cancelled())
+    until = time.monotonic() + 60
+    workers = {int(process) for _, process, *_ in desk.log()}
+    while any(Path(f"/proc/{process}").exists() for process in workers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{process}").exists() for process in workers)
+    assert load_run(tmp_path / "out").state == "interrupted"
+
+
+def test_a_signal_lets_the_episodes_under_way_finish(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    import yaml
+
+    grid = {"workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 40}
+    text = yaml.safe_dump({**grid, "llms": [desk.llm(LOGGING, connections=2, seconds=0.3)]})
+    (desk.path / "grid.yaml").write_text(text, encoding="utf-8")
+    command = [str(R_EVAL), "run", "grid.yaml", "--engine", "ray", "--quiet", "--out", "out"]
+    process = subprocess.Popen(command, cwd=desk.path, env=os.environ, stdout=subprocess.DEVNULL)
+    while len(desk.log()) < 4 and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=300) == 130
+    found = load_run(desk.path / "out")
+    assert found.state == "interrupted"
+    words = [word for word, *_ in desk.log()]
+    assert words.count("asked") == words.count("told") == len(list(found.episodes())) < 40
+
+
+def test_an_llm_that_needs_more_gpus_than_there_are_ends_the_run(cluster: Any, desk: Desk, tmp_path: Path) -> None:
+    grid = desk.grid({**desk.llm(LOGGING, seconds=0), "num_gpus": 1})
+    with pytest.raises(UserError, match="num_gpus is 1, and no machine of the cluster has more than 0"):
+        on_ray(grid, tmp_path / "out")
+
+
+def test_an_address_where_no_cluster_is_ends_the_command_in_one_line(desk: Desk, tmp_path: Path) -> None:
+    code = "from r_eval.runner.ray import _join\n_join()"
+    env = {**os.environ, "RAY_ADDRESS": "ray://127.0.0.1:10001"}
+    said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, encoding="utf-8")
+    assert "UserError: RAY_ADDRESS: type the command on a machine of the cluster" in said.stderr

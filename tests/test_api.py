@@ -1,0 +1,57 @@
+"""The Python interface: its names, its signatures, notebooks, and what a run looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from pathlib import Path
+
+import pytest
+
+import r_eval
+from r_eval import Grid, Run, UserError, arun, load_run, run
+
+LLM = 'def reply(request):\n    return "Ada 张伟"\n'
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Grid:
+    (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
+    parts = {"llms": ["scripted/./llm.py:reply"], "workflows": ["direct", "oracle"], "tasks": ["aminer/soay-easy"]}
+    return Grid(**parts, samples=2, folder=tmp_path)
+
+
+def test_the_package_shows_its_public_names_and_no_others() -> None:
+    assert set(dir(r_eval)) == set(r_eval.__all__)
+    assert all(hasattr(r_eval, name) for name in r_eval.__all__)
+
+
+def test_run_names_its_options_and_they_are_those_of_arun() -> None:
+    options = inspect.signature(run).parameters
+    assert options.keys() == inspect.signature(arun).parameters.keys()
+    assert {"limit", "connections", "engine", "fresh", "cache"} <= options.keys()
+    assert all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in options.values())
+
+
+def test_run_works_where_an_event_loop_is_running(grid: Grid, tmp_path: Path) -> None:
+    async def notebook() -> Run:
+        return run(grid, tmp_path / "out")
+
+    assert asyncio.run(notebook()).state == "complete"
+
+
+def test_an_error_in_a_notebook_is_the_same_user_error(grid: Grid, tmp_path: Path) -> None:
+    async def notebook() -> Run:
+        return run(grid.model_copy(update={"limits": grid.limits.model_copy(update={"steps": 3})}), tmp_path / "out")
+
+    run(grid, tmp_path / "out")
+    with pytest.raises(UserError, match="limits"):
+        asyncio.run(notebook())
+
+
+def test_a_run_says_what_it_is(grid: Grid, tmp_path: Path) -> None:
+    made = run(grid, tmp_path / "out")
+    for one in (made, load_run(tmp_path / "out")):
+        assert repr(one).startswith("<Run ")
+        assert "out: complete, 4 episodes, 2 systems, 1 task>" in repr(one)
+    assert repr(Run(tmp_path / "nowhere")) == f"<Run {tmp_path / 'nowhere'}: cannot be read>"

@@ -1,0 +1,241 @@
+"""What voids a run and what does not: code and data count, comments do not, and a refusal names the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from r_eval import Grid, fingerprints
+from r_eval.fingerprints import changed_parts, code_hash, file_hash, settings_hashes
+from r_eval.runner.plan import resolve
+from r_eval.workflows.base import prompt_text
+
+CODE = '''"""Trams of Zürich."""
+
+import csv
+from pathlib import Path
+
+from r_eval.environments.base import Environment, NotFound, query_api
+
+
+class Trams(Environment):
+    """Tram lines and their stops."""
+
+    def __init__(self, stops: str, extra: list[str] | None = None, top: int = 3) -> None:
+        with Path(stops).open(encoding="utf-8", newline="") as file:
+            self._stops = [row[0] for row in csv.reader(file)]
+        self._top = top
+
+    @query_api
+    def stops(self, line: int) -> list[str]:
+        """List the stops of a line.
+
+        Args:
+            line: The number of the line.
+        """
+        return self._stops[: self._top]
+'''
+WORKFLOW = """from r_eval.llms.base import Message, Request
+from r_eval.workflows.base import Workflow, finished, prompt
+
+
+class Mine(Workflow):
+    uses_tools = False
+    PROMPTS = ("mine",)
+
+    async def run(self, question, session, llm, limits):
+        reply = await llm.generate(Request([Message("user", prompt(Mine, "mine"))]))
+        return finished(reply.text, "text")
+"""
+GRID = """
+llms: [{llm: "scripted/llm.py:reply", name: one}]
+workflows: [./mine.py:Mine]
+tasks:
+  - task: own
+    questions: own.jsonl
+    environment: {environment: "trams.py:Trams", stops: stops.csv, extra: [more/a.txt, more/]}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "llm.py").write_text("def reply(request):\n    return 'Bellevue'\n", encoding="utf-8")
+    (tmp_path / "trams.py").write_text(CODE, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(WORKFLOW, encoding="utf-8")
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "mine.md").write_text("Be brief.\n", encoding="utf-8")
+    (tmp_path / "stops.csv").write_text("Bellevue\nBürkliplatz\n", encoding="utf-8")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text("a", encoding="utf-8")
+    question = {"id": "1", "question": "Wo?", "answers": ["Bellevue"], "level": "KS"}
+    (tmp_path / "own.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
+    (tmp_path / "grid.yaml").write_text(GRID, encoding="utf-8")
+    return tmp_path
+
+
+def typed(desk: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A process of its own, since Python reads a module once."""
+    executable = Path(sys.executable).with_name("r-eval")
+    command = [str(executable), "run", str(desk / "grid.yaml"), "--out", str(desk / "out"), "--quiet", "--no-cache"]
+    return subprocess.run(command, cwd=folder or desk, capture_output=True, text=True, check=False, timeout=300)
+
+
+def replaced(name: str, *pairs: tuple[str, str]) -> Callable[[Path], object]:
+    def change(desk: Path) -> None:
+        text = (desk / name).read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert old in text
+            text = text.replace(old, new)
+        (desk / name).write_text(text, encoding="utf-8")
+
+    return change
+
+
+HARMLESS: dict[str, Callable[[Path], object]] = {
+    "a comment": replaced("trams.py", ("self._top = top\n", "self._top = top  # as many as a person reads\n")),
+    "blank lines and layout": replaced("trams.py", ("\n\n\n", "\n\n\n\n\n"), ("[: self._top]", "[ : self._top ]")),
+    "other quotes": replaced("trams.py", ('encoding="utf-8"', "encoding='utf-8'")),
+    "line ends": lambda desk: (desk / "trams.py").write_bytes(CODE.replace("\n", "\r\n").encode()),
+    "a comment in the workflow": replaced("mine.py", ("    uses_tools", "    # no tools\n    uses_tools")),
+    "data that was written again": lambda desk: os.utime(desk / "stops.csv", (1, 1)),
+    "another file beside": lambda desk: (desk / "notes.txt").write_text("x", encoding="utf-8"),
+}
+CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "code": (
+        replaced("trams.py", ("[: self._top]", "[: self._top - 1]")),
+        "environment code trams.py, where only code",
+    ),
+    "what models read of an API": (
+        replaced("trams.py", ("The number of the line", "A number")),
+        "environment APIs, environment code trams.py (",
+    ),
+    "what models read of the domain": (
+        replaced("trams.py", ("Tram lines and their stops", "Trams")),
+        "environment APIs, environment code trams.py (",
+    ),
+    "a default": (replaced("trams.py", ("top: int = 3", "top: int = 4")), "environment code trams.py"),
+    "a setting": (replaced("grid.yaml", ("stops: stops.csv", "stops: stops.csv, top: 2")), "environment settings ("),
+    "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops), where only data"),
+    "a file of the same size": (replaced("stops.csv", ("Bellevue", "Bellevux")), "environment file stops.csv (stops)"),
+    "a file in a list": (replaced("more/a.txt", ("a", "b")), "environment file a.txt (extra.0), environment file more"),
+    "a new file in a folder": (
+        lambda desk: (desk / "more" / "b.txt").write_text("", encoding="utf-8"),
+        "environment file more (extra.1), where only data",
+    ),
+    "the workflow": (
+        replaced("mine.py", ("reply.text", "reply.text.strip()")),
+        "workflow code mine.py, where only code",
+    ),
+    "a prompt": (replaced("prompts/mine.md", ("brief", "short")), "workflow prompt mine ("),
+    "a question": (replaced("own.jsonl", ("Wo?", "Where?")), "task ("),
+}
+
+
+@pytest.mark.parametrize("change", sorted(HARMLESS))
+def test_what_decides_nothing_voids_no_run(desk: Path, change: str) -> None:
+    assert typed(desk).returncode == 0
+    HARMLESS[change](desk)
+    assert (again := typed(desk)).returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+def test_a_refusal_names_what_differs_and_the_file(desk: Path, change: str) -> None:
+    assert typed(desk).returncode == 0
+    make, named = CHANGES[change]
+    make(desk)
+    again = typed(desk)
+    assert again.returncode == 2
+    assert f"differs from this grid in: {named}" in " ".join(again.stderr.split())
+
+
+def test_a_run_goes_on_where_its_folder_was_moved_to(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    assert typed(desk).returncode == 0
+    other = tmp_path_factory.mktemp("other") / "desk"
+    shutil.copytree(desk, other)
+    assert (again := typed(other, folder=Path("/"))).returncode == 0, again.stderr
+
+
+def test_a_prompt_is_read_once_a_plan(desk: Path) -> None:
+    grid = Grid.load(desk / "grid.yaml")
+    before = resolve(grid).cells[0]
+    replaced("prompts/mine.md", ("brief", "short"))(desk)
+    assert prompt_text(type(before.workflow), "mine") == "Be brief."
+    after = resolve(grid).cells[0]
+    assert prompt_text(type(after.workflow), "mine") == "Be short."
+    assert before.parts["workflow prompt mine"] != after.parts["workflow prompt mine"]
+
+
+SAME = [
+    ("x = 1", "x=1 # one"),
+    ("x = (1, 2)", "x = (\n    1,\n    2,\n)"),
+    ("f('a' 'b')", "f('ab')"),
+    ("if a:\n    b()", "if a: b()"),
+    ("x = u'a'", "x = 'a'"),
+    ("x = 0x10", "x = 16"),
+]
+DIFFERENT = [
+    ("x = 1", "x = True"),
+    ("x = 1", "x = 1.0"),
+    ("a - (b - c)", "a - b - c"),
+    ("f(a, b)", "f(b, a)"),
+    ("f(g(a), b)", "f(g(a, b))"),
+    ("def f():\n    'A.'", "def f():\n    'B.'"),
+    ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
+    ("global a, b", "global b, a"),
+    ("x = 'a # b'", "x = 'a'"),
+    ("{a: b, c: d}", "{a: c, b: d}"),
+    ("a(b)(c)", "a(b, c)"),
+    ("x: int = 1", "x = 1"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_code_is_told_apart_by_what_it_means(one: str, other: str) -> None:
+    assert code_hash(one.encode()) == code_hash(other.encode())
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_code_that_means_another_thing_has_another_hash(one: str, other: str) -> None:
+    assert code_hash(one.encode()) != code_hash(other.encode())
+
+
+@pytest.mark.parametrize("source", [b"def f(:", b"\xff\xfe", b"x = 1\0", b"(" * 5000, b"-" * 200_000 + b"1"])
+def test_what_is_no_python_is_hashed_as_it_is(source: bytes) -> None:
+    assert code_hash(source) != code_hash(source + b" ")
+
+
+def test_a_large_file_is_looked_at_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "WHOLE", 1 << 22)
+    path = tmp_path / "model"
+    hashes = []
+    for size, at in ((1 << 23, 0), (1 << 23, 1 << 22), (1 << 23, (1 << 23) - 1), ((1 << 23) + 1, 0)):
+        with path.open("wb") as file:
+            file.truncate(size)
+            file.seek(at)
+            file.write(b"x")
+        hashes.append(file_hash(path))
+    assert len(set(hashes)) == 4
+
+
+def test_settings_that_name_no_file_are_as_they_are(tmp_path: Path) -> None:
+    values = {"a": 1, "b": "no file", "c": {"d": [None, ""]}, "e": "x" * 5000, "f": "a\0b"}
+    assert list(settings_hashes(values)) == ["settings"]
+    (tmp_path / "d").write_text("", encoding="utf-8")
+    assert list(settings_hashes({"c": {"d": [str(tmp_path / "d")]}})) == ["settings", "file d (c.d.0)"]
+
+
+def test_of_parts_that_changed_the_more_exact_ones_are_named() -> None:
+    old = {"environment": "1", "environment code a.py": "1", "llm": "1", "seed": "0"}
+    new = {"environment": "2", "environment code a.py": "2", "llm": "2", "seed": "0"}
+    assert changed_parts(old, new) == "environment code a.py, llm"
+    assert changed_parts(old, old) == "fingerprint"
+    assert changed_parts({}, {"environment code a.py": "1"}) == (
+        "environment code a.py, where only code, no settings, APIs or data, changed"
+    )

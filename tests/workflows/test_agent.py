@@ -1,0 +1,355 @@
+"""Workflow agent: programs of the user's, each run as a process, through real episodes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import load_run
+from r_eval.errors import UserError
+from r_eval.grid import Grid
+from r_eval.llms.base import LLMError, Reply, Request, ToolCall
+from r_eval.records import Document, Question, Tokens
+from r_eval.runner.plan import resolve
+from r_eval.testing import WorkflowContract
+from r_eval.workflows.agent import Agent
+from r_eval.workflows.base import Workflow
+from tests.workflows.conftest import QUESTION, Play
+
+pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
+AGENTS = Path(__file__).parents[1] / "agents.py"
+
+
+def function(name: str, **settings: Any) -> Agent:
+    return Agent(function=f"{AGENTS}:{name}", **settings)
+
+
+def script(folder: Path, text: str) -> Agent:
+    (folder / "program.py").write_text(text, encoding="utf-8")
+    return Agent(command=["python", str(folder / "program.py")])
+
+
+def calling(request: Request) -> Reply:
+    """Two calls at once, then the answer."""
+    if any(message.role == "tool" for message in request.messages):
+        return Reply("omelette", tokens=Tokens(prompt=20, completion=1))
+    calls = (ToolCall("", "find_dish", {"name": "ome"}), ToolCall("", "ingredients", {"dish": "omelette"}))
+    return Reply("I look.", calls, "tool_calls", Tokens(prompt=10, completion=5))
+
+
+class TestAgent(WorkflowContract):
+    """A function that does function calling passes what every workflow must."""
+
+    def workflow(self) -> Workflow:
+        return function("answer")
+
+
+# What a program is handed, and what it answers
+
+
+def test_every_call_is_recorded_in_its_order(play: Play) -> None:
+    played = play(function("answer"), calling)
+    assert (played.answer, played.outcome) == ("omelette", ("finished", "")), played.episode.outcome
+    assert [(step.kind, step.api) for step in played.episode.steps] == [
+        ("thought", None),
+        ("call", "find_dish"),
+        ("call", "ingredients"),
+        ("thought", None),
+        ("answer", None),
+    ]
+    assert [message.role for message in played.requests[1].messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert [message.content for message in played.requests[1].messages[3:]] == [c.observation for c in played.calls]
+    assert (played.episode.usage.calls, played.episode.usage.prompt_tokens) == (2, 30)
+
+
+def test_a_coroutine_may_print(play: Play) -> None:
+    assert play(function("asynchronous"), ["café Ωmega 日本"]).answer == "café Ωmega 日本"
+
+
+def test_a_program_is_handed_the_question_and_two_addresses_and_nothing_else(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_SETTING", "ä")
+    monkeypatch.setenv("MY_SECRET", "hidden")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    question = QUESTION.model_copy(update={"context": [Document(title="A book", text="Eggs.")]})
+    played = play(function("handed", pass_env=["MY_SETTING", "UNSET"]), "", shown=[EXAMPLE], question=question)
+    found = json.loads(played.answer)
+    keys, variables = found["keys"], found["variables"]
+    assert (found["folder"], found["at"]) == ([], variables["HOME"])
+    assert not Path(found["at"]).exists()
+    assert variables.pop("MY_SETTING") == "ä"
+    assert set(variables) == {
+        *("PATH", "HOME", "TMPDIR", "LANG", "NO_PROXY", "no_proxy", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+        *("OPENAI_MODEL", "R_EVAL_MCP_URL", "R_EVAL_QUESTION", "R_EVAL_INSTRUCTION"),
+    }
+    assert variables["OPENAI_API_KEY"] == keys["api_key"] != "sk-real"
+    assert variables["OPENAI_BASE_URL"] == keys["base_url"]
+    assert variables["R_EVAL_MCP_URL"] == keys["mcp_url"]
+    assert variables["R_EVAL_QUESTION"] == keys["question"] == question.question
+    assert variables["R_EVAL_INSTRUCTION"] == keys["instruction"] == "Answer with a name."
+    assert keys["context"] == [{"title": "A book", "text": "Eggs."}]
+    ((shown,), domain) = keys["demonstrations"], keys["domain"]
+    assert (shown["question"], shown["answer"], shown["calls"][0]["name"]) == ("In a pizza?", "flour", "ingredients")
+    assert domain
+    assert set(keys) == {
+        *("question", "base_url", "api_key", "model", "mcp_url"),
+        *("instruction", "domain", "demonstrations", "context"),
+    }
+
+
+EXAMPLE = Question(
+    id="q0",
+    question="In a pizza?",
+    answers=["flour"],
+    level="KS",
+    program='answer = ingredients(dish="pizza")[0]',
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "outcome"),
+    [
+        ('print("working\\n\\n  ome lette \\n\\n")', "ome lette", ("finished", "")),
+        ("""print('{"answer": "two\\\\nlines"}')""", "two\nlines", ("finished", "")),
+        ("""print('{"answer": ["a", "b"]}')""", "a; b", ("finished", "")),
+        ("""print('{"other": 1}')""", '{"other": 1}', ("finished", "")),
+        ("print('{')", "{", ("finished", "")),
+        ("""print('{"answer": ""}')""", "", ("gave_up", "no_answer")),
+        ("""print('{"answer": null}')""", "", ("gave_up", "no_answer")),
+        ("print(' ')", "", ("gave_up", "no_answer")),
+        ("", "", ("gave_up", "no_answer")),
+        ("print('half of a log'); raise SystemExit(3)", "", ("gave_up", "exit_status")),
+        ("""print('{"answer": "x"}'); raise SystemExit(3)""", "x", ("finished", "")),
+        ("import os; os.close(1)", "", ("gave_up", "no_answer")),
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\xfe caf\\xc3\\xa9')", "�� café", ("finished", "")),
+        ("print('x' * 15_000_000, 'end', sep='\\n')", "end", ("finished", "")),
+    ],
+)
+def test_the_answer_is_the_last_line(
+    play: Play, tmp_path: Path, text: str, answer: str, outcome: tuple[str, str]
+) -> None:
+    played = play(script(tmp_path, text), "")
+    assert (played.answer, played.outcome) == (answer, outcome)
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "cause", "calls"),
+    [({"steps": 3}, "steps", 3), ({"calls": 2}, "calls", 2), ({"tokens": 40}, "tokens", 3)],
+)
+def test_a_limit_is_an_error_for_the_program_which_may_still_answer(
+    play: Play, limits: dict[str, int], cause: str, calls: int
+) -> None:
+    played = play(function("until_refused"), "go on", **limits)
+    assert played.answer == "400 limit_reached"
+    assert (played.outcome, len(played.thoughts)) == (("tool_misuse", cause), calls)
+    played = play(function("until_refused"), "go on", **limits, last_chance=False)
+    assert (played.answer, played.outcome, len(played.thoughts)) == ("", ("tool_misuse", cause), calls)
+
+
+def test_calls_of_query_apis_are_bounded_by_the_steps(play: Play) -> None:
+    played = play(function("looks_until_refused"), "", steps=2)
+    assert (played.answer, played.outcome, len(played.calls)) == ("16", ("exhausted", "steps"), 16)
+
+
+def test_a_program_that_takes_no_refusal_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("r_eval.workflows.agent_server.GRACE_SECONDS", 0.5)
+    played = play(function("stubborn"), "go on", steps=2)
+    assert (played.answer, played.outcome, len(played.thoughts)) == ("", ("tool_misuse", "steps"), 2)
+
+
+def test_too_many_invalid_requests_are_a_limit(play: Play) -> None:
+    played = play(function("mistaken"), "")
+    assert (played.answer, played.outcome) == ("21 limit_reached", ("exhausted", "steps"))
+    assert (len(played.notes), played.thoughts) == (20, [])
+
+
+def test_a_program_that_hangs_meets_the_limit_on_seconds(play: Play) -> None:
+    started = time.monotonic()
+    assert play(function("hangs"), "", seconds=1.0).outcome == ("exhausted", "seconds")
+    assert time.monotonic() - started < 5
+
+
+def test_a_failed_llm_is_no_fault_of_the_program(play: Play) -> None:
+    def down(request: Request) -> Reply:
+        raise LLMError("connection", "the server is down")
+
+    assert play(function("until_refused"), down).outcome == ("llm_failure", "connection")
+
+
+# Hostile programs
+
+
+def test_a_program_that_floods_its_output_is_ended(play: Play) -> None:
+    played = play(function("floods"), "")
+    assert (played.outcome, played.episode.outcome.detail) == (
+        ("gave_up", "output"),
+        "the program wrote more than 16 MB",
+    )
+
+
+def test_children_end_with_the_episode(play: Play) -> None:
+    started = time.monotonic()
+    played = play(function("forks"), "")
+    children = [int(number) for number in played.answer.split()]
+    assert len(children) == 5
+    deadline = time.monotonic() + 5
+    while any(_runs(child) for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_runs(child) for child in children)
+    assert time.monotonic() - started < 10
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+def test_what_is_asked_after_the_end_is_refused_and_not_recorded(play: Play, tmp_path: Path) -> None:
+    target = tmp_path / "late.txt"
+    played = play(function("calls_later"), "x", question=QUESTION.model_copy(update={"question": f"write to {target}"}))
+    assert (played.answer, played.thoughts) == ("done", [])
+    deadline = time.monotonic() + 10
+    while not (target.exists() and target.read_text(encoding="utf-8")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert "efused" in target.read_text(encoding="utf-8")  # the server closed with its last episode
+    assert played.requests == []
+
+
+def test_a_program_that_is_killed_gave_up_and_says_how(play: Play) -> None:
+    played = play(function("dies"), "hello")
+    assert (played.outcome, len(played.thoughts)) == (("gave_up", "exit_status"), 1)
+    assert signal.Signals.SIGKILL.name in played.episode.outcome.detail
+
+
+def test_an_exception_is_in_the_record(play: Play) -> None:
+    outcome = play(function("raises"), "").episode.outcome
+    assert (outcome.kind, outcome.cause) == ("gave_up", "exit_status")
+    assert outcome.detail.endswith("ValueError: the agent is broken: ß")
+
+
+def test_a_wrong_token_opens_nothing(play: Play) -> None:
+    played = play(function("strangers"), "secret")
+    assert (played.answer, played.thoughts, played.calls) == ("401 401", [], [])
+
+
+def test_calls_at_the_same_time_have_an_order_and_are_all_recorded(play: Play) -> None:
+    played = play(function("side_by_side"), lambda request: request.messages[-1].content)
+    assert played.answer == " ".join([*(f"question {number}" for number in range(6)), "6"])
+    assert (len(played.thoughts), len(played.calls)) == (6, 6)
+    sent = [played.episode.messages[step.request[0]].content for step in played.thoughts]
+    assert sent == [step.text for step in played.thoughts]
+
+
+# In a grid
+
+SPEAKER = """
+import os
+from pathlib import Path
+
+MADE = Path(__file__).with_name("made")
+
+
+def speak(request):
+    text = request.messages[-1]["content"]
+    with MADE.open("a", encoding="utf-8") as file:
+        file.write(text + "\\n")
+    if text == "third" and MADE.read_text(encoding="utf-8").count("third") == 1:
+        os._exit(9)
+    return text.upper()
+"""
+THREE = """
+from agents import Client
+
+
+def answer(base_url, api_key, mcp_url):
+    client = Client(base_url, api_key, mcp_url)
+    return " ".join(client.chat(text)["content"] for text in ("first", "second", "third"))
+"""
+
+
+def test_after_a_crash_replies_are_replayed_and_the_rest_is_made(tmp_path: Path) -> None:
+    (tmp_path / "speaker.py").write_text(SPEAKER, encoding="utf-8")
+    (tmp_path / "three.py").write_text(THREE, encoding="utf-8")
+    (tmp_path / "agents.py").write_text(AGENTS.read_text(encoding="utf-8"), encoding="utf-8")
+    grid = {
+        "name": "crash",
+        "workflows": [{"workflow": "agent", "function": "three.py:answer"}],
+        "llms": ["scripted/speaker.py:speak"],
+        "tasks": ["wiki/high-freq"],
+        "samples": 1,
+        "shots": 0,
+    }
+    (tmp_path / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
+    code = "import sys; from r_eval import Grid, run; run(Grid.load('grid.json'), out='run')"
+    variables = {**os.environ, "TMPDIR": str(tmp_path)}
+    for status in (9, 0):
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=variables, capture_output=True, check=False
+        )
+        assert done.returncode == status, done.stderr
+    (episode,) = load_run(tmp_path / "run").episodes()
+    assert episode.answer == "FIRST SECOND THIRD"
+    assert [step.replayed for step in episode.steps if step.kind == "thought"] == [True, True, False]
+    assert (tmp_path / "made").read_text(encoding="utf-8").split() == ["first", "second", "third", "third"]
+
+
+def cells(folder: Path, *entries: dict[str, Any]) -> list[Any]:
+    workflows = [{"workflow": "agent", **entry} for entry in entries]
+    grid = Grid(workflows=workflows, llms=["openai/m"], tasks=["wiki/high-freq"], samples=1, folder=folder)
+    return list(resolve(grid).cells)
+
+
+def test_a_program_is_found_from_the_grids_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def answer(question):\n    return question\n", encoding="utf-8")
+    one, two = cells(
+        tmp_path, {"command": ["python", "mine.py"], "name": "a"}, {"function": "mine.py:answer", "name": "b"}
+    )
+    assert one.workflow.command == ["python", str(tmp_path / "mine.py")]
+    assert two.workflow.function == f"{tmp_path / 'mine.py'}:answer"
+
+
+@pytest.mark.parametrize("entry", [{"command": ["python", "mine.py"]}, {"function": "mine.py:answer"}])
+def test_a_change_of_the_program_changes_the_fingerprint_and_its_place_does_not(
+    tmp_path: Path, entry: dict[str, Any]
+) -> None:
+    found = []
+    for folder, text in (("a", "x = 1"), ("b", "x = 1"), ("c", "x = 2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(text, encoding="utf-8")
+        (cell,) = cells(tmp_path / folder, entry)
+        found.append(cell.fingerprint)
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "expected either command"),
+        ({"command": ["python"], "function": "a.py:b"}, "expected either command"),
+        ({"command": "python mine.py"}, "command must be a list of texts"),
+        ({"command": []}, "command is empty"),
+        ({"command": ["no-such-program-here"]}, "there is no program no-such-program-here"),
+        ({"function": "mine.py"}, "expected function: my_agent.py:answer"),
+        ({"function": "none.py:answer"}, "none.py: no such file"),
+        ({"command": ["python"], "pass_env": ["OPENAI_API_KEY"]}, "OPENAI_API_KEY is set for each episode"),
+        ({"command": ["python"], "beam": 2}, "unknown setting 'beam'"),
+    ],
+)
+def test_settings_that_lead_to_no_program_are_refused(tmp_path: Path, entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        cells(tmp_path, entry)

@@ -1,0 +1,263 @@
+"""The two addresses of an agent: chat completions as OpenAI's own client reads them, MCP as the SDK's client does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import aiohttp
+import pytest
+
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.llms.base import Message, Reply, Request, ToolCall
+from r_eval.records import Step, Tokens
+from r_eval.runner.episode_llm import EpisodeLLM
+from r_eval.workflows.agent_messages import completion, parse_body, parse_request
+from r_eval.workflows.agent_server import MAX_WAITING, AgentEpisode, agent_server
+from r_eval.workflows.base import Limits
+from tests.workflows.conftest import Speaker, Talker
+
+pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
+USER = {"role": "user", "content": "Which dish?"}
+TOOL = {"type": "function", "function": {"name": "find_dish", "description": "Find.", "parameters": {"type": "object"}}}
+
+
+class Open:
+    """An episode whose addresses are open, with what was asked and recorded."""
+
+    def __init__(self, llm: Talker, environment: Environment, sandbox: Sandbox, limits: Limits) -> None:
+        self.llm = llm
+        self.steps: list[Step] = []
+        session = Session(environment, sandbox, self.steps.append, limits.observation)
+        self.episode = AgentEpisode(session, EpisodeLLM(llm, limits, self.steps), limits)
+        self.address = ""
+
+    @property
+    def mcp_url(self) -> str:
+        return f"{self.address}/mcp/{self.episode.token}"
+
+    async def post(self, body: Any, token: str | None = None) -> tuple[int, Any]:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.episode.token if token is None else token}"}
+        url = f"{self.address}/v1/chat/completions"
+        async with aiohttp.ClientSession(headers=headers) as client, client.post(url, data=data) as answer:
+            return answer.status, json.loads(await answer.text())
+
+
+Use = Callable[..., Any]
+
+
+@pytest.fixture
+def use(pantry: Environment, sandbox: Sandbox) -> Use:
+    """Does something with an open episode."""
+
+    def with_episode(speaker: Speaker, work: Callable[[Open], Awaitable[Any]], **limits: Any) -> Any:
+        async def main() -> Any:
+            server, opened = agent_server(), Open(Talker(speaker, True), pantry, sandbox, Limits(**limits))
+            async with server.admit(opened.episode):
+                opened.address = server.address
+                serving = asyncio.create_task(opened.episode.serve())
+                found = await work(opened)
+                opened.episode.stop()
+                await serving
+            return found
+
+        return asyncio.run(main())
+
+    return with_episode
+
+
+def test_the_client_of_openai_gets_text_calls_and_usage(use: Use) -> None:
+    openai = pytest.importorskip("openai")
+    call = ToolCall("", "find_dish", {"name": "ω"})
+    replies = [Reply("", (call,), "tool_calls", Tokens(prompt=7, completion=3)), Reply("café", finish="length")]
+
+    async def work(opened: Open) -> None:
+        async with openai.AsyncOpenAI(base_url=f"{opened.address}/v1", api_key=opened.episode.token) as client:
+            assert [model.id async for model in client.models.list()] == ["r-eval"]
+            first = await client.chat.completions.create(model="x", messages=[USER], tools=[TOOL])
+            (made,) = first.choices[0].message.tool_calls
+            assert (made.id, made.function.name) == ("call00000", "find_dish")
+            assert json.loads(made.function.arguments) == {"name": "ω"}
+            assert (first.choices[0].finish_reason, first.usage.total_tokens) == ("tool_calls", 10)
+            messages = [USER, first.choices[0].message, {"role": "tool", "tool_call_id": made.id, "content": "none"}]
+            second = await client.chat.completions.create(
+                model="x", messages=messages, tools=[TOOL], stop=["\n"], max_tokens=9, temperature=1.5
+            )
+            assert (second.choices[0].message.content, second.choices[0].finish_reason) == ("café", "length")
+        request = opened.llm.requests[1]
+        assert request.messages[1:] == (
+            Message("assistant", "", (ToolCall("call00000", "find_dish", {"name": "ω"}),)),
+            Message("tool", "none", call_id="call00000", name="find_dish"),
+        )
+        assert (request.stop, request.max_tokens, request.tools[0].name) == (("\n",), 9, "find_dish")
+
+    use(replies, work)
+
+
+def test_a_stream_holds_the_same(use: Use) -> None:
+    openai = pytest.importorskip("openai")
+    calls = tuple(ToolCall("", "find_dish", {"name": name}) for name in ("a", "b"))
+
+    async def work(opened: Open) -> None:
+        async with openai.AsyncOpenAI(base_url=f"{opened.address}/v1", api_key=opened.episode.token) as client:
+            async with client.chat.completions.stream(model="x", messages=[USER]) as stream:
+                whole = (await stream.get_final_completion()).choices[0]
+            assert [call.function.arguments for call in whole.message.tool_calls] == ['{"name": "a"}', '{"name": "b"}']
+            assert (whole.message.content, whole.finish_reason) == ("日本", "tool_calls")
+            options = {"include_usage": True}
+            chunks = await client.chat.completions.create(
+                model="x", messages=[USER], stream=True, stream_options=options
+            )
+            *_, last = [chunk async for chunk in chunks]
+            assert last.usage.total_tokens == 12
+
+    use([Reply("日本", calls, "tool_calls", Tokens(prompt=10, completion=2))], work)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_client_of_the_mcp_sdk_sees_what_a_model_is_shown_and_no_more(use: Use, mode: Any) -> None:
+    from mcp import Client
+
+    async def work(opened: Open) -> None:
+        async with Client(opened.mcp_url, mode=mode) as client:
+            (find, _) = (await client.list_tools()).tools
+            assert (find.name, find.input_schema["required"], find.output_schema) == ("find_dish", ["name"], None)
+            found = await client.call_tool("find_dish", {"name": "ome"})
+            assert (found.content[0].text, found.structured_content) == (opened.steps[0].observation, None)
+            wrong = await client.call_tool("ingredients", {"dish": "soup"})
+            assert (wrong.is_error, wrong.content[0].text) == (True, opened.steps[1].observation)
+        assert [step.error for step in opened.steps] == [None, "not_found"]
+
+    use("", work)
+
+
+def test_a_token_opens_its_own_episode_alone(pantry: Environment, sandbox: Sandbox) -> None:
+    async def main() -> None:
+        one, two = (Open(Talker(text, True), pantry, sandbox, Limits(steps=99)) for text in (["one"], ["two"]))
+        server = agent_server()
+        assert server is agent_server()
+        async with server.admit(one.episode):
+            one.address = two.address = server.address
+            serving = asyncio.create_task(one.episode.serve())
+            async with server.admit(two.episode):
+                other = asyncio.create_task(two.episode.serve())
+                answers = await asyncio.gather(*(each.post({"messages": [USER]}) for each in (one, two) * 20))
+                texts = [answer["choices"][0]["message"]["content"] for _, answer in answers]
+                assert texts == ["one", "two"] * 20
+                two.episode.stop()
+                await other
+            status, refusal = await two.post({"messages": [USER]})
+            assert (status, refusal["error"]["code"]) == (401, "invalid_api_key")
+            assert (await one.post({"messages": [USER]}, token=""))[0] == 401
+            async with aiohttp.ClientSession() as client, client.post(two.mcp_url, json={}) as answer:
+                assert answer.status == 401
+            one.episode.stop()
+            await serving
+        assert (len(one.steps), len(two.steps)) == (20, 20)
+        assert agent_server() is not server
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"{", "the body is not JSON"),
+        (b"[" * 100_000, "the body is not JSON"),
+        ([], "not a JSON object"),
+        ({}, "messages is empty"),
+        ({"messages": "hello"}, "messages must be a list of objects"),
+        ({"messages": [USER] * 2_001}, "messages has more than 2,000 entries"),
+        ({"messages": [{"role": "wizard", "content": "x"}]}, "the role 'wizard' is unknown"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}, "must be text"),
+        ({"messages": [{"role": "user", "content": None}]}, "must be text"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "needs its tool_call_id"),
+        ({"messages": [{"role": "assistant", "content": 3}]}, "a message of the assistant cannot be read"),
+        ({"messages": [USER], "n": 2}, "n must be 1"),
+        ({"messages": [USER], "response_format": {"type": "json_object"}}, "response_format is not supported"),
+        ({"messages": [USER], "stop": [3]}, "stop must be"),
+        ({"messages": [USER], "max_tokens": -1}, "max_tokens must be"),
+        ({"messages": [USER], "tools": [{"type": "web_search"}]}, "a tool must be a function"),
+        ({"messages": [USER], "tools": [{"function": {}}]}, "a tool needs a name"),
+        ({"messages": [USER], "tools": [TOOL], "tool_choice": "all"}, "tool_choice must be"),
+        ({"messages": [USER], "tools": [TOOL], "tool_choice": {"function": {"name": "no"}}}, "the tool 'no'"),
+    ],
+)
+def test_an_invalid_request_is_refused_and_recorded(use: Use, body: Any, message: str) -> None:
+    async def work(opened: Open) -> None:
+        status, refusal = await opened.post(body)
+        assert (status, refusal["error"]["code"]) == (400, "invalid_request")
+        assert message in refusal["error"]["message"]
+        (step,) = opened.steps
+        assert step.text == f"An invalid request was refused: {refusal['error']['message']}"
+
+    use("", work)
+
+
+def test_what_is_elsewhere_is_refused_with_what_there_is(use: Use) -> None:
+    async def work(opened: Open) -> None:
+        async with aiohttp.ClientSession() as client:
+            async with client.post(f"{opened.address}/v1/responses", json={}) as answer:
+                assert (answer.status, "Set your SDK to chat completions" in await answer.text()) == (404, True)
+            async with client.get(opened.mcp_url) as answer:
+                assert answer.status == 405
+
+    use("", work)
+
+
+def test_too_many_requests_at_once_are_refused(use: Use) -> None:
+    async def work(opened: Open) -> None:
+        asked = [opened.post({"messages": [USER]}) for _ in range(MAX_WAITING * 2)]
+        statuses = [status for status, _ in await asyncio.gather(*asked)]
+        assert set(statuses) <= {200, 400}
+        assert statuses.count(200) >= MAX_WAITING
+
+    use("x", work, steps=1000)
+
+
+# Messages
+
+
+def test_system_messages_become_one_and_equal_messages_one_object() -> None:
+    known: dict[bytes, Message] = {}
+    body = {"messages": [USER, {"role": "developer", "content": "A"}, {"role": "system", "content": "B"}, USER]}
+    messages = parse_request(body, known).messages
+    assert messages == (Message("system", "A\n\nB"), Message("user", "Which dish?"), Message("user", "Which dish?"))
+    assert messages[1] is messages[2] is parse_request({"messages": [USER]}, known).messages[0]
+
+
+def test_parts_of_text_are_one_text() -> None:
+    parts = [{"type": "text", "text": "Which "}, {"type": "text", "text": "dish?"}]
+    assert parse_request({"messages": [{"role": "user", "content": parts}]}, {}).messages[0].content == "Which dish?"
+
+
+def test_a_tool_that_must_be_called_is_offered_alone() -> None:
+    other = {"type": "function", "function": {"name": "other"}}
+    choice = {"type": "function", "function": {"name": "find_dish"}}
+    request = parse_request({"messages": [USER], "tools": [TOOL, other], "tool_choice": choice}, {})
+    assert ([tool.name for tool in request.tools], request.tool_choice) == (["find_dish"], "required")
+
+
+def test_ids_of_calls_are_those_of_the_server_unless_they_were_there_before() -> None:
+    call = {"id": "call00000", "type": "function", "function": {"name": "find_dish", "arguments": "{}"}}
+    request = parse_request({"messages": [USER, {"role": "assistant", "content": None, "tool_calls": [call]}]}, {})
+    reply = Reply("", (ToolCall("call00000", "find_dish", {}), ToolCall("own.1", "find_dish", {})))
+    message = completion(reply, request, {}, 1)["choices"][0]["message"]
+    assert [entry["id"] for entry in message["tool_calls"]] == ["call00001", "own.1"]
+
+
+def test_what_a_provider_wants_back_is_handed_on() -> None:
+    call = ToolCall("a", "find_dish", {}, extra={"function": {"thought_signature": "s"}})
+    message = completion(Reply("", (call,), extra={"details": [1]}), Request(()), {}, 1)["choices"][0]["message"]
+    again = parse_request({"messages": [USER, message]}, {}).messages[1]
+    assert (again.extra, again.tool_calls) == ({"details": [1]}, (call,))
+
+
+def test_half_a_character_does_no_harm() -> None:
+    body = parse_body(b'{"messages": [{"role": "user", "content": "\\ud800 x"}]}')
+    assert parse_request(body, {}).messages[0].content == "\ufffd x"

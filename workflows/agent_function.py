@@ -1,0 +1,58 @@
+"""Calls a Python function as the program of an episode: `python -P agent_function.py FILE.py|MODULE FUNCTION`.
+
+It reads the episode from standard input and prints the answer as JSON. What the function itself prints goes to standard
+error. Nothing of R-Eval is imported here, so that the function has its process to itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def found(where: str, name: str) -> Any:
+    """The function of a file, which may import its neighbours, or of a module."""
+    if not where.endswith(".py"):
+        return getattr(importlib.import_module(where), name)
+    path = Path(where)
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{where} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def arguments(function: Any, episode: dict[str, Any]) -> dict[str, Any]:
+    """What of an episode a function has parameters for."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return episode
+    return {parameter.name: episode[parameter.name] for parameter in parameters if parameter.name in episode}
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def main(where: str, name: str) -> None:
+    """Call a function once."""
+    episode = json.load(sys.stdin)
+    with contextlib.redirect_stdout(sys.stderr):
+        function = found(where, name)
+        answer = function(**arguments(function, episode))
+        answer = asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+    sys.stdout.write(json.dumps({"answer": answer}, default=str) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,359 @@
+"""The HTTP server behind the workflow `agent`: an episode's LLM as chat completions, its query APIs as an MCP server.
+
+One server on 127.0.0.1 serves all episodes of an event loop. Each episode has a token, which opens nothing but that
+episode and nothing after its end. What a program asks for waits in a queue and is carried out one request after the
+other in the episode's own task, so that parallel requests have an order, limits and failures arise where those of the
+other workflows do, and nothing is recorded once the episode is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import json
+import secrets
+import time
+import weakref
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from r_eval.environments.base import EnvironmentFailure, threads
+from r_eval.environments.schema import ApiSpec
+from r_eval.environments.serve.mcp import asgi_response, server_of
+from r_eval.environments.session import CallResult
+from r_eval.llms.base import LLMError, Message, Reply
+from r_eval.workflows.agent_messages import (
+    MODEL,
+    InvalidRequest,
+    completion,
+    completion_chunks,
+    parse_body,
+    parse_request,
+)
+from r_eval.workflows.base import LimitReached, Limits, LLMProtocol, SessionProtocol
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+T = TypeVar("T")
+SDK = "mcp.server.streamable_http_manager"
+MAX_BODY = 4 << 20
+"""Bytes of a request."""
+GRACE_SECONDS = 10.0
+"""How long a program that met a limit may still take to answer from what it has."""
+MAX_WAITING = 64
+"""Requests of one episode that may wait at once."""
+MAX_INVALID = 20
+"""Invalid requests that a program may make; one more is a limit reached."""
+CALLS_PER_STEP = 8
+"""Query API calls per step, as many as the other workflows carry out in one turn."""
+
+
+class Refused(Exception):
+    """A request is not carried out; `status` is the HTTP status of the answer.
+
+    No status is one that client libraries retry.
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class AgentEpisode:
+    """One episode as its program reaches it.
+
+    Attributes:
+        token: Opens this episode.
+        reached: The first limit that the program met; everything after it is refused.
+    """
+
+    def __init__(self, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> None:
+        self.token = f"agent-{secrets.token_urlsafe(24)}"
+        self.specs: dict[str, ApiSpec] = session.specs
+        self.reached: LimitReached | None = None
+        self._session, self._llm, self._limits = session, llm, limits
+        self._queue: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]] | None] = asyncio.Queue()
+        self._messages: dict[bytes, Message] = {}
+        self._replies = self._completions = self._calls = self._invalid = 0
+        self._own_seconds, self._since = 0.0, time.monotonic()
+        self._is_over = self._is_stopped = False
+        self._grace: asyncio.TimerHandle | None = None
+
+    async def complete(self, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A request's body as data, and the completion for it.
+
+        Raises:
+            Refused: The request is invalid, a limit is reached, or the LLM failed.
+        """
+        if self.reached is not None:
+            raise _limit_refusal(self.reached)
+        try:
+            data = parse_body(body)
+            request = parse_request(data, self._messages)
+        except InvalidRequest as error:
+            await self._count_invalid(str(error))
+            raise Refused(400, "invalid_request", str(error)) from None
+
+        async def generate() -> Reply:
+            if self._replies >= self._limits.steps:
+                raise LimitReached("steps", f"no answer within {self._limits.steps} LLM calls")
+            self._replies += 1
+            return await self._llm.generate(request)
+
+        reply = await self._in_turn(generate)
+        self._completions += 1
+        return data, completion(reply, request, data, self._completions)
+
+    async def call(self, api: str, arguments: dict[str, Any]) -> CallResult:
+        """The result of a query API; a refusal is an error that the program's LLM can read."""
+
+        async def call() -> CallResult:
+            most = CALLS_PER_STEP * self._limits.steps
+            if self._calls >= most:
+                raise LimitReached("steps", f"more than {most} calls of query APIs ({CALLS_PER_STEP} per step)")
+            self._calls += 1
+            return await self._session.call(api, arguments)
+
+        try:
+            return await self._in_turn(call)
+        except Refused as refused:
+            return CallResult(None, str(refused), refused.code)
+
+    async def serve(self) -> None:
+        """Carry out what the program asks for, in order, until `stop`.
+
+        Raises:
+            LLMError, EnvironmentFailure: What ends the episode.
+        """
+        while not self._is_stopped:
+            item = await self._queue.get()
+            if item is None:
+                continue
+            work, future = item
+            if self._is_stopped:
+                _settle(future, _over())
+                continue
+            try:
+                self._count_own_time()
+                if self.reached is not None:
+                    raise self.reached
+                result = await work()
+            except LimitReached as reached:
+                _settle(future, _limit_refusal(reached))
+                if reached.cause == "seconds" or not self._limits.last_chance:
+                    raise
+                if self.reached is None:
+                    self.reached = reached
+                    self._grace = asyncio.get_running_loop().call_later(GRACE_SECONDS, self.stop)
+            except BaseException as error:
+                _settle(future, Refused(400, "episode_over", f"The episode is over: {_reason(error)}."))
+                raise
+            else:
+                if not future.done():
+                    future.set_result(result)
+            self._since = time.monotonic()
+
+    def stop(self) -> None:
+        """Let `serve` return; what still waits is refused when the episode is closed."""
+        self._is_stopped = True
+        self._queue.put_nowait(None)
+
+    def close(self) -> None:
+        """Refuse what waits, and everything after it."""
+        self._is_over = True
+        if self._grace is not None:
+            self._grace.cancel()
+        while not self._queue.empty():
+            if (item := self._queue.get_nowait()) is not None:
+                _settle(item[1], _over())
+
+    async def _in_turn(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of work once its turn has come.
+
+        Raises:
+            Refused: It was not carried out.
+        """
+        if self._is_over or self._is_stopped:
+            raise _over()
+        if self._queue.qsize() >= MAX_WAITING:
+            raise Refused(400, "too_many_requests", f"More than {MAX_WAITING} requests at once.")
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((work, future))
+        return await future
+
+    def _count_own_time(self) -> None:
+        """Count the time since the latest call, in which the program worked.
+
+        Raises:
+            LimitReached: It is as much as an episode may take.
+        """
+        self._own_seconds += time.monotonic() - self._since
+        if self._own_seconds > self._limits.seconds:
+            raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
+
+    async def _count_invalid(self, text: str) -> None:
+        """Record an invalid request; too many are a limit.
+
+        Raises:
+            Refused: There were too many.
+        """
+        self._invalid += 1
+        if self._invalid > MAX_INVALID:
+
+            async def refuse() -> None:
+                raise LimitReached("steps", f"more than {MAX_INVALID} invalid requests")
+
+            await self._in_turn(refuse)
+        if not self._is_over:
+            self._llm.note(f"An invalid request was refused: {text}")
+
+
+def _over() -> Refused:
+    return Refused(400, "episode_over", "The episode is over.")
+
+
+def _limit_refusal(reached: LimitReached) -> Refused:
+    return Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}.")
+
+
+def _settle(future: asyncio.Future[Any], error: Exception) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, LLMError | EnvironmentFailure) else "it was ended"
+
+
+class AgentServer:
+    """The server of one event loop; it is open as long as an episode uses it.
+
+    It lives in a task of its own, since the MCP SDK wants to be closed by the task that opened it.
+
+    Attributes:
+        address: `http://127.0.0.1:<port>`, once an episode is admitted.
+    """
+
+    def __init__(self) -> None:
+        self.address = ""
+        self._episodes: dict[str, AgentEpisode] = {}
+        self._over = asyncio.Event()
+        self._ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._serve())
+
+    @contextlib.asynccontextmanager
+    async def admit(self, episode: AgentEpisode) -> AsyncIterator[None]:
+        """Let a program with the episode's token in, until the context ends."""
+        self._episodes[episode.token] = episode
+        try:
+            self.address = await asyncio.shield(self._ready)
+            yield
+        finally:
+            episode.close()
+            del self._episodes[episode.token]
+            if not self._episodes:
+                _servers.pop(asyncio.get_running_loop(), None)
+                self._over.set()
+                await asyncio.wait([self._task])
+
+    async def _serve(self) -> None:
+        try:
+            await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
+            from aiohttp import web
+            from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+            mcp = server_of(self._of_mcp_request, "r-eval", is_structured=False)
+            manager = StreamableHTTPSessionManager(mcp, json_response=True, stateless=True)
+
+            async def call_tool(request: web.Request) -> web.StreamResponse:
+                if request.method != "POST":
+                    return web.Response(status=405, headers={"Allow": "POST"})
+                if request.match_info["token"] not in self._episodes:
+                    return _refusal(Refused(401, "invalid_token", "No episode has this address now."))
+                return await asgi_response(manager.handle_request, request)
+
+            app = web.Application(client_max_size=MAX_BODY)
+            app.router.add_get("/v1/models", self._list_models)
+            app.router.add_post("/v1/chat/completions", self._complete)
+            app.router.add_route("*", "/mcp/{token}", call_tool)
+            app.router.add_route("*", "/{other:.*}", _unknown)
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+            async with manager.run():
+                await runner.setup()
+                await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+                self._ready.set_result(f"http://127.0.0.1:{runner.addresses[0][1]}")
+                await self._over.wait()
+                await runner.cleanup()
+        except Exception as error:
+            if self._ready.done():
+                raise
+            self._ready.set_exception(error)
+
+    def _of_mcp_request(self, context: Any) -> AgentEpisode:
+        """The episode of an MCP request, whose token is the last part of its address.
+
+        Raises:
+            PermissionError: It is over.
+        """
+        episode = self._episodes.get(context.request.url.path.rpartition("/")[2])
+        if episode is None:
+            raise PermissionError("the episode is over")
+        return episode
+
+    def _of_request(self, request: web.Request) -> AgentEpisode:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        episode = self._episodes.get(token)
+        if episode is None:
+            raise Refused(401, "invalid_api_key", "The API key belongs to no episode that is under way.")
+        return episode
+
+    async def _list_models(self, request: web.Request) -> web.StreamResponse:
+        try:
+            self._of_request(request)
+        except Refused as refused:
+            return _refusal(refused)
+        model = {"id": MODEL, "object": "model", "owned_by": "r-eval", "created": 0}
+        return _response(json.dumps({"object": "list", "data": [model]}))
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        try:
+            data, answer = await self._of_request(request).complete(await request.read())
+        except Refused as refused:
+            return _refusal(refused)
+        if not data.get("stream"):
+            return _response(json.dumps(answer))
+        options = data.get("stream_options")
+        with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+        events = [f"data: {json.dumps(chunk)}\n\n" for chunk in completion_chunks(answer, with_usage)]
+        return _response("".join([*events, "data: [DONE]\n\n"]), content_type="text/event-stream")
+
+
+_servers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AgentServer] = weakref.WeakKeyDictionary()
+
+
+def agent_server() -> AgentServer:
+    """The server of the running event loop; a new one where none is open."""
+    loop = asyncio.get_running_loop()
+    if loop not in _servers:
+        _servers[loop] = AgentServer()
+    return _servers[loop]
+
+
+async def _unknown(request: web.Request) -> web.StreamResponse:
+    there = "POST /v1/chat/completions, GET /v1/models, and MCP at /mcp/<token>"
+    hint = " Set your SDK to chat completions." if request.path.endswith("/responses") else ""
+    return _refusal(Refused(404, "not_found", f"There is only {there}.{hint}"))
+
+
+def _refusal(refused: Refused) -> web.Response:
+    error = {"message": str(refused), "type": "r_eval", "code": refused.code, "param": None}
+    return _response(json.dumps({"error": error}), refused.status)
+
+
+def _response(text: str, status: int = 200, content_type: str = "application/json") -> web.Response:
+    """A response in ASCII, which holds any text that a model may write."""
+    from aiohttp import web
+
+    return web.Response(body=text.encode(), status=status, content_type=content_type)
