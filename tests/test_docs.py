@@ -80,7 +80,7 @@ def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path, 
 
 
 def test_every_command_about_environments_runs_and_prints_what_it_says(tmp_path: Path) -> None:
-    (tmp_path / "pages.jsonl").write_text(documents.block(ENVIRONMENTS, "json", "Nairobi"), encoding="utf-8")
+    (tmp_path / "pages.jsonl").write_text(documents.block(ENVIRONMENTS, "json", "Mercury"), encoding="utf-8")
     for command in documents.commands(ENVIRONMENTS):
         done = documents.typed(command.line, tmp_path)
         assert done.returncode == 0, f"{command.line}\n{done.stderr}"

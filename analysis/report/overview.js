@@ -28,7 +28,7 @@ function drawNotices(view) {
   for (const text of runs.flatMap((run) => run.budget)) {
     notices.push(element("div", { class: "notice", role: "note" }, `Stopped: ${text}. Raise it and run again to go on.`));
   }
-  for (const text of Report.data.warnings) notices.push(element("div", { class: "notice", role: "note" }, `${text[0].toUpperCase()}${text.slice(1)}.`));
+  for (const text of Report.data.warnings.map(calm)) notices.push(element("div", { class: "notice", role: "note" }, `${text[0].toUpperCase()}${text.slice(1)}.`));
   if (scoring.length > 1) notices.push(element("div", { class: "notice", role: "note" }, "The runs were scored with different taxonomies or thresholds: their response types cannot be compared."));
   fill("notices", ...notices);
 }
@@ -75,7 +75,7 @@ function drawLead() {
   const [best, next] = contenders;
   const unbeaten = Report.data.unbeaten[Report.condition];
   const { mean, low, high } = overall(best);
-  const parts = [...(unbeaten ? [element("strong", {}, unbeaten), ". "] : []), "Highest average: ", element("strong", {}, systemName(best)), `, ${percent(mean)} %`,
+  const parts = [...(unbeaten ? [element("strong", {}, calm(unbeaten)), ". "] : []), "Highest average: ", element("strong", {}, systemName(best)), `, ${percent(mean)} %`,
     low === null ? "" : ` (95 % interval ${percent(low)} to ${percent(high)})`, ". "];
   if (!next) parts.push("It is the only ranked system, so there is nothing to compare it with.");
   else parts.push(...certainty(best, next));

@@ -82,7 +82,7 @@ def test_without_episodes_the_lead_is_left_open(visit: Visiting) -> None:
 
 def test_a_single_system_has_no_lead(visit: Visiting) -> None:
     page = visit("single").open("#/overview")
-    assert "nothing to rank it against" in page.locator("#scores-lead").inner_text()
+    assert "nothing to compare it with" in page.locator("#scores-lead").inner_text()
 
 
 def with_pal(outcome: Outcome) -> Callable[[Path], RunFolder]:
@@ -142,10 +142,10 @@ def test_the_table_names_the_groups_that_cannot_be_told_apart(visit: Visiting) -
     assert "a" in "".join(groups)
 
 
-def test_only_the_bounds_that_are_there_are_explained(visit: Visiting) -> None:
+def test_only_the_roles_that_are_there_are_explained(visit: Visiting) -> None:
     note = visit().open("#/overview").locator("#scores-note").inner_text()
-    assert "the oracle replays" in note
-    assert "direct answers" not in note
+    assert "see the gold and are not ranked: oracle" in note
+    assert "Baselines" not in note
 
 
 def test_published_means_were_not_run(visit: Visiting) -> None:

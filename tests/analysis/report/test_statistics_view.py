@@ -112,7 +112,7 @@ def test_one_try_says_nothing_of_passes(made: Made) -> None:
 def test_tries_at_the_same_questions_are_counted() -> None:
     records = [
         {"question_id": f"q{number // 4}", "epoch": number % 4, "score": score, "response_type": "EM"}
-        | {"outcome": "finished", "cause": "", "metrics": {}}
+        | {"outcome": "finished", "outcome_cause": "", "metrics": {}}
         for number, score in enumerate((1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0))
     ]
     system = System("clean", "s", "pal", LLM, cells={"t": of_records(Cell("pal", LLM, "clean", "t"), records, 8)})
