@@ -27,7 +27,7 @@ HOOKS = ("records", "triples")
 """Functions of a file that are no query APIs, and answer as the methods of `Environment` of that name do."""
 
 
-class FunctionEnvironment(Environment):
+class _FunctionEnvironment(Environment):
     """Base of the classes that are made of a file's functions."""
 
     _constants: dict[str, str] = {}
@@ -86,7 +86,7 @@ def _made(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> type[
     hooks = {name: vars(module)[name] for name in HOOKS if inspect.isfunction(vars(module).get(name))}
     members = {name: staticmethod(function) for name, function in {**hooks, **functions}.items()}
     about = {"__doc__": module.__doc__, "__module__": module.__name__, "_constants": _constants(module)}
-    return type(Path(module.__file__ or "domain").stem, (FunctionEnvironment,), {**members, **about})
+    return type(Path(module.__file__ or "domain").stem, (_FunctionEnvironment,), {**members, **about})
 
 
 def _constants(module: ModuleType) -> dict[str, str]:

@@ -131,9 +131,9 @@ def _points(kind: str) -> tuple[Any, ...]:
 
 
 def _offered(module: ModuleType, base: type[Any]) -> type[Any] | None:
-    """The one class of the wanted kind that a module (or package) defines."""
+    """The one class of the wanted kind that a module (or package) defines; those with an underscore are its own."""
     for value in vars(module).values():
-        if not (isinstance(value, type) and issubclass(value, base)) or value is base:
+        if not (isinstance(value, type) and issubclass(value, base)) or value is base or value.__name__[:1] == "_":
             continue
         if value.__module__ == module.__name__ or value.__module__.startswith(f"{module.__name__}."):
             return value
