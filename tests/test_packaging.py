@@ -143,7 +143,7 @@ def test_the_metadata_names_the_version_the_licence_and_the_entry_points(wheel: 
     assert "\nRequires-Python: >=3.11\n" in text["METADATA"]
     assert "Apache-2.0" in text["METADATA"]
     assert "Apache License" in text["LICENSE"]
-    for line in ("r-eval = r_eval.cli.app:main", "[r_eval.workflows]", "[r_eval.environments]", "[r_eval.tasks]"):
+    for line in ("r-eval = r_eval.cli.app:script", "[r_eval.workflows]", "[r_eval.environments]", "[r_eval.tasks]"):
         assert line in text["entry_points.txt"]
 
 
