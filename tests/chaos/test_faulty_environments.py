@@ -42,7 +42,8 @@ def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) ->
     good = {"environment": where, "fault": "good"}
     tasks: list[dict[str, Any]] = [{"task": "good", "questions": "good.jsonl", "environment": good}]
     for number, fault in enumerate(faults):
-        settings = {"environment": where, "fault": fault, "timeout": timeout}
+        patience = timeout if FAULTS[fault][1] == FAILS else 60.0  # 100 MB may take some seconds on a busy machine
+        settings = {"environment": where, "fault": fault, "timeout": patience}
         tasks.append({"task": f"t{number}", "questions": "q.jsonl", "environment": settings})
     grid = {
         "name": "faults", "workflows": [workflow], "shots": 0, "tasks": tasks,
