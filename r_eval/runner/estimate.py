@@ -130,8 +130,8 @@ def _without_skipped(state: CellState, manifest: Mapping[str, Any]) -> CellState
     """A cell without the episodes that early stopping made needless, unless the grid has other questions by now."""
     for entry in manifest.get("cells", ()):
         if Cell(*(entry[key] for key in Cell._fields)) == state.planned.cell:
-            skipped = entry["skipped"] if entry["episodes"] + entry["skipped"] == state.episodes else 0
-            return dataclasses.replace(state, episodes=state.episodes - skipped)
+            is_same = entry["episodes"] + entry.get("skipped", 0) == state.episodes
+            return dataclasses.replace(state, episodes=entry["episodes"]) if is_same else state
     return state
 
 
