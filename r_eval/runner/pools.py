@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from r_eval.llms.base import LLM
+from r_eval.errors import UserError
+from r_eval.isolation import describe
+from r_eval.llms.base import LLM, LLMError
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
@@ -54,7 +56,12 @@ class LocalEngine:
             return
         opened = self.plan.llms[llm]
         try:
-            await opened.open()
+            try:
+                await opened.open()
+            except (LLMError, UserError):
+                raise
+            except Exception as error:
+                raise LLMError("request", f"{opened.name} cannot be opened: {describe(error)}") from error
             yield LocalPool(self.resources, opened, opened.connections)
         finally:
             await opened.close()

@@ -154,7 +154,7 @@ CASES = [
     ),
     Case(
         "settings of paths and operations",
-        HEAD + "servers: [{url: $URL/root}]\npaths:\n  /a/{id}:\n"
+        HEAD + "servers: [{url: $URL/base}]\npaths:\n  /a/{id}:\n"
         "    parameters: [{name: id, in: path, required: true, schema: {type: string}}, "
         "{name: lang, in: query, required: true, schema: {type: string}}]\n"
         "    servers: [{url: '$URL/{v}', variables: {v: {default: path}}}]\n"
@@ -165,7 +165,7 @@ CASES = [
         [
             ("a", {"id": "1", "lang": "2"}, "GET /path/a/1?lang=2"),
             ("h", {"id": "1", "lang": "de"}, "HEAD /own/a/1?lang=de"),
-            ("b", {}, "GET /root/b"),
+            ("b", {}, "GET /base/b"),
         ],
         {"base_url": None},
     ),
