@@ -1,9 +1,9 @@
-"""How building and asking snapshots grow with the number of pages and scholars.
+"""How reading and asking the files of wiki and aminer grow with the number of pages and scholars.
 
-For every size, invented pages and scholars are written as the files that `wiki` and `aminer` take, a snapshot is made
-of them, and its environment is asked. Words follow Zipf's law. Files are removed when they have been measured.
+For every size, invented pages and scholars are written as such files, which an environment reads and is asked about.
+Words follow Zipf's law. Files are removed when they have been measured.
 
-    python benchmarks/environments.py [--sizes 10000,100000,1000000] [--folder DIR] [--domains wiki,aminer]
+    python benchmarks/environments.py [--sizes 1000,10000,100000] [--folder DIR] [--domains wiki,aminer]
 """
 
 from __future__ import annotations
@@ -88,14 +88,10 @@ def scholars(size: int) -> Iterator[dict[str, Any]]:
 DUMPS: dict[str, Callable[[int], Iterator[dict[str, Any]]]] = {"wiki": pages, "aminer": scholars}
 
 
-def build(domain: str, source: str, out: str) -> tuple[float, float]:
+def read(domain: str, source: str) -> tuple[float, float]:
     """Seconds, and MiB of memory, in a process of its own."""
-    from r_eval.environments.aminer.scholars import snapshot_of as of_scholars
-    from r_eval.environments.wiki.pages import snapshot_of as of_pages
-
     started = time.perf_counter()
-    snapshot_of = of_pages if domain == "wiki" else of_scholars
-    Path(out).write_bytes(snapshot_of(Path(source)).read_bytes())
+    Wiki(source) if domain == "wiki" else AMiner(source)
     return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -148,21 +144,19 @@ def ask(environment: Wiki | AMiner, request: dict[str, str]) -> tuple[float, flo
 
 
 def measure(domain: str, size: int, folder: Path) -> None:
-    source, out = folder / f"{domain}.jsonl", folder / f"{domain}.sqlite"
+    source = folder / f"{domain}.jsonl"
     with source.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(record) + "\n" for record in DUMPS[domain](size))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
-        seconds, memory = other.submit(build, domain, str(source), str(out)).result()
-    megabytes = [path.stat().st_size / 2**20 for path in (source, out)]
-    say(f"{domain} {size:,}: dump {megabytes[0]:,.0f} MiB, snapshot {megabytes[1]:,.0f} MiB, built in {seconds:,.0f} s")
+        seconds, memory = other.submit(read, domain, str(source)).result()
+    say(f"{domain} {size:,}: file {source.stat().st_size / 2**20:,.0f} MiB, read in {seconds:,.1f} s")
     say(f"  with {memory:,.0f} MiB of memory ({size / seconds:,.0f} records a second)")
-    time_searches(domain, size, source, out)
-    for path in (source, out):
-        path.unlink()
+    time_searches(domain, size, source)
+    source.unlink()
 
 
-def time_searches(domain: str, size: int, source: Path, out: Path) -> None:
-    environment = Wiki(str(out)) if domain == "wiki" else AMiner(str(out))
+def time_searches(domain: str, size: int, source: Path) -> None:
+    environment = Wiki(str(source)) if domain == "wiki" else AMiner(str(source))
     requests = (wiki_requests if domain == "wiki" else aminer_requests)(source, random.Random(1), size)
     say(f"  {'milliseconds':32} {'median':>8} {'99 %':>8} {'median, CPU':>12}  searches/s, 1 and {THREADS} threads")
     for kind, asked in requests.items():
@@ -185,7 +179,7 @@ def say(line: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="10000,100000,1000000", help="numbers of pages and of scholars")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of pages and of scholars")
     parser.add_argument("--domains", default="wiki,aminer")
     parser.add_argument("--folder", type=Path, help="where files are made; a temporary folder by default")
     options = parser.parse_args()

@@ -253,8 +253,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         r"task 'own': a question file needs the environment: that it is asked over",
     ),
     "unknown setting of an environment": (
-        {"tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "aminer", "snapshto": "x"}}]},
-        r"environment 'aminer': unknown setting 'snapshto'\. Did you mean snapshot\?",
+        {"tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "aminer", "scholers": "x"}}]},
+        r"environment 'aminer': unknown setting 'scholers'\. Did you mean scholars\?",
     ),
     "demonstrations without question file": (
         {"tasks": [{"task": "aminer/soay-easy", "demonstrations": "questions.jsonl"}]},

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
+import json
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.snapshot import Article, Choice, write
+from r_eval.environments.wiki.sources import Choice
 from tests import mediawiki
 
 PAGES = {
@@ -61,13 +60,20 @@ TALK = {"Talk:Kenya": ["Shall we say more of tea?"]}
 
 
 def snapshot(folder: Path) -> Wiki:
-    articles = [
-        Article(title, "page", "\n\n".join(blocks), 1, tuple(name for name, to in REDIRECTS.items() if to == title))
+    described = {choice.title: choice.description for choices in CHOICES.values() for choice in choices}
+    pages: list[dict[str, Any]] = [
+        {
+            "title": title,
+            "text": "\n\n".join(blocks),
+            "redirects": [name for name, to in REDIRECTS.items() if to == title],
+            "description": described.get(title, ""),
+        }
         for title, blocks in PAGES.items()
     ]
-    with closing(sqlite3.connect(folder / "wiki.sqlite")) as connection:
-        write(connection, articles, CHOICES, [], {"page": {}})
-    return Wiki(str(folder / "wiki.sqlite"))
+    pages += [{"title": name, "choices": [choice.title for choice in choices]} for name, choices in CHOICES.items()]
+    path = folder / "pages.jsonl"
+    path.write_text("".join(json.dumps(page) + "\n" for page in pages), encoding="utf-8")
+    return Wiki(str(path))
 
 
 def rendered(title: str, blocks: list[str]) -> str:

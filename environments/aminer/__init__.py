@@ -1,8 +1,8 @@
-"""AMiner: a scholar database behind seven query APIs, over an embedded snapshot of an invented world.
+"""AMiner: a scholar database behind seven query APIs, over an embedded, invented world.
 
 The APIs and their fields are those of SoAy (https://arxiv.org/abs/2405.15165), on which the paper's AMiner
-tasks rest. `scripts/data/aminer` made the snapshot; `scholars` makes others of a file of one's own. The source `live`
-speaks to a server instead.
+tasks rest. `scripts/data/aminer` made it; a file of scholars of one's own (see `scholars`) can take its place. The
+source `live` speaks to a server instead.
 """
 
 from .environment import AMiner

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 from r_eval.errors import UserError
 
-from .offline import Offline
+from .offline import opened
 from .shapes import Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
 from .source import ID, Source
 
-if TYPE_CHECKING:
-    pass
-
 Value = TypeVar("Value")
-SNAPSHOT = Path(__file__).parent / "snapshot" / "aminer.sqlite"
+SNAPSHOT = Path(__file__).parent / "snapshot" / "scholars.jsonl"
 MOST_CHARACTERS = 2000
 """Of a search text; what is longer is no name, and the rest of a title tells nothing more."""
 
@@ -34,41 +31,32 @@ class AMiner(Environment):
 
     def __init__(
         self,
-        snapshot: str | None = None,
-        *,
         scholars: str | None = None,
+        *,
         source: str = "snapshot",
         base_url: str | None = None,
         api_key_env: str | None = None,
         timeout: float = 30.0,
         retries: int = 4,
     ) -> None:
-        """Open a snapshot (default: the embedded one), or speak to a server.
+        """Read scholars from a file (default: the embedded ones), or speak to a server.
 
         Args:
-            snapshot: The snapshot file; only with the source `snapshot`.
-            scholars: Scholars of your own in its place: a JSON Lines file (see `scholars`).
-            source: `snapshot` or `live`.
+            scholars: Scholars of your own: a JSON Lines file (see `scholars`); only with the source `snapshot`.
+            source: `snapshot` (a file) or `live`.
             base_url: The server; only with the source `live`, default AMiner's own.
             api_key_env: The environment variable that holds the server's key, where it wants one; `live` only.
             timeout: Seconds that the server may stay silent; `live` only.
             retries: How often a request is repeated; `live` only.
 
         Raises:
-            FileNotFoundError, ValueError: The file is missing, or not a snapshot that this version reads.
-            UserError: The settings do not fit each other.
+            UserError: The settings do not fit each other, or the file is not one of scholars.
         """
-        if scholars is not None:
-            if snapshot is not None or source != "snapshot":
-                raise UserError("aminer: scholars goes neither with snapshot nor with the source live")
-            from .scholars import snapshot_of
-
-            snapshot = str(snapshot_of(Path(scholars)))
-        self._source = _source(source, snapshot, base_url, api_key_env, timeout, retries)
+        self._source = _source(source, scholars, base_url, api_key_env, timeout, retries)
 
     @property
     def version(self) -> str:
-        """The first characters of the snapshot's content hash; for a server, a hash of its address."""
+        """Hash of the file of scholars; for a server, a hash of its address."""
         return self._source.version
 
     @query_api
@@ -152,7 +140,7 @@ class AMiner(Environment):
         return _scholar(self._source.person_publications, person_id)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """All records of a kind, in the order of the snapshot.
+        """All records of a kind, in the order of the file.
 
         - `person`: person_id, name, organization, position, gender, email, interests, num_pubs, num_citation,
           h_index, popularity (share of scholars who are cited less), namesakes (others of the same name).
@@ -177,16 +165,16 @@ class AMiner(Environment):
 
 
 def _source(
-    source: str, snapshot: str | None, base_url: str | None, api_key_env: str | None, timeout: float, retries: int
+    source: str, scholars: str | None, base_url: str | None, api_key_env: str | None, timeout: float, retries: int
 ) -> Source:
     if source == "snapshot":
         if base_url is not None or api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
-        return Offline(Path(snapshot) if snapshot else SNAPSHOT)
+        return opened(Path(scholars) if scholars else SNAPSHOT)
     if source != "live":
         raise UserError(f"aminer: unknown source {source!r}; expected snapshot or live")
-    if snapshot is not None:
-        raise UserError("aminer: a snapshot file goes with the source snapshot, not with live")
+    if scholars is not None:
+        raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, Live
 
     return Live(base_url or PUBLIC, api_key_env, timeout, retries)

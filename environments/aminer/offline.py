@@ -1,17 +1,17 @@
-"""A snapshot file as a source of the query APIs, and of the records from which question templates are filled."""
+"""A file of scholars as a source of the query APIs, and of the records from which question templates are filled."""
 
 from __future__ import annotations
 
-import json
+import functools
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
-from itertools import groupby, permutations
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from .profiles import profiles
+from .scholars import Paper, read_scholars
+from .scholars import Person as Known
+from .search import WordIndex, all_matching, best_matching
 from .shapes import (
     Author,
     Coauthor,
@@ -23,91 +23,77 @@ from .shapes import (
     PersonPublication,
     Publication,
 )
-from .store import Store
 
 
 class Offline:
-    """One snapshot.
+    """The scholars of one file; they never change, so that any number of threads may ask.
 
     Raises:
-        FileNotFoundError, ValueError: The file is missing, or not a snapshot that this version reads.
+        UserError: See `read_scholars`.
     """
 
     def __init__(self, path: Path) -> None:
-        self._store = Store(path)
+        self.path = path.resolve()
+        self._world = read_scholars(path)
+        self.version = self._world.version
+        persons, papers = self._world.persons.values(), self._world.papers.values()
+        self._ranked = sorted(persons, key=lambda person: (-person.num_citation, person.scholar.id))
+        self._indexes = {
+            "name": WordIndex(([person.scholar.name] for person in self._ranked), sort=True),
+            "organization": WordIndex([person.scholar.organization] for person in self._ranked),
+            "interest": WordIndex(person.scholar.interests for person in self._ranked),
+        }
+        self._ranked_papers = sorted(papers, key=_by_citations)
+        self._titles = WordIndex([paper.publication.title] for paper in self._ranked_papers)
 
-    @property
-    def version(self) -> str:
-        """The first characters of the snapshot's content hash."""
-        return self._store.meta["content_hash"][:16]
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return opened, (self.path,)
 
     def find_persons(self, name: str | None, organization: str | None, interest: str | None) -> list[Person]:
-        sql = "SELECT id, name, interests, num_citation, num_pubs, organization FROM person WHERE seq = ?"
-        found = []
-        for seq in self._store.find_persons(name, organization, interest):
-            person_id, full, interests, *rest = self._store.rows(sql, (seq,))[0]
-            found.append(Person(person_id, full, json.loads(interests), *rest))
-        return found
+        given = {"name": name, "organization": organization, "interest": interest}
+        places = all_matching(self._indexes, {field: text for field, text in given.items() if text is not None})
+        return [_found(self._ranked[place]) for place in places]
 
     def find_publications(self, text: str) -> list[FoundPublication]:
-        sql = "SELECT id, title, year FROM publication WHERE seq = ?"
-        return [FoundPublication(*self._store.rows(sql, (seq,))[0]) for seq in self._store.find_publications(text)]
+        found = (self._ranked_papers[place].publication for place in best_matching(self._titles, text))
+        return [FoundPublication(one.id, one.title, one.year) for one in found]
 
     def coauthors(self, person_id: str) -> list[Coauthor] | None:
-        sql = """
-            SELECT DISTINCT person.id, person.name, coalesce(relation.relation, 'coauthor')
-            FROM authorship AS own
-            JOIN authorship AS theirs ON theirs.publication = own.publication AND theirs.person <> own.person
-            JOIN person ON person.seq = theirs.person
-            LEFT JOIN relation ON relation.person = own.person AND relation.other = theirs.person
-            WHERE own.person = ? ORDER BY person.name, person.id"""
-        seq = self._person(person_id)
-        return None if seq is None else [Coauthor(*row) for row in self._store.rows(sql, (seq,))]
+        person = self._world.persons.get(person_id)
+        if person is None:
+            return None
+        others = sorted((self._world.persons[key].scholar.name, key) for key in person.coauthors())
+        return [Coauthor(key, name, self._relation(person_id, key)) for name, key in others]
 
     def interests(self, person_id: str) -> list[str] | None:
-        rows = self._store.rows("SELECT interests FROM person WHERE id = ?", (person_id,))
-        return list(json.loads(rows[0][0])) if rows else None
+        person = self._world.persons.get(person_id)
+        return None if person is None else list(person.scholar.interests)
 
     def profile(self, person_id: str) -> PersonInfo | None:
-        sql = """
-            SELECT id, name, gender, organization, position, bio, education, work, email
-            FROM person WHERE id = ?"""
-        rows = self._store.rows(sql, (person_id,))
-        if not rows:
+        person = self._world.persons.get(person_id)
+        if person is None:
             return None
-        key, name, gender, organization, position, bio, education, work, email = rows[0]
-        degrees = [Education(*entry) for entry in json.loads(education)]
-        posts = [Employment(*entry) for entry in json.loads(work)]
-        return PersonInfo(key, name, gender, organization, position, bio, degrees, posts, email)
+        one = person.scholar
+        degrees = [Education(*entry) for entry in one.education]
+        posts = [Employment(*entry) for entry in one.work]
+        return PersonInfo(
+            one.id, one.name, one.gender, one.organization, one.position, one.bio, degrees, posts, one.email
+        )
 
     def person_publications(self, person_id: str) -> list[PersonPublication] | None:
-        sql = """
-            SELECT publication.id, title, publication.num_citation, year, person.name
-            FROM authorship AS own
-            JOIN publication ON publication.seq = own.publication
-            JOIN authorship AS every ON every.publication = own.publication
-            JOIN person ON person.seq = every.person
-            WHERE own.person = ? ORDER BY publication.num_citation DESC, publication.id, every.place"""
-        seq = self._person(person_id)
-        if seq is None:
+        person = self._world.persons.get(person_id)
+        if person is None:
             return None
-        papers = groupby(self._store.rows(sql, (seq,)), key=itemgetter(0, 1, 2, 3))
-        return [
-            PersonPublication(pub_id, title, cited, year, [row[4] for row in rows])
-            for (pub_id, title, cited, year), rows in papers
-        ]
+        papers = ((paper.publication, _names(paper)) for paper in sorted(person.papers, key=_by_citations))
+        return [PersonPublication(one.id, one.title, one.num_citation, one.year, names) for one, names in papers]
 
     def publication(self, publication_id: str) -> Publication | None:
-        sql = "SELECT seq, id, title, abstract, num_citation, year, venue FROM publication WHERE id = ?"
-        rows = self._store.rows(sql, (publication_id,))
-        if not rows:
+        paper = self._world.papers.get(publication_id)
+        if paper is None:
             return None
-        seq, pub_id, title, abstract, cited, year, venue = rows[0]
-        sql = """
-            SELECT person.id, person.name FROM authorship JOIN person ON person.seq = authorship.person
-            WHERE publication = ? ORDER BY place"""
-        authors = [Author(*row) for row in self._store.rows(sql, (seq,))]
-        return Publication(pub_id, title, abstract, authors, cited, year, venue)
+        one = paper.publication
+        authors = [Author(author.scholar.id, author.scholar.name) for author in paper.authors.values()]
+        return Publication(one.id, one.title, one.abstract, authors, one.num_citation, one.year, one.venue)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         kinds: dict[str, Callable[[], list[dict[str, Any]]]] = {
@@ -115,71 +101,116 @@ class Offline:
             "publication": self._publications,
             "authorship": self._authorships,
             "coauthorship": self._pairs,
-            "profile": partial(profiles, self._store),
+            "profile": lambda: profiles(self._world),
         }
         return kinds[kind]()
 
-    def _person(self, person_id: str) -> int | None:
-        rows = self._store.rows("SELECT seq FROM person WHERE id = ?", (person_id,))
-        return int(rows[0][0]) if rows else None
+    def _relation(self, person_id: str, other_id: str) -> str:
+        """What the other is to a scholar."""
+        if self._world.persons[person_id].scholar.advisor == other_id:
+            return "advisor"
+        return "advisee" if self._world.persons[other_id].scholar.advisor == person_id else "coauthor"
 
     def _persons(self) -> list[dict[str, Any]]:
-        fields = ("person_id", "name", "organization", "position", "gender", "email", "interests", "num_pubs")
-        names = (*fields, "num_citation", "h_index")
-        sql = f"SELECT id, {', '.join(names[1:])} FROM person ORDER BY seq"
-        persons = [dict(zip(names, row, strict=True)) for row in self._store.stream(sql)]
-        bearers = Counter(person["name"] for person in persons)
+        known = list(self._world.persons.values())
+        bearers = Counter(person.scholar.name for person in known)
         below, popularity = 0, {}
-        for cited, count in sorted(Counter(person["num_citation"] for person in persons).items()):
-            popularity[cited] = round(below / len(persons), 4)
+        for cited, count in sorted(Counter(person.num_citation for person in known).items()):
+            popularity[cited] = round(below / len(known), 4)
             below += count
-        for person in persons:
-            person["interests"] = json.loads(person["interests"])
-            person["popularity"] = popularity[person["num_citation"]]
-            person["namesakes"] = bearers[person["name"]] - 1
-        return persons
-
-    def _publications(self) -> list[dict[str, Any]]:
-        names = ("pub_id", "title", "year", "venue", "num_citation")
-        sql = f"SELECT id, {', '.join(names[1:])} FROM publication ORDER BY seq"
-        records: list[dict[str, Any]] = [
-            {**dict(zip(names, row, strict=True)), "authors": []} for row in self._store.stream(sql)
-        ]
-        sql = """
-            SELECT publication, name FROM authorship JOIN person ON person.seq = authorship.person
-            ORDER BY publication, place"""
-        for publication, name in self._store.stream(sql):
-            records[publication]["authors"].append(name)
-        return records
-
-    def _authorships(self) -> list[dict[str, Any]]:
-        names = ("name", "organization", "num_pubs", "title", "year", "venue", "num_citation", "place")
-        sql = """
-            SELECT name, organization, num_pubs, title, year, venue, publication.num_citation, place + 1
-            FROM authorship JOIN person ON person.seq = authorship.person
-            JOIN publication ON publication.seq = authorship.publication ORDER BY publication.seq, place"""
-        return [dict(zip(names, row, strict=True)) for row in self._store.stream(sql)]
-
-    def _pairs(self) -> list[dict[str, Any]]:
-        people = {
-            seq: (name, place) for seq, name, place in self._store.stream("SELECT seq, name, organization FROM person")
-        }
-        relations = {(one, two): word for one, two, word in self._store.stream("SELECT * FROM relation")}
-        joint: dict[int, Counter[int]] = {seq: Counter() for seq in people}
-        rows = self._store.stream("SELECT publication, person FROM authorship ORDER BY publication, place")
-        for _, team in groupby(rows, key=itemgetter(0)):
-            for (_, one), (_, two) in permutations(team, 2):
-                joint[one][two] += 1
         return [
             {
-                "name": people[one][0],
-                "organization": people[one][1],
-                "coauthor": people[two][0],
-                "coauthor_organization": people[two][1],
-                "relation": relations.get((one, two), "coauthor"),
-                "num_joint": joint[one][two],
-                "num_common": len(joint[one].keys() & joint[two].keys()),
+                "person_id": person.scholar.id,
+                "name": person.scholar.name,
+                "organization": person.scholar.organization,
+                "position": person.scholar.position,
+                "gender": person.scholar.gender,
+                "email": person.scholar.email,
+                "interests": list(person.scholar.interests),
+                "num_pubs": len(person.papers),
+                "num_citation": person.num_citation,
+                "h_index": _h_index(person),
+                "popularity": popularity[person.num_citation],
+                "namesakes": bearers[person.scholar.name] - 1,
             }
-            for one in people
-            for two in sorted(joint[one])
+            for person in known
         ]
+
+    def _publications(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "pub_id": paper.publication.id,
+                "title": paper.publication.title,
+                "year": paper.publication.year,
+                "venue": paper.publication.venue,
+                "num_citation": paper.publication.num_citation,
+                "authors": _names(paper),
+            }
+            for paper in self._world.papers.values()
+        ]
+
+    def _authorships(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": author.scholar.name,
+                "organization": author.scholar.organization,
+                "num_pubs": len(author.papers),
+                "title": paper.publication.title,
+                "year": paper.publication.year,
+                "venue": paper.publication.venue,
+                "num_citation": paper.publication.num_citation,
+                "place": place,
+            }
+            for paper in self._world.papers.values()
+            for place, author in enumerate(paper.authors.values(), 1)
+        ]
+
+    def _pairs(self) -> list[dict[str, Any]]:
+        persons = self._world.persons
+        order = {key: number for number, key in enumerate(persons)}
+        joint = {key: person.coauthors() for key, person in persons.items()}
+        return [
+            {
+                "name": one.scholar.name,
+                "organization": one.scholar.organization,
+                "coauthor": persons[other].scholar.name,
+                "coauthor_organization": persons[other].scholar.organization,
+                "relation": self._relation(key, other),
+                "num_joint": joint[key][other],
+                "num_common": len(joint[key].keys() & joint[other].keys()),
+            }
+            for key, one in persons.items()
+            for other in sorted(joint[key], key=order.__getitem__)
+        ]
+
+
+def opened(path: Path) -> Offline:
+    """The scholars of a file, read once as long as the file stays as it is."""
+    try:
+        found = path.stat()
+        return _opened(path.resolve(), found.st_size, found.st_mtime_ns)
+    except OSError:
+        return Offline(path)  # which says what is wrong
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(path: Path, size: int, changed: int) -> Offline:
+    return Offline(path)
+
+
+def _found(person: Known) -> Person:
+    one = person.scholar
+    return Person(one.id, one.name, list(one.interests), person.num_citation, len(person.papers), one.organization)
+
+
+def _by_citations(paper: Paper) -> tuple[int, str]:
+    return -paper.publication.num_citation, paper.publication.id
+
+
+def _names(paper: Paper) -> list[str]:
+    return [author.scholar.name for author in paper.authors.values()]
+
+
+def _h_index(person: Known) -> int:
+    cited = sorted((paper.publication.num_citation for paper in person.papers), reverse=True)
+    return sum(count >= place for place, count in enumerate(cited, 1))

@@ -2,7 +2,7 @@
 
 The results of one search stand in a text, numbered, in no order. Among them are the scholar's page today, an older page
 for every former post, the doctorate and a publication. Some are about namesakes, or, where there are none, about
-somebody with the same family name. All of it is computed from the snapshot; nothing else is said.
+somebody with the same family name. All of it is computed from what is known of scholars; nothing else is said.
 
 A namesake never has worked, and does not work now, where the scholar has: a name and one of the scholar's organisations
 name one person.
@@ -10,14 +10,11 @@ name one person.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from .dice import Dice
-from .store import Store
+from .scholars import Paper, Scholar, World
 
 _MOST_NAMESAKES = 2
 _TODAY = (
@@ -41,94 +38,58 @@ _PUBLICATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Scholar:
-    person_id: str
-    name: str
-    organization: str
-    position: str
-    interests: list[str]
-    education: list[tuple[str, str, int]]
-    """Degree, organisation, year; oldest first."""
-    work: list[tuple[str, str, int, int | None]]
-    """Position, organisation, first year, last year (None: still there); oldest first."""
-
-    @property
-    def places(self) -> list[str]:
-        return [place for _, place, _, _ in self.work]
-
-    @property
-    def doctorate(self) -> tuple[str, int] | None:
-        """Who gave it, and when."""
-        found = [(place, year) for degree, place, year in self.education if degree == "PhD"]
-        return found[-1] if found else None
-
-
-def profiles(store: Store) -> list[dict[str, Any]]:
-    """A record for every scholar whose posts and interests are known, in the order of the snapshot."""
-    scholars = list(_scholars(store))
-    bearers: dict[str, list[_Scholar]] = defaultdict(list)
-    families: dict[str, list[_Scholar]] = defaultdict(list)
+def profiles(world: World) -> list[dict[str, Any]]:
+    """A record for every scholar whose posts and interests are known, in the order of the file."""
+    scholars = [person.scholar for person in world.persons.values() if _is_known(person.scholar)]
+    bearers: dict[str, list[Scholar]] = defaultdict(list)
+    families: dict[str, list[Scholar]] = defaultdict(list)
     for scholar in scholars:
         bearers[scholar.name].append(scholar)
         families[_family(scholar.name)].append(scholar)
-    papers = _papers(store)
     records = []
     for scholar in scholars:
-        dice = Dice("search results", scholar.person_id)
+        dice = Dice("search results", scholar.id)
         namesakes = dice.some(_apart(scholar, bearers[scholar.name]), _MOST_NAMESAKES)
         strangers = [other for other in families[_family(scholar.name)] if other.name != scholar.name]
         others = namesakes or dice.some(_apart(scholar, strangers), 1)
-        text = _text(dice, scholar, others, papers[scholar.person_id])
+        text = _text(dice, scholar, others, world.persons[scholar.id].papers)
         records.append({**_record(scholar), "num_namesakes": len(namesakes), "text": text})
     return records
 
 
-def _scholars(store: Store) -> Iterable[_Scholar]:
-    sql = "SELECT id, name, organization, position, interests, education, work FROM person ORDER BY seq"
-    for person_id, name, organization, position, *lists in store.stream(sql):
-        interests, education, work = map(json.loads, lists)
-        if position and interests and work and work[-1][0] == position:
-            degrees = [(degree, place, year) for degree, place, year in education]
-            posts = [(post, place, first, last) for post, place, first, last in work]
-            yield _Scholar(person_id, name, organization, position, interests, degrees, posts)
+def _is_known(scholar: Scholar) -> bool:
+    return bool(scholar.position and scholar.interests and scholar.work and scholar.work[-1][0] == scholar.position)
 
 
-def _papers(store: Store) -> dict[str, list[tuple[str, str, int, list[str]]]]:
-    """Title, venue, year and authors of each scholar's publications."""
-    sql = """
-        SELECT publication.seq, title, venue, year, person.id, person.name
-        FROM publication JOIN authorship ON authorship.publication = publication.seq
-        JOIN person ON person.seq = authorship.person ORDER BY publication.seq, place"""
-    written: dict[str, list[tuple[str, str, int, list[str]]]] = defaultdict(list)
-    last: int | None = None
-    authors: list[str] = []
-    for seq, title, venue, year, person_id, name in store.stream(sql):
-        if seq != last:
-            last, authors = seq, []
-        authors.append(name)
-        written[person_id].append((title, venue, year, authors))
-    return written
+def _places(scholar: Scholar) -> list[str]:
+    return [place for _, place, _, _ in scholar.work]
+
+
+def _doctorate_of(scholar: Scholar) -> tuple[str, int] | None:
+    """Who gave it, and when."""
+    found = [(place, year) for degree, place, year in scholar.education if degree == "PhD"]
+    return found[-1] if found else None
 
 
 def _family(name: str) -> str:
     return name.rsplit(" ", 1)[-1]
 
 
-def _apart(scholar: _Scholar, others: list[_Scholar]) -> list[_Scholar]:
+def _apart(scholar: Scholar, others: list[Scholar]) -> list[Scholar]:
     """Those of the others who never worked where the scholar has, and whose main interests are others."""
-    places, topics = set(scholar.places), set(scholar.interests)
+    places, topics = set(_places(scholar)), set(scholar.interests)
     return [
         other
         for other in others
-        if other is not scholar and places.isdisjoint(other.places) and topics.isdisjoint(other.interests[:3])
+        if other is not scholar and places.isdisjoint(_places(other)) and topics.isdisjoint(other.interests[:3])
     ]
 
 
-def _record(scholar: _Scholar) -> dict[str, Any]:
-    school, year = scholar.doctorate or ("", 0)
+def _record(scholar: Scholar) -> dict[str, Any]:
+    school, year = _doctorate_of(scholar) or ("", 0)
+    places = _places(scholar)
     return {
-        "person_id": scholar.person_id,
+        "person_id": scholar.id,
         "name": scholar.name,
         "organization": scholar.organization,
         "position": scholar.position,
@@ -137,25 +98,26 @@ def _record(scholar: _Scholar) -> dict[str, Any]:
         "interests": scholar.interests[:3],
         "phd_organization": school,
         "phd_year": year,
-        "former": [place for place in scholar.places[:-1] if scholar.places.count(place) == 1],
+        "former": [place for place in places[:-1] if places.count(place) == 1],
         "num_posts": len(scholar.work),
     }
 
 
-def _text(dice: Dice, scholar: _Scholar, others: list[_Scholar], papers: list[tuple[str, str, int, list[str]]]) -> str:
+def _text(dice: Dice, scholar: Scholar, others: list[Scholar], papers: list[Paper]) -> str:
     results = [_today(dice, scholar), *_formerly(dice, scholar), *_doctorate(dice, scholar)]
     for other in others:
         results += [_today(dice, other), *(_doctorate(dice, other) if dice.chance(0.5) else [])]
     if papers:
-        title, venue, year, authors = dice.pick(papers)
+        paper = dice.pick(papers)
         page, text = dice.pick(_PUBLICATION)
-        words = {"title": title, "venue": venue, "year": year, "authors": listed(authors)}
+        authors = listed([author.scholar.name for author in paper.authors.values()])
+        words = {**paper.publication.model_dump(include={"title", "venue", "year"}), "authors": authors}
         results.append((page.format_map(words), text.format_map(words)))
     shuffled = dice.some(results, len(results))
     return " ".join(f"[{number}] {page}: {text}" for number, (page, text) in enumerate(shuffled, start=1))
 
 
-def _today(dice: Dice, scholar: _Scholar) -> tuple[str, str]:
+def _today(dice: Dice, scholar: Scholar) -> tuple[str, str]:
     page, text = dice.pick(_TODAY)
     words = {
         "name": scholar.name,
@@ -167,7 +129,7 @@ def _today(dice: Dice, scholar: _Scholar) -> tuple[str, str]:
     return page.format_map(words), text.format_map(words)
 
 
-def _formerly(dice: Dice, scholar: _Scholar) -> list[tuple[str, str]]:
+def _formerly(dice: Dice, scholar: Scholar) -> list[tuple[str, str]]:
     results = []
     for position, place, first, last in scholar.work[:-1]:
         page, text = dice.pick(_FORMERLY)
@@ -185,11 +147,12 @@ def _formerly(dice: Dice, scholar: _Scholar) -> list[tuple[str, str]]:
     return results
 
 
-def _doctorate(dice: Dice, scholar: _Scholar) -> list[tuple[str, str]]:
-    if scholar.doctorate is None:
+def _doctorate(dice: Dice, scholar: Scholar) -> list[tuple[str, str]]:
+    doctorate = _doctorate_of(scholar)
+    if doctorate is None:
         return []
     page, text = dice.pick(_DOCTORATE)
-    school, year = scholar.doctorate
+    school, year = doctorate
     words = {"name": scholar.name, "organization": scholar.organization, "school": school, "year": year}
     return [(page.format_map(words), text.format_map(words))]
 

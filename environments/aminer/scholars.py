@@ -1,33 +1,29 @@
-"""Scholars of one's own: a file with one JSON object a line, with `name` and whatever else of a scholar is known.
+"""A file of scholars, one JSON object a line: the embedded one, and those of users.
 
-The file becomes a snapshot in the cache folder, made again when the file changes. A publication stands in the list of
-each of its authors; those with one `id`, or with one title and year, are one. Its authors are the scholars who list it,
-in the order of the file.
+A scholar has a `name` and whatever else is known. A publication stands in the list of each of its authors; those with
+one `id`, or with one title and year, are one, and its authors are the scholars who list it, in the order of the file.
+Or it has a line of its own, with the ids of its `authors` in their order.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from r_eval.environments.snapshots import whole
-from r_eval.errors import UserError, describe_invalid
-from r_eval.files import cache_folder
-from r_eval.text import clean_data
+from r_eval.environments.json_lines import read_file, read_records
+from r_eval.errors import UserError
 
-from .snapshot import content_hash, prepare, seal
 from .source import ID
 
-Year = int
 
+class Publication(BaseModel):
+    """A publication, as it stands in the file."""
 
-class _Publication(BaseModel):
     model_config = ConfigDict(extra="forbid")
     title: str = Field(min_length=1)
     id: str = ""
@@ -37,10 +33,21 @@ class _Publication(BaseModel):
     num_citation: int = Field(default=0, ge=0, lt=2**31)
 
 
-class _Scholar(BaseModel):
+class Line(Publication):
+    """A publication on a line of its own.
+
+    Attributes:
+        authors: The ids of scholars of the same file.
+    """
+
+    authors: list[str] = Field(min_length=1)
+
+
+class Scholar(BaseModel):
     """A line of the file.
 
     Attributes:
+        advisor: The id of another scholar of the file.
         education: Degree, organisation, year; the oldest first.
         work: Position, organisation, first year, last year (null: still there); the oldest first.
     """
@@ -53,85 +60,100 @@ class _Scholar(BaseModel):
     position: str = ""
     email: str = ""
     bio: str = ""
+    advisor: str = ""
     interests: list[str] = []
-    education: list[tuple[str, str, Year]] = []
-    work: list[tuple[str, str, Year, Year | None]] = []
-    publications: list[_Publication] = []
+    education: list[tuple[str, str, int]] = []
+    work: list[tuple[str, str, int, int | None]] = []
+    publications: list[Publication] = []
 
 
-def snapshot_of(path: Path) -> Path:
-    """The snapshot of a file of scholars.
+@dataclass(slots=True, eq=False)
+class Paper:
+    """A publication with its authors by id, in their order."""
+
+    publication: Publication
+    authors: dict[str, Person] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Person:
+    """A scholar with all publications, in the order of the file."""
+
+    scholar: Scholar
+    papers: list[Paper] = field(default_factory=list)
+    num_citation: int = 0
+
+    def coauthors(self) -> Counter[str]:
+        """How many publications are by this scholar and another, by the other's id."""
+        together = Counter(key for paper in self.papers for key in paper.authors)
+        del together[self.scholar.id]
+        return together
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a file holds: scholars and publications by their ids, in the order of the file, and the file's hash."""
+
+    persons: dict[str, Person]
+    papers: dict[str, Paper]
+    version: str
+
+
+def read_scholars(path: Path) -> World:
+    """The scholars of a file and their publications.
 
     Raises:
-        UserError: The file cannot be read, a line is no scholar, or two lines have one id; names the line.
+        UserError: The file cannot be read, a line is no scholar, two lines have one id, or an id leads nowhere; names
+            the line.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
-    out = cache_folder() / "aminer" / f"scholars-{hashlib.blake2b(data, digest_size=12).hexdigest()}.sqlite"
-    if not out.exists():
-        scholars = list(_scholars(path, data))
-        if not scholars:
-            raise UserError(f'{path}: holds no scholar; expected lines such as {{"name": ..., "organization": ...}}')
-        with whole(out) as connection:
-            prepare(connection)
-            _fill(connection, scholars)
-            seal(connection, content_hash(connection), {"format": "scholars"})
-    return out
+    data, version = read_file(path)
+    world = World({}, {}, version)
+    lines: dict[str, int] = {}
+    named: list[tuple[int, str, Paper | None]] = []
+    for number, line in read_records(path, data, _model):
+        where = f"{path}:{number}"
+        if isinstance(line, Scholar):
+            for id_ in (line.id, *(one.id for one in line.publications)):
+                _check_id(where, id_)
+            line.id = line.id or _made_id("scholar", line.name, line.organization)
+            if (before := lines.setdefault(line.id, number)) != number:
+                raise UserError(f"{where}: {line.name} is in line {before} already; give both an id")
+            person = world.persons[line.id] = Person(line)
+            for one in line.publications:
+                _paper(world, one).authors[line.id] = person
+            named += [(number, line.advisor, None)] if line.advisor else []
+        elif isinstance(line, Line):
+            _check_id(where, line.id)
+            paper = _paper(world, line)
+            named += [(number, id_, paper) for id_ in line.authors]
+    if not world.persons:
+        raise UserError(f'{path}: holds no scholar; expected lines such as {{"name": ..., "organization": ...}}')
+    for number, id_, written in named:
+        if id_ not in world.persons:
+            raise UserError(f"{path}:{number}: no scholar has the id {id_[:80]!r}")
+        if written is not None:
+            written.authors[id_] = world.persons[id_]
+    for paper in world.papers.values():
+        for person in paper.authors.values():
+            person.papers.append(paper)
+            person.num_citation += paper.publication.num_citation
+    return world
 
 
-def _scholars(path: Path, data: bytes) -> Iterator[_Scholar]:
-    ids: dict[str, int] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            scholar = _Scholar.model_validate(clean_data(json.loads(line.decode("utf-8-sig"))))
-        except ValidationError as error:
-            first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")  # a key misspelt
-            where = ".".join(map(str, first["loc"])) or "the line"
-            raise UserError(f"{path}:{number}: {where}: {describe_invalid(first)}") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}:{number}: not a JSON object in UTF-8 ({error})") from None
-        for id_ in (scholar.id, *(one.id for one in scholar.publications)):
-            if id_ and not ID.fullmatch(id_):
-                raise UserError(f"{path}:{number}: id: {id_[:80]!r} cannot be an id: no spaces, 1 to 200 characters")
-        scholar.id = scholar.id or _made_id("scholar", scholar.name, scholar.organization)
-        if (before := ids.setdefault(scholar.id, number)) != number:
-            raise UserError(f"{path}:{number}: {scholar.name} is in line {before} already; give both an id")
-        yield scholar
+def _model(value: Any) -> type[Scholar | Line]:
+    return Line if isinstance(value, dict) and "title" in value and "name" not in value else Scholar
+
+
+def _check_id(where: str, id_: str) -> None:
+    if id_ and not ID.fullmatch(id_):
+        raise UserError(f"{where}: id: {id_[:80]!r} cannot be an id: no spaces, 1 to 200 characters")
 
 
 def _made_id(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
 
 
-def _fill(connection: sqlite3.Connection, scholars: list[_Scholar]) -> None:
-    """Write the tables of persons, publications and authorships."""
-    publications: dict[str, tuple[int, _Publication]] = {}
-    authors: list[tuple[int, int]] = []
-    for number, scholar in enumerate(scholars):
-        for one in scholar.publications:
-            key = one.id or _made_id("publication", one.title.casefold(), str(one.year))
-            place, _ = publications.setdefault(key, (len(publications), one))
-            authors.append((place, number))
-        connection.execute(f"INSERT INTO person VALUES ({', '.join('?' * 14)})", _person(number, scholar))
-    rows: list[tuple[Any, ...]] = [
-        (n, key, p.title, p.abstract, p.venue, p.year, p.num_citation) for key, (n, p) in publications.items()
-    ]
-    connection.executemany("INSERT INTO publication VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    places: dict[int, int] = {}
-    for publication, person in dict.fromkeys(sorted(authors)):
-        place = places[publication] = places.get(publication, -1) + 1
-        connection.execute("INSERT INTO authorship VALUES (?, ?, ?)", (publication, place, person))
-
-
-def _person(number: int, scholar: _Scholar) -> tuple[Any, ...]:
-    cited = sorted((one.num_citation for one in scholar.publications), reverse=True)
-    h_index = sum(count >= place for place, count in enumerate(cited, 1))
-    lists = (scholar.interests, scholar.education, scholar.work)
-    return (
-        number, scholar.id, scholar.name, scholar.gender, scholar.organization, scholar.position, scholar.email,
-        scholar.bio, *(json.dumps(value, ensure_ascii=False) for value in lists), len(cited), sum(cited), h_index,
-    )  # fmt: skip
+def _paper(world: World, publication: Publication) -> Paper:
+    """The publication of this id, or of this title and year; a new one if there is none."""
+    publication.id = publication.id or _made_id("publication", publication.title.casefold(), str(publication.year))
+    return world.papers.setdefault(publication.id, Paper(publication))

@@ -1,4 +1,4 @@
-"""Where an `AMiner` gets its scholars from: a snapshot file (`offline`) or a server (`live`).
+"""Where an `AMiner` gets its scholars from: a file (`offline`) or a server (`live`).
 
 A source answers in the environment's own shapes. An id that it does not know is None: only the environment
 writes messages for a model.
@@ -21,7 +21,7 @@ class Source(Protocol):
     """What the query APIs ask; every method may be called by many threads at once.
 
     Raises:
-        EnvironmentFailure: From any method: the file cannot be read, or the server does not answer as it should.
+        EnvironmentFailure: From any method: the server does not answer as it should.
     """
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +10,12 @@ from typing import Any, Literal
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 
 from .folding import plain, shown
-from .snapshot import Choice
-from .sources.base import LONGEST_TITLE, Ambiguous, Source
-from .store import Store
+from .sources.base import LONGEST_TITLE, Ambiguous, Choice, Source
+from .store import Store, opened
 
-SNAPSHOT = Path(__file__).parent / "snapshot" / "wiki.sqlite"
+SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
 _HEADING = re.compile(r"(={2,6}) .* \1")
 _SETTINGS = {
-    "snapshot": "snapshot",
     "pages": "snapshot",
     "zim": "zim",
     "language": "live",
@@ -43,9 +40,8 @@ class Wiki(Environment):
 
     def __init__(
         self,
-        snapshot: str | None = None,
-        *,
         pages: str | None = None,
+        *,
         source: Literal["snapshot", "live", "zim"] = "snapshot",
         zim: str | None = None,
         language: str | None = None,
@@ -54,12 +50,11 @@ class Wiki(Environment):
         requests_per_second: float | None = None,
         user_agent: str | None = None,
     ) -> None:
-        """Open a source of pages; by default, the embedded snapshot.
+        """Open a source of pages; by default, the embedded pages.
 
         Args:
-            snapshot: A snapshot's file.
-            pages: Pages of your own in its place: a JSON Lines file of `title` and `text` (see `pages`).
-            source: Where the pages are: in a snapshot, in a MediaWiki that is asked over HTTP, in a ZIM file.
+            pages: Pages of your own: a JSON Lines file of `title` and `text` (see `pages`); absent: the embedded ones.
+            source: Where the pages are: in such a file, in a MediaWiki that is asked over HTTP, in a ZIM file.
             zim: The ZIM file.
             language: The Wikipedia that is asked, by the code in its address; absent: "en".
             api_url: The `api.php` of another MediaWiki, instead.
@@ -72,7 +67,6 @@ class Wiki(Environment):
             MissingExtra: The source needs a library that is not installed.
         """
         settings = {
-            "snapshot": snapshot,
             "pages": pages,
             "zim": zim,
             "language": language,
@@ -97,7 +91,7 @@ class Wiki(Environment):
 
     @property
     def version(self) -> str:
-        """That of the source: the snapshot's content hash, the ZIM file's identity, or the MediaWiki's address."""
+        """That of the source: the hash of the file of pages, the ZIM file's identity, or the MediaWiki's address."""
         return self._source.version
 
     @query_api
@@ -142,7 +136,7 @@ class Wiki(Environment):
         return f"(Result {self._shown} / {len(self._results)}) {self._results[self._shown - 1]}"
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """All pages of a kind, the most popular first; only a snapshot has kinds.
+        """All pages of a kind, the most popular first; only a file of pages has kinds.
 
         Each has `title`, `popularity` (how many triples name the page, apart from those that say which concepts it
         falls under) and every relation of its kind (see
@@ -154,26 +148,12 @@ class Wiki(Environment):
         """
         if not isinstance(self._source, Store):
             raise KeyError(kind)
-        relations: dict[str, bool] = json.loads(self._source.meta["kinds"])[kind]
-        records: dict[str, dict[str, Any]] = {}
-        sql = "SELECT title, popularity FROM pages WHERE kind = ? ORDER BY id"
-        for title, popularity in self._source.stream(sql, (kind,)):
-            empty: dict[str, Any] = {name: [] if several else None for name, several in relations.items()}
-            records[title] = {"title": title, "popularity": popularity, **empty}
-        sql = """
-            SELECT subject, relation, object FROM pages JOIN triples ON subject = title
-            WHERE kind = ? ORDER BY subject, relation, object"""
-        for subject, relation, value in self._source.stream(sql, (kind,)):
-            if relations[relation]:
-                records[subject][relation].append(value)
-            else:
-                records[subject][relation] = value
-        return list(records.values())
+        return self._source.records(kind)
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
-        """Everything that the pages of a snapshot say, as subject, relation, object, sorted."""
+        """Everything that the pages of a file say, as subject, relation, object, sorted."""
         if isinstance(self._source, Store):
-            yield from self._source.stream("SELECT subject, relation, object FROM triples ORDER BY 1, 2, 3")
+            yield from self._source.triples()
 
     def _stand_on(self, title: str, paragraphs: tuple[str, ...]) -> None:
         self._title = title
@@ -202,10 +182,4 @@ def _opened(source: str, settings: dict[str, Any]) -> Source:
         if "zim" not in settings:
             raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
         return Zim(Path(settings["zim"]))
-    if "pages" in settings:
-        from .pages import snapshot_of
-
-        if "snapshot" in settings:
-            raise ValueError("give either snapshot or pages")
-        return Store(snapshot_of(Path(settings["pages"])))
-    return Store(Path(settings.get("snapshot") or SNAPSHOT))
+    return opened(Path(settings.get("pages") or SNAPSHOT))

@@ -410,7 +410,7 @@ def test_a_client_can_be_sent_to_another_process(live: AMiner, direct: AMiner) -
     ("wrong", "reason"),
     [
         ({"source": "web"}, "expected snapshot or live"),
-        ({"source": "live", "snapshot": "x.sqlite"}, "goes with the source snapshot"),
+        ({"source": "live", "scholars": "x.jsonl"}, "goes with the source snapshot"),
         ({"base_url": "http://127.0.0.1"}, "go with the source live"),
         ({"source": "live", "base_url": "ftp://host"}, "base_url must look like"),
         ({"source": "live", "base_url": "https://me:pass@host"}, "base_url must look like"),

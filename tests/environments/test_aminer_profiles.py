@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from r_eval.environments.aminer import AMiner
-from scripts.data.aminer.generate import generate
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +98,6 @@ def test_results_are_short_enough_for_a_small_context(records: list[dict[str, An
 
 def test_the_same_snapshot_gives_the_same_results(records: list[dict[str, Any]]) -> None:
     assert AMiner().records("profile") == records
-
-
-def test_another_world_has_profiles_too(tmp_path: Path) -> None:
-    generate(90, 7, tmp_path / "small.sqlite")
-    assert len(AMiner(str(tmp_path / "small.sqlite")).records("profile")) == 90
 
 
 def test_a_bibliography_without_posts_gives_no_profiles(tmp_path: Path) -> None:

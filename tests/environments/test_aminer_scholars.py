@@ -31,11 +31,6 @@ WEI = {
 }
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
-
-
 def written(folder: Path, *lines: Any) -> str:
     path = folder / "scholars.jsonl"
     path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines), "utf-8")
@@ -63,6 +58,16 @@ def test_who_lists_a_publication_is_its_author(aminer: AMiner) -> None:
     assert [author.name for author in aminer.getPublication(found[0].pub_id).author_list] == ["Ada Okello", "王伟"]
 
 
+def test_a_publication_may_have_a_line_of_its_own_with_its_authors_in_order(tmp_path: Path) -> None:
+    chi = {"name": "Chi Eze", "id": "c1", "advisor": "a1"}
+    paper = {"title": "On trees", "id": "p1", "year": 2022, "num_citation": 3, "authors": ["c1", "a1"]}
+    aminer = AMiner(scholars=written(tmp_path, paper, ADA, chi))
+    assert [author.name for author in aminer.getPublication("p1").author_list] == ["Chi Eze", "Ada Okello"]
+    assert [(one.name, one.relation) for one in aminer.getCoauthors("c1")] == [("Ada Okello", "advisor")]
+    assert [(one.name, one.relation) for one in aminer.getCoauthors("a1")] == [("Chi Eze", "advisee")]
+    assert aminer.searchPerson(name="Ada")[0].num_citation == 16
+
+
 def test_a_profile_counts_publications_and_citations(aminer: AMiner) -> None:
     person = aminer.searchPerson(name="Ada Okello")[0]
     assert (person.num_pubs, person.num_citation) == (2, 13)
@@ -78,6 +83,8 @@ def test_a_profile_counts_publications_and_citations(aminer: AMiner) -> None:
         ([{"nmae": "Ada"}], r"scholars\.jsonl:1: nmae"),
         ([ADA, ADA], r"scholars\.jsonl:2: Ada Okello is in line 1 already"),
         ([{"name": "A", "id": "a b"}], r"scholars\.jsonl:1: id: 'a b' cannot be an id"),
+        ([ADA, {"title": "T", "authors": ["a1", "b2"]}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
+        ([ADA, {"name": "B", "advisor": "b2"}], r"scholars\.jsonl:2: no scholar has the id 'b2'"),
         ([{"name": "A", "publications": [{"title": ""}]}], r"scholars\.jsonl:1: publications\.0\.title"),
         ([{"name": "A", "work": [["Professor"]]}], r"scholars\.jsonl:1: work"),
     ],

@@ -319,7 +319,7 @@ def test_replies_go_to_the_cache_folder_unless_told(tmp_path: Path, monkeypatch:
         ({"source": "dump"}, "source: 'dump' is none of snapshot, zim, live"),
         ({"language": "de"}, "language is a setting of source: live, and the source is snapshot"),
         ({"zim": "wiki.zim"}, "zim is a setting of source: zim, and the source is snapshot"),
-        ({"source": "live", "snapshot": "wiki.sqlite"}, "snapshot is a setting of source: snapshot"),
+        ({"source": "live", "pages": "pages.jsonl"}, "pages is a setting of source: snapshot"),
         ({"source": "zim"}, "source: zim needs the setting zim"),
         ({"source": "live", "language": "de", "api_url": OTHER_HOST}, "give one of them"),
         ({"source": "live", "language": "evil.example/"}, "language: 'evil.example/' is not a code"),

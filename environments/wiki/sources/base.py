@@ -7,15 +7,15 @@ that is merely similar: whoever asked decides.
 
 from __future__ import annotations
 
-import difflib
 import heapq
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rapidfuzz import fuzz
+
 from ..folding import title_key
-from ..snapshot import Choice
 
 MOST_SIMILAR = 10
 LONGEST_TITLE = 300
@@ -29,6 +29,14 @@ class Page:
 
     title: str
     paragraphs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A line of a disambiguation page: the title that it offers, and what that is."""
+
+    title: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +92,9 @@ def closest(text: str, candidates: Iterable[tuple[str, str, Any]]) -> list[str]:
     """
     key = title_key(text)
     words = set(key.split())
-    matcher = difflib.SequenceMatcher(autojunk=False)
-    matcher.set_seq2(key)
-    bounded = []
-    for name, title, rank in candidates:
-        matcher.set_seq1(name)
-        own = set(name.split())
-        bonus = (words <= own) + (own <= words)
-        bounded.append((matcher.quick_ratio() + bonus, bonus, name, title, rank))
-    bounded.sort(key=lambda candidate: candidate[0], reverse=True)
     scored: dict[str, tuple[float, Any]] = {}
-    least = -1.0
-    for bound, bonus, name, title, rank in bounded:
-        if bound < least:
-            break  # no further one can be among the best: comparing letters is slow, and most are never compared
-        matcher.set_seq1(name)
-        score = (matcher.ratio() + bonus, rank)
+    for name, title, rank in candidates:
+        own = set(name.split())
+        score = fuzz.ratio(key, name) / 100 + (words <= own) + (own <= words), rank
         scored[title] = max(scored.get(title, score), score)
-        if score[0] >= least and len(scored) >= MOST_SIMILAR:
-            least = heapq.nlargest(MOST_SIMILAR, scored.values())[-1][0]
     return heapq.nlargest(MOST_SIMILAR, scored, key=scored.__getitem__)

@@ -15,9 +15,8 @@ from typing import Any, Self
 from r_eval.files import user_path
 
 from ..folding import title_key
-from ..snapshot import Choice
 from . import html
-from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Page, closest, spoken
+from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Choice, Page, closest, spoken
 from .mediawiki import REQUESTS_PER_SECOND, USER_AGENT, MediaWiki, Pace, checked_address
 from .replies import Replies, default_path
 

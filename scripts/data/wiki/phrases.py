@@ -6,8 +6,8 @@ So a program finds the value of a relation that has one value by its phrase:
     re.search(r"capital is ([^.;]+)", text).group(1)
 
 Several values of one relation stand behind one another with ", " between them (a few titles hold a comma too).
-Values are written as in `triples.tsv`: titles of pages and other names without full stops ("J R R Tolkien"), dates as
-"14 March 1879", large numbers as "1,234,567", units in the phrase.
+Values are titles of pages and other names without full stops ("J R R Tolkien"), dates as "14 March 1879", large numbers
+as "1,234,567"; units stand in the phrase.
 
 `KINDS` is the table. For each kind of page: its relations in the order of the page, each with its phrase, the heading
 of its section ("" is the lead paragraph) and whether it may have several values.

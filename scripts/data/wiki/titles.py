@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from r_eval.environments.wiki.folding import title_key
-from r_eval.environments.wiki.snapshot import Choice
+from r_eval.environments.wiki.sources import Choice
 
 from .world import Draft, World
 
