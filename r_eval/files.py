@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,79 @@ def _spelt_out(node: yaml.Node, known: dict[int, int]) -> int:
         wrong = "stands for itself" if not known[id(node)] else f"stands for more than {MOST_VALUES:,} values"
         raise yaml.constructor.ConstructorError(None, None, f"what is here {wrong}", node.start_mark)
     return known[id(node)]
+
+
+class YamlFile:
+    """A YAML file that a person wrote, with the lines of its keys.
+
+    Attributes:
+        data: Plain data.
+
+    Raises:
+        UserError: It is not there, not YAML, or a mapping has a key twice; names the line.
+    """
+
+    def __init__(self, path: Path, what: str) -> None:
+        self.path = path
+        text = read_text(path, what)
+        try:
+            self._root = yaml.compose(text, Loader=yaml.SafeLoader)
+            self.data = read_yaml(text)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f":{mark.line + 1}" if mark else ""
+            problem = " ".join(str(getattr(error, "problem", None) or error).split())
+            raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}: not valid YAML: {error}") from None
+        twice = _twice(self._root)
+        if twice is not None:
+            raise UserError(f"{path}:{twice.start_mark.line + 1}: duplicate key {twice.value}")
+
+    def at(self, keys: Sequence[int | str]) -> str:
+        """`file:line` of a key, by the keys and places that lead to it; of the nearest one above if it is not there."""
+        line = _line(self._root, keys)
+        return f"{self.path}:{line}" if line else str(self.path)
+
+
+def _twice(node: yaml.Node | None) -> yaml.Node | None:
+    """The first key that stands twice in a mapping of a YAML document; YAML itself would keep the last in silence."""
+    waiting, visited = [node], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            keys = set[str]()
+            for key, value in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    return key
+                keys.add(str(key.value))
+                waiting.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    return None
+
+
+def _line(node: yaml.Node | None, loc: Sequence[int | str]) -> int | None:
+    """The line of a key in a YAML document; of the nearest key above it where it is not there."""
+    if node is None:
+        return None
+    for part in loc:
+        inner: yaml.Node | None = None
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                if key.value == str(part):
+                    if part == loc[-1]:
+                        return int(key.start_mark.line) + 1
+                    inner = value
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            inner = node.value[part]
+        if inner is None:
+            break
+        node = inner
+    return int(node.start_mark.line) + 1
 
 
 def yaml_keys(path: Path) -> set[str]:

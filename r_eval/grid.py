@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from r_eval.errors import UserError, describe_invalid
-from r_eval.files import read_text, read_yaml
+from r_eval.files import YamlFile
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
@@ -266,7 +265,7 @@ class Grid(Part):
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise UserError(complaint(error, "Grid", None)) from None
+            raise UserError(complaint(error)) from None
 
     @field_validator("llms", mode="before")
     @classmethod
@@ -303,41 +302,27 @@ class Grid(Part):
         path = Path(path)
         if path.is_dir():
             raise UserError(f"{path} is a folder; name a grid file, such as {path / 'grid.yaml'}")
-        try:
-            text = read_text(path, "grid file")
-            root = yaml.compose(text, Loader=yaml.SafeLoader)
-            data = read_yaml(text)
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f":{mark.line + 1}" if mark else ""
-            problem = " ".join(str(getattr(error, "problem", None) or error).split())
-            raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}: not valid YAML: {error}") from None
-        if not isinstance(data, dict):
+        file = YamlFile(path, "grid file")
+        if not isinstance(file.data, dict):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
-        twice = _twice(root)
-        if twice is not None:
-            raise UserError(f"{path}:{twice.start_mark.line + 1}: duplicate key {twice.value}")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            return cls(**{"name": name, **{str(key): value for key, value in data.items()}, "folder": path.parent})
+            return cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
         except UserError as error:
             if not isinstance(error.__context__, ValidationError):
                 raise
-            raise UserError(complaint(error.__context__, str(path), root)) from None
+            raise UserError(complaint(error.__context__, file)) from None
 
 
-def complaint(error: ValidationError, where: str, root: yaml.Node | None) -> str:
-    """One sentence about the first thing that is wrong with a grid, with its line; a misspelt key before the
-    missing one that it was meant for.
+def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
+    """One sentence about the first thing that is wrong with a grid, with its line where it is of a file; a misspelt
+    key before the missing one that it was meant for.
     """
     errors = error.errors()
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     loc = (*first["loc"], *first.get("ctx", {}).get("at", ()))
     key = ".".join(str(part) for part in loc)
-    line = _line(root, loc)
-    at = f"{where}:{line}" if line else where
+    at = file.at(loc) if file else "Grid"
     if first["type"] == "extra_forbidden":
         known = _known(loc)
         return f"{at}: {unknown('key', key, known)}"
@@ -352,43 +337,3 @@ def _known(loc: tuple[int | str, ...]) -> list[str]:
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
     model = BudgetEntry if "budget" in loc[:-1] else model
     return [name for name in model.model_fields if name != "folder"]
-
-
-def _twice(node: yaml.Node | None) -> yaml.Node | None:
-    """The first key that stands twice in a mapping of a YAML document; YAML itself would keep the last in silence."""
-    waiting, visited = [node], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if node is None or id(node) in visited:
-            continue
-        visited.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            keys = set[str]()
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                    return key
-                keys.add(str(key.value))
-                waiting.append(value)
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-    return None
-
-
-def _line(node: yaml.Node | None, loc: tuple[int | str, ...]) -> int | None:
-    """The line of a key in a YAML document; of the nearest key above it where it is not there."""
-    if node is None:
-        return None
-    for part in loc:
-        inner: yaml.Node | None = None
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if key.value == str(part):
-                    if part == loc[-1]:
-                        return int(key.start_mark.line) + 1
-                    inner = value
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            inner = node.value[part]
-        if inner is None:
-            break
-        node = inner
-    return int(node.start_mark.line) + 1

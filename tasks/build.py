@@ -9,38 +9,74 @@ repository's `tasks/`). The same templates, snapshot and seed give the same byte
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
+import unicodedata
+from collections import Counter
 from pathlib import Path
 
 from r_eval.environments.sandbox import Sandbox
+from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.questions import write_questions
-from r_eval.tasks.templates import generate, read_templates
+from r_eval.tasks.templates import TemplateFile, generate, read_templates
 
-QUESTIONS = 40
-DEMONSTRATIONS = 50
+QUESTIONS = 100
+DEMONSTRATIONS = 100
 SEED = 0
+FORMER_NAMES = {
+    "Gdańsk": "Danzig",
+    "Kaliningrad": "Königsberg",
+    "Lviv": "Lemberg",
+    "Saint Petersburg": "Leningrad",
+    "Szczecin": "Stettin",
+    "Volgograd": "Stalingrad",
+    "Wrocław": "Breslau",
+}
+"""Names under which older sources know a city."""
+SUFFIX = re.compile(r" \([^()]+\)$")
+LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i", "ß": "ss", "æ": "ae"})
 
 
-async def build(path: Path, sandbox: Sandbox) -> str:
-    """Make the files of one task; returns a line that says what came of it."""
-    file = read_templates(path)
+async def make(file: TemplateFile, sandbox: Sandbox) -> tuple[list[Question], Counter[str]]:
+    """The demonstrations and questions of one task, in this order; and how many were dropped for which reason."""
     environment = open_environment(file.environment)
     made = await generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)
+    for question in made.questions:
+        question.answers = list(dict.fromkeys([*question.answers, *variants(question)]))
+    return made.questions, made.dropped
+
+
+def build(path: Path, sandbox: Sandbox) -> str:
+    """Write the files of one task; returns a line that says what came of it."""
+    made, dropped = asyncio.run(make(read_templates(path), sandbox))
     stem = path.name.removesuffix(".templates.yaml")
-    shown, asked = made.questions[:DEMONSTRATIONS], made.questions[DEMONSTRATIONS:]
+    shown, asked = made[:DEMONSTRATIONS], made[DEMONSTRATIONS:]
     write_questions(path.with_name(f"{stem}.demonstrations.jsonl"), shown)
     write_questions(path.with_name(f"{stem}.questions.jsonl"), asked)
-    return (
-        f"{path.parent.name}/{stem}: {len(asked)} questions, {len(shown)} demonstrations, dropped {dict(made.dropped)}"
-    )
+    return f"{path.parent.name}/{stem}: {len(asked)} questions, {len(shown)} demonstrations, dropped {dict(dropped)}"
+
+
+def variants(question: Question) -> list[str]:
+    """Other ways to write a question's answers: without "(novel)" and the like, without accents, former names.
+
+    An option is to be written as it stands in the question.
+    """
+    if "options" in question.meta:
+        return []
+    found = []
+    for answer in question.answers:
+        plain = SUFFIX.sub("", answer)
+        folded = unicodedata.normalize("NFKD", plain.translate(LETTERS))
+        found += [plain, "".join(c for c in folded if not unicodedata.combining(c)), FORMER_NAMES.get(answer, answer)]
+    return found
 
 
 def main(folder: Path, names: list[str]) -> None:
     with Sandbox() as sandbox:
         for path in sorted(folder.glob("*/*.templates.yaml")):
             if not names or f"{path.parent.name}/{path.name.removesuffix('.templates.yaml')}" in names:
-                sys.stdout.write(asyncio.run(build(path, sandbox)) + "\n")
+                sys.stdout.write(build(path, sandbox) + "\n")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ SECONDS = 60.0
 """How long one draft may be tried."""
 FIELD_CHARACTERS = 80
 FENCE = re.compile(r"```[a-z]*\n(.*?)(?:```|\Z)", re.DOTALL)
-SLOT = re.compile(r"\{[^{}]*\}")
+SLOT = re.compile(r"\{\{[^{}]*\}\}")
 ID = re.compile(r"[A-Za-z0-9_-]{1,60}")
 
 

@@ -19,7 +19,7 @@ templates:
   - id: home-of-scholar
     level: KS
     from: person
-    question: At which organization is {person[name]}?
+    question: At which organization is {{ person.name }}?
     program: |
       found = searchPerson(name=person["name"])
       answer = found[0]["organization"]

@@ -47,7 +47,7 @@ BASE: dict[str, Any] = {
     "id": "age",
     "level": "KS",
     "from": "person",
-    "question": "How old is {person[name]} of {person[city]}?",
+    "question": "How old is {{ person.name }} of {{ person.city }}?",
     "program": """
 found = [p for p in find(name=person["name"]) if p["city"] == person["city"]]
 answer = found[0]["age"]

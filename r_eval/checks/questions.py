@@ -16,6 +16,7 @@ from r_eval.analysis import metrics
 from r_eval.checks.environments import is_foreign
 from r_eval.checks.finding import Finding, Severity, counted, of_user_error, shown
 from r_eval.checks.golds import judged_by_containment, leaked, response
+from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
@@ -90,6 +91,7 @@ def check_questions(path: Path, over: Over | str | None = None, call: bool = Fal
     """
     file = read(str(path), path)
     groups = form(file.questions)
+    leaks = surface(file, file.questions)
     known = (over, {}) if isinstance(over, str) else over or environment_for(path)
     notes = [file.note(summary(file.questions))]
     environment = open_environment(*known) if known else None
@@ -109,7 +111,24 @@ def check_questions(path: Path, over: Over | str | None = None, call: bool = Fal
             what = f"{len(file.questions)} questions, though its season file says {season.count}"
             todo = "generate it again: a set that was changed by hand is another set"
             notes.insert(0, Finding(file.target, shown(path), "warning", what, todo))
-    return [*file.findings(groups), *notes]
+    return [*file.findings(groups), *leaks, *notes]
+
+
+def surface(file: QuestionFile, questions: Sequence[Question]) -> list[Finding]:
+    """The shortcuts through a set of questions, of which the file holds some."""
+    todo = "shuffle options, and give questions of one form different answers: see docs/questions.md"
+    return [
+        Finding(
+            file.target,
+            shown(file.path),
+            "warning",
+            f"a guesser that sees the {one.guesser} alone answers {one.right} of {one.questions} questions "
+            f"({one.right / one.questions:.0%}, chance {one.chance:.0%})",
+            todo,
+        )
+        for one in shortcuts({file.target: questions})
+        if one.found
+    ]
 
 
 def summary(questions: Sequence[Question]) -> str:
@@ -264,6 +283,7 @@ def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
         written = task.long and not any(q.program for q in file.questions)
         groups = form(file.questions, programs=not written)
         findings += file.findings([*groups, *check_programs(file.questions, environment, sandbox, task.metric)])
+    findings += surface(files[0], [question for file in files for question in file.questions]) if files else []
     for file in files[1:]:
         asked, examples = files[0].questions, file.questions
         ids, texts = {q.id for q in asked}, {folded(q.question) for q in asked}

@@ -27,4 +27,5 @@ def new(
         raise UserError(f"unknown kind '{kind}'; the only one is domain: r-eval new domain {name}")
     made = new_domain(name, folder)
     files = "".join(f"{path}\n" for path in sorted(made.iterdir()))
-    sys.stdout.write(f"{files}next: cd {made} && r-eval run grid.yaml\n")
+    go = "" if made == Path() else f"cd {made} && "
+    sys.stdout.write(f"{files}next: {go}r-eval run grid.yaml\n")

@@ -72,13 +72,15 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} already exists and is not empty; choose another folder with --dir")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as beside:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".r-eval-") as beside:
             whole = Path(beside) / "project"
             whole.mkdir()
             for name, text in texts.items():
                 (whole / name).write_text(text, encoding="utf-8")
-            if folder.exists():
-                folder.rmdir()
-            shutil.move(whole, folder)
+            if not folder.exists():
+                shutil.move(whole, folder)
+            else:  # it may be where the shell stands
+                for path in list(whole.iterdir()):
+                    shutil.move(path, folder)
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from None

@@ -12,10 +12,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.plugins import unknown
 from r_eval.records import Level, Question
-from r_eval.tasks.files import said
 from r_eval.tasks.loaders.hub import HUB, hub_records
 from r_eval.tasks.loaders.reading import Fault, Record, json_records
 
@@ -200,5 +199,5 @@ def complaint(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{key} is missing"
     if first["type"] == "extra_forbidden":
         return unknown("setting", key, model.model_fields)
-    message = "is no JSON object" if first["type"] == "model_type" else said(first["msg"])
+    message = "is no JSON object" if first["type"] == "model_type" else describe_invalid(first)
     return f"{key}: {message}" if key else message

@@ -17,8 +17,9 @@ query APIs in the sandbox, gives the gold answer. So every question is known to 
             where: late["year"] > paper["year"]
         where: len(person["interests"]) > 1
         question:                        a text, a list of phrasings, or these by language
-          en: [Who wrote {paper[title]} with {person[name]}?, With whom did {person[name]} write {paper[title]}?]
-          zh: "{person[name]} 与谁合写了 {paper[title]}？"
+          en: ["Who wrote {{ paper.title }} with {{ person.name }}?", "Whose co-author is {{ person.name }} ...?"]
+          zh: "{{ person.name }} 与谁合写了 {{ paper.title }}？"
+        options: ['paper["authors"]']    choices of the question, as expressions, for `{{ options | shuffled }}`
         program: |
           found = searchPublication(publication_info=paper["title"])
           answer = [name for name in found[0]["authors"] if name != person["name"]]
@@ -27,9 +28,11 @@ query APIs in the sandbox, gives the gold answer. So every question is known to 
         entities: [person["name"]]       what a counterfactual may replace
         choice: false                    true: the question itself names the answer, among others
 
-In a question, `{film[year]}` is a field, `{film[cast][0]}` a part of it, and after a colon stands a format of Python
-or one of `number`, `date` (Jul 20, 1969) and `date-long` (July 20, 1969), as the question's language writes them. Of
-several phrasings, a hash of the seed, the template and the records chooses one; it is no question of its own.
+Wording is Jinja2 (sandboxed) without calls and loops: `{{ film.year }}` is a field, `{{ film.cast[0] }}` a part of it,
+`{% if film.year < 1950 %}` a condition. Filters: `number`, `date` (Jul 20, 1969) and `date_long` (July 20, 1969) write
+as the question's language does; `shuffled` puts options into an order that the seed and the question decide, whatever
+the answer; `listed("or")` writes them as a sentence does; and some of Jinja2's own. Of several phrasings, a hash of the
+seed, the template and the records chooses one; it is no question of its own.
 
 A question is dropped, and counted by reason, where `where` refuses its records, a slot is empty, its program fails or
 gives nothing, its answer stands in its text (unless the text names several things and the answer is one of them), or it

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from r_eval.errors import UserError
 from r_eval.tasks.templates.conditions import Conditions, equalities
 from r_eval.tasks.templates.schema import Join, Template
-from r_eval.tasks.templates.wording import Phrasing, Row, Texts
+from r_eval.tasks.templates.wording import Phrasing, Row
 
 COMBINATIONS = 300_000
 """Sets of records that one template may have."""
@@ -173,39 +173,32 @@ class Chooser:
 
 
 class _Twins:
-    """The records of a kind by what each phrasing shows of them."""
+    """The records of a kind by those fields of them that each phrasing looks at."""
 
     def __init__(self, name: str, records: Sequence[dict[str, Any]], phrasings: Sequence[Phrasing]) -> None:
         self._known: dict[int, list[dict[str, Any]]] = {}
-        self._alike: dict[tuple[Texts, ...], dict[tuple[str, ...], list[dict[str, Any]]]] = {}
-        for slots in dict.fromkeys(phrasing.shows(name) for phrasing in phrasings):
-            alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        self._alike: dict[frozenset[str] | None, dict[str, list[dict[str, Any]]]] = {}
+        for fields in dict.fromkeys(phrasing.fields.get(name, frozenset()) for phrasing in phrasings):
+            alike: dict[str, list[dict[str, Any]]] = {}
             for record in records:
-                if (texts := _shown(slots, record)) is not None:
-                    alike.setdefault(texts, []).append(record)
-            self._alike[slots] = alike
+                alike.setdefault(_seen(record, fields), []).append(record)
+            self._alike[fields] = alike
 
     def of(self, record: dict[str, Any]) -> list[dict[str, Any]]:
         """The record itself first."""
         if id(record) in self._known:
             return self._known[id(record)]
         found = {id(record): record}
-        for slots, groups in self._alike.items():
-            texts = _shown(slots, record)
-            alike = groups[texts] if texts is not None else []
-            found.update({id(other): other for other in alike[: TWINS + 1 if texts else UNSEEN]})
+        for fields, groups in self._alike.items():
+            alike = groups[_seen(record, fields)]
+            found.update({id(other): other for other in alike[: UNSEEN if fields == frozenset() else TWINS + 1]})
         self._known[id(record)] = list(found.values())
         return self._known[id(record)]
 
 
-def _shown(slots: Sequence[Texts], record: dict[str, Any]) -> tuple[str, ...] | None:
-    """What slots show of a record; None where one of them is empty."""
-    shown = []
-    for slot in slots:
-        if (text := slot.of(record)) is None:
-            return None
-        shown.append(text)
-    return tuple(shown)
+def _seen(record: dict[str, Any], fields: frozenset[str] | None) -> str:
+    """What stands in some fields of a record; in all of it where they are None."""
+    return repr(record if fields is None else [record.get(field) for field in sorted(fields)])
 
 
 class _Index:

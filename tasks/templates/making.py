@@ -7,6 +7,7 @@ import collections
 import dataclasses
 import hashlib
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
@@ -71,7 +72,7 @@ async def generate(
         UserError: A template does not fit the environment, or none is in any of the languages.
     """
     made = Generated()
-    solver = Solver(environment, sandbox)
+    solver = Solver(environment, sandbox, seed)
     known, conditions = known or KnownRecords(environment), Conditions(environment, sandbox)
     shares = await _shares(file, known, conditions, seed, list(languages), made, solver)
     waiting = list(shares)
@@ -108,10 +109,7 @@ async def _shares(
     for template in file.templates:
         try:
             written = _wanted(template, file, languages)
-            phrasings = {
-                one: [Phrasing(text, writing, known.shown) for text in template.phrasings(one)]
-                for one, writing in written
-            }
+            phrasings = {one: [Phrasing(text, writing) for text in template.phrasings(one)] for one, writing in written}
         except UserError as error:
             raise UserError(f"templates.{template.id}: question: {error}") from None
         if not phrasings:
@@ -119,6 +117,7 @@ async def _shares(
         try:
             chooser = Chooser(template, known.of, conditions, seed, [p for texts in phrasings.values() for p in texts])
             chosen, refused = await chooser.choose()
+            options = await _options(template, conditions, chooser.names, chosen)
         except UserError as error:
             raise UserError(f"templates.{template.id}: {error}") from None
         if template.where is not None:
@@ -126,7 +125,7 @@ async def _shares(
         for language, texts in phrasings.items():
             share = _Share(template, language, texts, seed, solver)
             try:
-                empty = share.fill(chooser.names, chosen)
+                empty = share.fill(chooser.names, chosen, options)
             except UserError as error:
                 raise UserError(f"templates.{template.id}: question: {error}") from None
             if empty:
@@ -137,6 +136,19 @@ async def _shares(
         wanted, there = ", ".join(languages or file.languages), ", ".join(known_ones) or "en"
         raise UserError(f"no template is written in {wanted}; known: {there}")
     return shares
+
+
+async def _options(
+    template: Template, conditions: Conditions, names: Sequence[str], chosen: Sequence[Chosen]
+) -> list[list[Any]]:
+    """The choices of each set of records, each once and sorted; an expression that gives a list gives several."""
+    columns = [await conditions.values(one, names, [c.row for c in chosen]) for one in template.options]
+    found = []
+    for place in range(len(chosen)):
+        values = [column[place] for column in columns]
+        flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+        found.append(sorted({str(one): one for one in flat}.values(), key=str))
+    return found
 
 
 def _wanted(template: Template, file: TemplateFile, languages: list[str]) -> list[tuple[str | None, str | None]]:
@@ -164,7 +176,7 @@ class _Share:
         self._begun: collections.deque[tuple[str, asyncio.Task[tuple[Solved | None, list[Reason]]]]]
         self._begun = collections.deque()
 
-    def fill(self, names: Sequence[str], chosen: Sequence[Chosen]) -> int:
+    def fill(self, names: Sequence[str], chosen: Sequence[Chosen], options: Sequence[list[Any]]) -> int:
         """Word every set of records; returns how many fill no phrasing.
 
         Raises:
@@ -172,17 +184,19 @@ class _Share:
         """
         empty = 0
         texts: dict[str, None] = {}
-        fillers = [(phrasing, phrasing.filler(names)) for phrasing in self.phrasings]
-        for row, _, own in chosen:
+        for phrasing in self.phrasings:
+            phrasing.check(names)
+        for (row, _, own), choices in zip(chosen, options, strict=True):
             filled: dict[str, Phrasing] = {}
-            for phrasing, fill in fillers:
-                if (text := fill(row)) is not None:
+            records = dict(zip(names, row, strict=True))
+            for phrasing in self.phrasings:
+                if (text := phrasing.text(records, choices)) is not None:
                     filled.setdefault(text, phrasing)
             asked = self._pick(list(filled)) if own and filled else None
             empty += own and not filled
             for text, phrasing in filled.items():
                 owner = self if text == asked else None
-                self._solver.add(text, Reading(self.template, self.language, phrasing, names, row, owner))
+                self._solver.add(text, Reading(self.template, self.language, phrasing, names, row, owner, choices))
             if asked is not None:
                 texts[asked] = None
         self._texts = iter(texts)

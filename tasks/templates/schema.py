@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from r_eval.errors import UserError
 from r_eval.records import Level
-from r_eval.tasks.files import Part, read_file, said
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from r_eval.tasks.files import Part, read_file
+from r_eval.tasks.templates.wording import OPTIONS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)*")
@@ -46,6 +44,8 @@ class Template(Part):
         source: The kind of the first record, and its name.
         let: Further records, by name: a kind (sampled on its own) or a join.
         question: The text, several phrasings of it, or these by language.
+        options: Choices of the question, as expressions over the records. The text has them as `options`, to be written
+            in an order of their own (`{{ options | shuffled }}`), and so has the program.
         choice: The answer may stand in the question: it is one of the things that the question names.
     """
 
@@ -54,6 +54,7 @@ class Template(Part):
     source: str = Field(alias="from")
     let: dict[str, str | Join] = {}
     where: str | None = None
+    options: list[str] = []
     question: str | Phrasings | dict[str, str | Phrasings]
     program: str
     evidence: list[str] = []
@@ -66,6 +67,8 @@ class Template(Part):
         for name in (self.source, *self.let):
             if not NAME.fullmatch(name):
                 raise ValueError(f"'{name}' cannot name a record in a program; take letters, digits and _")
+            if name == OPTIONS:
+                raise ValueError(f"'{name}' is the name of the choices; call the record something else")
         if self.source in self.let:
             raise ValueError(f"let: '{self.source}' is the name of the first record already")
         if isinstance(self.question, dict):
@@ -121,11 +124,11 @@ def read_templates(path: Path) -> TemplateFile:
     Raises:
         UserError: It is not there, not YAML, or a key is wrong.
     """
-    file = read_file(path, "template file", TemplateFile, complaint)
+    file = read_file(path, "template file", TemplateFile)
     ids: set[str] = set()
     for template in file.templates:
         if template.id in ids:
-            raise UserError(f"{path}: templates: the id '{template.id}' stands twice")
+            raise UserError(f"{path}: templates: duplicate id '{template.id}'")
         ids.add(template.id)
         try:
             ast.parse(template.program)
@@ -134,27 +137,3 @@ def read_templates(path: Path) -> TemplateFile:
         except ValueError as error:
             raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
     return file
-
-
-def complaint(error: ValidationError, data: Any) -> str:
-    """The first complaint, with the keys of the file that lead to it.
-
-    Where a value may be of several kinds, pydantic complains about each of them: what goes deepest is what was meant.
-    """
-    errors = error.errors()
-    same = [e for e in errors if e["loc"][:3] == errors[0]["loc"][:3]]
-    meant = max(same, key=lambda e: (not e["type"].endswith("_type"), len(_keys(e, data))))
-    return ": ".join([*filter(None, [".".join(_keys(meant, data))]), said(meant["msg"])])
-
-
-def _keys(error: ErrorDetails, data: Any) -> list[str]:
-    """The parts of a complaint's place that are keys of the file: the others name the kinds that a value may be of."""
-    kept: list[str] = []
-    for part in error["loc"]:
-        inside = part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int)
-        if inside:
-            data = data[part]
-            kept.append(str(part))
-    if error["type"] == "missing":
-        kept.append(str(error["loc"][-1]))
-    return kept

@@ -15,9 +15,9 @@ from r_eval.environments.sandbox import ProgramError, Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
 from r_eval.records import Question
-from r_eval.tasks.templates.programs import with_values
+from r_eval.tasks.templates.programs import with_values, with_values_in
 from r_eval.tasks.templates.schema import CODE, Template
-from r_eval.tasks.templates.wording import Phrasing, Records, Row
+from r_eval.tasks.templates.wording import OPTIONS, Phrasing, Records, Row, in_order
 
 PROGRAMS = 100
 """Different programs that are tried for one text."""
@@ -34,6 +34,7 @@ class Reading(NamedTuple):
 
     Attributes:
         names, row: The records.
+        options: The choices.
         owner: Whoever asks the text with these records; None where it is only another reading of it.
     """
 
@@ -43,11 +44,21 @@ class Reading(NamedTuple):
     names: Sequence[str]
     row: Row
     owner: object | None
+    options: Sequence[Any] = ()
 
     @property
     def records(self) -> Records:
         """The records by their names."""
         return dict(zip(self.names, self.row, strict=True))
+
+    def worded(self, text: str, seed: int) -> tuple[str, tuple[str, ...], list[str]]:
+        """The text with its options in an order that the seed and the text decide, what the records put into it, and
+        the options in that order.
+        """
+        values: list[str] = []
+        found = self.phrasing.text(self.records, self.options, f"{seed}/{text}", values)
+        order = in_order(self.options, f"{seed}/{text}" if self.phrasing.shuffles else None)
+        return found or text, tuple(values), [str(option) for option in order]
 
 
 class Solved(NamedTuple):
@@ -69,13 +80,13 @@ class _Result:
 class Solver:
     """Knows all readings of every text, and solves them; a program that several readings share runs once."""
 
-    def __init__(self, environment: Environment, sandbox: Sandbox) -> None:
-        self._environment, self._sandbox = environment, sandbox
+    def __init__(self, environment: Environment, sandbox: Sandbox, seed: int) -> None:
+        self._environment, self._sandbox, self._seed = environment, sandbox, seed
         self._readings: dict[str, list[Reading]] = {}
         self._results: dict[tuple[str, ...], asyncio.Future[_Result]] = {}
 
     def add(self, text: str, reading: Reading) -> None:
-        """Note that these records make this text."""
+        """Note that these records make this text, in which what is shuffled is sorted."""
         self._readings.setdefault(text, []).append(reading)
 
     async def question(self, text: str, owner: object) -> tuple[Solved | None, list[Reason]]:
@@ -106,8 +117,8 @@ class Solver:
             if reason is not None:
                 reasons.append((reason, error.message if (error := results[code].error) else text))
             elif question is None:
-                shown = reading.phrasing.filled(reading.records)
-                question = Solved(_question(text, reading, code[0], results[code]), shown)
+                worded, shown, options = reading.worded(text, self._seed)
+                question = Solved(_question(worded, options, reading, code[0], results[code]), shown)
         return question, reasons
 
     async def stop(self) -> None:
@@ -135,15 +146,13 @@ class Solver:
 def _code(reading: Reading) -> tuple[str, ...]:
     """The program and its expressions, with the records' values."""
     template = reading.template
-    records = reading.records
+    records = {**reading.records, OPTIONS: list(reading.options)}
     texts = [("program", template.program), *((key, text) for key in CODE for text in getattr(template, key))]
     code = []
     for key, text in texts:
-        if key != "program" and not any(name in text for name in records):
-            code.append(text.strip())
-            continue
+        fill = with_values if key == "program" else with_values_in
         try:
-            code.append(with_values(text.strip(), records))
+            code.append(fill(text.strip(), records) if any(name in text for name in records) else text.strip())
         except KeyError as error:
             raise UserError(f"templates.{template.id}: {key}: no field {error}") from None
         except (SyntaxError, ValueError):  # the sandbox may read it all the same: its Python is a newer one
@@ -157,7 +166,7 @@ def _reason(text: str, reading: Reading, result: _Result) -> str | None:
         return f"program: {result.error.cause}"
     if not result.answer:
         return "empty answer"
-    told = not reading.template.choice and stands_in(result.answer, text)
+    told = not (reading.template.choice or reading.template.options) and stands_in(result.answer, text)
     if told and not reading.phrasing.offers(reading.records, result.answer):
         return "answer in the question"
     return None
@@ -177,12 +186,14 @@ def words(text: str) -> list[str]:
     return TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def _question(text: str, reading: Reading, program: str, result: _Result) -> Question:
+def _question(text: str, options: list[str], reading: Reading, program: str, result: _Result) -> Question:
     template = reading.template
     sizes = [len(getattr(template, key)) for key in CODE]
     ends = [sum(sizes[: n + 1]) for n in range(len(CODE))]
     found = {key: list(_flat(result.extra[e - s : e])) for key, s, e in zip(CODE, sizes, ends, strict=True)}
-    language = {"language": reading.language} if reading.language is not None else {}
+    further: dict[str, Any] = {"language": reading.language} if reading.language is not None else {}
+    if options:
+        further["options"] = options
     return Question(
         id=f"{template.id}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}",
         question=text,
@@ -191,7 +202,7 @@ def _question(text: str, reading: Reading, program: str, result: _Result) -> Que
         program=program,
         evidence=list(dict.fromkeys(found["evidence"])),
         entities=list(dict.fromkeys(text for text in found["entities"] if text.strip())),
-        meta={"template": template.id, **language},
+        meta={"template": template.id, **further},
     )
 
 

@@ -1,187 +1,232 @@
-"""A question's text from records: what stands between braces, `{person[name]}` or `{film[released]:date}`."""
+"""A question's text from records: Jinja2, of which a template may use expressions, `if` and a few filters."""
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import random
 import re
-import string
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
+from jinja2 import TemplateError, TemplateSyntaxError, nodes, pass_context
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
 from r_eval.errors import UserError
-from r_eval.tasks.templates.formats import NAMED, formatted
+from r_eval.tasks.templates.formats import formatted
 
 Records = dict[str, dict[str, Any]]
 Row = tuple[dict[str, Any], ...]
 """Records whose names stand elsewhere, in their order."""
-PATH = re.compile(r"([^.\[\]]+)((?:\[[^\[\]]+\])+)")
+OPTIONS = "options"
+"""The name of a template's choices, in its texts and its program."""
 EITHER = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
-CONVERSIONS: dict[str, Callable[[object], str]] = {"s": str, "r": repr, "a": ascii}
+SINGLE_BRACES = re.compile(r"\{[A-Za-z_]\w*[\[.}]")
+FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "sort", "title", "trim", "upper")
+"""Filters of Jinja2 that a text may use, besides those of `_environment`."""
+USABLE = (
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Const,
+    nodes.Getattr,
+    nodes.Getitem,
+    nodes.Slice,
+    nodes.Filter,
+    nodes.Test,
+    nodes.If,
+    nodes.CondExpr,
+    nodes.Compare,
+    nodes.Operand,
+    nodes.And,
+    nodes.Or,
+    nodes.Not,
+    nodes.Concat,
+)
+"""What a text may be made of: nothing that calls, repeats or grows, since drafts of an LLM are rendered too."""
 
 
-class EmptySlot(Exception):
-    """A record has nothing where the question names it."""
+class _EmptySlot(Exception):
+    """A record has nothing where the text names it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Slot:
-    """A place in a question that a record fills.
+class _Environment(ImmutableSandboxedEnvironment):
+    """Records are looked into by key alone, so that a field may be called `items`."""
 
-    Attributes:
-        name: The record's name.
-        path: The keys that lead to the value, such as ("interests", 0).
-    """
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        return self.getitem(obj, attribute)
 
-    name: str
-    path: tuple[str | int, ...]
-    conversion: str | None
-    spec: str
-
-    def value(self, record: dict[str, Any]) -> Any:
-        """What the record holds there.
-
-        Raises:
-            EmptySlot: Nothing: None, an empty text, or a place after a list's end.
-            UserError: The record has no such field.
-        """
-        found: Any = record
-        for key in self.path:
-            try:
-                found = found[key]
-            except IndexError:
-                raise EmptySlot from None
-            except (KeyError, TypeError):
-                if found is None:
-                    raise EmptySlot from None
-                raise UserError(f"no field {key!r}") from None
-        if found is None or found in ("", []):
-            raise EmptySlot
-        return found
-
-    def text(self, record: dict[str, Any], language: str | None) -> str:
-        """The value as it stands in the question.
-
-        Raises:
-            EmptySlot, UserError: As `value`; or the value does not fit the format.
-        """
-        value = self.value(record)
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        if obj is None:
+            raise _EmptySlot
         try:
-            shown = CONVERSIONS[self.conversion](value) if self.conversion else value
-            return formatted(shown, self.spec, language)
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{self.name}[{']['.join(map(str, self.path))}]: {error}") from None
+            return obj[argument]
+        except IndexError:
+            raise _EmptySlot from None
+        except (KeyError, TypeError):
+            close = get_close_matches(str(argument), map(str, obj)) if isinstance(obj, dict) else []
+            raise UserError(f"no field '{argument}'" + (f"; did you mean '{close[0]}'?" if close else "")) from None
 
 
-class Texts:
-    """What one slot shows of records, each worked out once: a record may not change, and has to stay in memory."""
-
-    def __init__(self, slot: Slot, language: str | None) -> None:
-        self._slot, self._language = slot, language
-        self.known: dict[int, str | None] = {}
-
-    def of(self, record: dict[str, Any]) -> str | None:
-        """The text; None where the slot is empty.
-
-        Raises:
-            UserError: The record has no such field, or its value does not fit the format.
-        """
-        key = id(record)
-        if key not in self.known:
-            try:
-                self.known[key] = self._slot.text(record, self._language)
-            except EmptySlot:
-                self.known[key] = None
-        return self.known[key]
+@functools.cache
+def _environment(language: str | None) -> _Environment:
+    made = _Environment(finalize=_printed)
+    made.filters = {name: made.filters[name] for name in FILTERS}
+    for name in ("number", "date", "date-long"):
+        made.filters[name.replace("-", "_")] = functools.partial(formatted, spec=name, language=language)
+    made.filters |= {"shuffled": _shuffled, "listed": _listed}
+    made.globals = {}
+    return made
 
 
-class Shown:
-    """The texts of the slots of many phrasings, which often have the same ones."""
+@pass_context
+def _printed(context: Context, value: Any) -> Any:
+    """Note what an expression puts into the text."""
+    if value is None or value in ("", []):
+        raise _EmptySlot
+    if isinstance(value, dict):
+        raise UserError("a record cannot stand in a question; name a field of it")
+    if (values := context.get("_values")) is not None:
+        values.append(str(value))
+    return value
 
-    def __init__(self) -> None:
-        self._texts: dict[tuple[Slot, str | None], Texts] = {}
 
-    def by(self, slot: Slot, language: str | None) -> Texts:
-        """What a slot shows; the language makes a difference to the formats only that have names."""
-        key = (slot, language if slot.spec in NAMED else None)
-        return self._texts.setdefault(key, Texts(*key))
+@pass_context
+def _shuffled(context: Context, values: Sequence[Any]) -> list[Any]:
+    """The values in the order that a seed gives, whatever order they come in; sorted where there is no seed."""
+    return in_order(values, context.get("_seed"))
+
+
+def in_order(values: Sequence[Any], seed: str | None) -> list[Any]:
+    """Values in the order in which a text has them that shuffles them with this seed."""
+    found = sorted(values, key=str)
+    if seed is not None:
+        random.Random(seed).shuffle(found)
+    return found
+
+
+def _listed(values: Sequence[Any], word: str = "") -> str:
+    """The values with commas between them, and a word such as "or" before the last."""
+    texts = [str(value) for value in values]
+    if not word or len(texts) < 2:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:-1])} {word} {texts[-1]}"
 
 
 class Phrasing:
     """One text of a template in one language.
 
-    Args:
-        shown: What is known already of what slots show; only phrasings of the same records may share it.
+    Attributes:
+        fields: By the name of a record, the fields that the text looks at; None where it looks at the whole record.
 
     Raises:
-        UserError: The text's braces are wrong.
+        UserError: It is not Jinja2, or uses what a text cannot use.
     """
 
-    def __init__(self, text: str, language: str | None, shown: Shown | None = None) -> None:
-        self.language = language
-        self.parts: list[str | Slot] = list(_parts(text.strip()))
-        self.slots = [part for part in self.parts if isinstance(part, Slot)]
-        self._shown = shown or Shown()
+    def __init__(self, text: str, language: str | None) -> None:
+        environment = _environment(language)
+        try:
+            tree = environment.parse(text.strip())
+            self._template = environment.from_string(text.strip())
+        except TemplateSyntaxError as error:
+            raise UserError(f"line {error.lineno}: {error.message}") from None
+        for node in _nodes(tree):
+            if not isinstance(node, USABLE):
+                raise UserError(f"line {node.lineno}: a question can have no '{type(node).__name__.lower()}'")
+        self._words = [str(node.data) for node in tree.find_all(nodes.TemplateData)]
+        if found := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
+            raise UserError(f"'{found[0]}': a field is written with two braces, as {{{{ person.name }}}}")
+        self.fields = _fields(tree)
+        self.shuffles = any(node.name == "shuffled" for node in tree.find_all(nodes.Filter))
+        self._paths = [path for node in tree.find_all(nodes.Output) for part in node.nodes if (path := _path(part))]
 
-    def filler(self, names: Sequence[str]) -> Callable[[Row], str | None]:
-        """A function that gives the question for the records of these names; None where a slot of it is empty.
+    def check(self, names: Sequence[str]) -> None:
+        """See that the text names nothing but these records and `options`.
 
         Raises:
-            UserError: A name is unknown. From the function: a record has no such field, or its value does not fit.
+            UserError: It names something else.
         """
-        steps: list[tuple[int, Texts]] = []
-        for slot in self.slots:
-            if slot.name not in names:
-                raise UserError(f"no field '{slot.name}'")
-            steps.append((names.index(slot.name), self._shown.by(slot, self.language)))
-        known = [(place, texts.known) for place, texts in steps]
-        form = "".join("%s" if isinstance(part, Slot) else part.replace("%", "%%") for part in self.parts)
+        known = [*names, OPTIONS]
+        for name in self.fields:
+            if name not in known:
+                close = get_close_matches(name, known)
+                raise UserError(f"no record '{name}'" + (f"; did you mean '{close[0]}'?" if close else ""))
 
-        def fill(row: Row) -> str | None:
-            pieces = [found.get(id(row[place])) for place, found in known]
-            if None in pieces:  # not worked out yet, or empty
-                pieces = []
-                for place, texts in steps:
-                    pieces.append(texts.of(row[place]))
-                    if pieces[-1] is None:
-                        return None
-            return (form % tuple(pieces)).strip()
+    def text(
+        self,
+        records: Mapping[str, Any],
+        options: Sequence[Any] = (),
+        seed: str | None = None,
+        values: list[str] | None = None,
+    ) -> str | None:
+        """The text for some records; None where an expression of it gives nothing.
 
-        return fill
+        Nothing is None, "", [] or a place after a list's end.
 
-    def shows(self, name: str) -> tuple[Texts, ...]:
-        """All that the question shows of one of the records, slot by slot."""
-        return tuple(self._shown.by(slot, self.language) for slot in self.slots if slot.name == name)
+        Args:
+            options: The template's choices.
+            seed: Decides the order of what is `shuffled`; without one it is sorted.
+            values: Gets what the expressions put into the text.
 
-    def filled(self, records: Records) -> tuple[str, ...]:
-        """What the records put into the question, slot by slot; no slot may be empty."""
-        return tuple(slot.text(records[slot.name], self.language) for slot in self.slots)
+        Raises:
+            UserError: A record has no such field, or its value does not fit a filter.
+        """
+        try:
+            return self._template.render({**records, OPTIONS: list(options), "_seed": seed, "_values": values}).strip()
+        except _EmptySlot:
+            return None
+        except (TemplateError, ValueError, TypeError) as error:
+            raise UserError(str(error)) from None
 
     def offers(self, records: Records, answer: str) -> bool:
         """Whether the question names several things, and the answer is one of them.
 
-        It does where it says "or" in its own words, or shows the same field of two records.
+        It does where it says "or" in its own words, or prints the same field of two records.
         """
-        if any(EITHER.search(part) for part in self.parts if isinstance(part, str)):
+        if OPTIONS in self.fields or any(EITHER.search(words) for words in self._words):
             return True
-        named = [slot for slot in self.slots if str(slot.value(records[slot.name])) == answer]
-        return any(other.path == one.path and other.name != one.name for one in named for other in self.slots)
+        named = [path for path in self._paths if str(_at(records, path)) == answer]
+        return any(other[1:] == one[1:] and other[0] != one[0] for one in named for other in self._paths)
 
 
-def _parts(text: str) -> Iterator[str | Slot]:
-    try:
-        pieces = list(string.Formatter().parse(text))
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    for literal, field, spec, conversion in pieces:
-        if literal:
-            yield literal
-        if field is None:
-            continue
-        if not (found := PATH.fullmatch(field)):
-            raise UserError(f"'{{{field}}}' names no field; write {{person[name]}}")
-        if spec and "{" in spec:
-            raise UserError(f"'{{{field}:{spec}}}': a format holds no fields of its own")
-        if conversion and conversion not in CONVERSIONS:
-            raise UserError(f"'{{{field}!{conversion}}}': a conversion is one of {', '.join(CONVERSIONS)}")
-        keys = found[2][1:-1].split("][")
-        yield Slot(found[1], tuple(int(key) if key.isdigit() else key for key in keys), conversion, spec or "")
+def _nodes(tree: nodes.Node) -> Iterator[nodes.Node]:
+    for child in tree.iter_child_nodes():
+        yield child
+        yield from _nodes(child)
+
+
+def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
+    found: dict[str, set[str]] = {}
+    inner: set[int] = set()
+    for node in tree.find_all((nodes.Getattr, nodes.Getitem)):
+        path = _path(node)
+        if path is not None and len(path) == 2 and isinstance(path[1], str):
+            found.setdefault(path[0], set()).add(path[1])
+            inner.add(id(node.node))
+    names = list(tree.find_all(nodes.Name))
+    whole = {name.name for name in names if id(name) not in inner}
+    return {name.name: None if name.name in whole else frozenset(found[name.name]) for name in names}
+
+
+def _path(node: nodes.Node) -> tuple[Any, ...] | None:
+    """A record's name and the keys that lead to a value of it; None for any other expression."""
+    if isinstance(node, nodes.Name):
+        return (node.name,)
+    if isinstance(node, nodes.Getattr):
+        inner = _path(node.node)
+        return None if inner is None else (*inner, node.attr)
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        inner = _path(node.node)
+        return None if inner is None else (*inner, node.arg.value)
+    return None
+
+
+def _at(records: Records, path: tuple[Any, ...]) -> Any:
+    found: Any = records.get(path[0])
+    for key in path[1:]:
+        try:
+            found = found[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return found

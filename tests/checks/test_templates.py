@@ -11,7 +11,7 @@ HEAD = "environment: ./recipes.py\ntemplates:\n"
 GOOD = """  - id: minutes
     level: KS
     from: dish
-    question: How long does {dish[name]} take?
+    question: How long does {{ dish.name }} take?
     program: |
       answer = str(find_dish(name=dish["name"])[0]["dish_id"])
 """
@@ -37,7 +37,7 @@ def test_records_that_are_not_there_are_an_error_at_the_templates_line(recipes: 
 
 
 def test_a_field_that_is_not_there_is_an_error(recipes: Path) -> None:
-    (finding,) = found(recipes, GOOD.replace("{dish[name]}", "{dish[title]}"))
+    (finding,) = found(recipes, GOOD.replace("{{ dish.name }}", "{{ dish.title }}"))
     assert finding.what == "template 'minutes': question: no field 'title'"
 
 
@@ -63,7 +63,7 @@ def test_a_where_that_leaves_everything_out_is_an_error(recipes: Path) -> None:
 
 
 def test_ambiguous_questions_are_found(recipes: Path) -> None:
-    findings = found(recipes, GOOD.replace("{dish[name]}", "a {dish[cuisine]} dish"))
+    findings = found(recipes, GOOD.replace("{{ dish.name }}", "a {{ dish.cuisine }} dish"))
     assert findings[0].what == "template 'minutes': 8 questions dropped: ambiguous"
 
 

@@ -125,12 +125,12 @@ def test_a_dry_run_gives_bounds_then_estimates_and_writes_nothing(desk: Path) ->
     words, before = ["run", "grid.yaml"], set(desk.iterdir())
     table = typed_here([*words, "--dry-run"], desk)
     (row,) = [line.split() for line in table.stdout.splitlines() if "direct+m" in line]
-    assert row[1:5] == ["1", "40", "0", "40*"]
+    assert row[1:5] == ["1", "100", "0", "100*"]
     assert set(row[5:]) == {"-"}
     assert {path for path in desk.iterdir() if path.name != "__pycache__"} == before
     typed_here([*words, "--limit", "4", "--quiet"], desk)
     found = printed(desk, *words, "--dry-run")
-    assert (found["episodes"], found["recorded"], found["systems"][0]["basis"]) == (40, 4, "episodes")
+    assert (found["episodes"], found["recorded"], found["systems"][0]["basis"]) == (100, 4, "episodes")
 
 
 def test_an_incomplete_run_ends_with_1_and_names_the_reason_harmlessly(desk: Path) -> None:

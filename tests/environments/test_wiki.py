@@ -192,13 +192,11 @@ def test_no_property_or_context_belongs_to_two_concepts(field: str) -> None:
     assert len(set(said)) == len(said)
 
 
-def test_popularity_counts_the_triples_that_name_a_page_but_not_what_it_falls_under(triples: set[Triple]) -> None:
-    records = {record["title"]: record["popularity"] for record in Wiki().records("country")}
-    assert records["Kenya"] == sum(
-        "Kenya" in (subject, value)
-        for subject, relation, value in triples
-        if relation not in ("instance_of", "also_instance_of", "instances")
-    )
+def test_popularity_is_a_hundred_times_the_zipf_frequency_of_the_name_in_english() -> None:
+    popularity = {
+        record["title"]: record["popularity"] for kind in ("element", "film") for record in Wiki().records(kind)
+    }
+    assert (popularity["Gold"], popularity["Seaborgium"], popularity["Seven Samurai"]) == (517, 105, 363)
 
 
 # Search

@@ -77,9 +77,12 @@ def test_a_name_that_cannot_be_used_is_refused_and_nothing_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
+def test_an_empty_folder_is_filled_the_present_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
-    assert (new_domain("recipes", tmp_path / "empty") / "recipes.py").is_file()
+    monkeypatch.chdir(tmp_path / "empty")
+    new_domain("recipes", Path("."))
+    assert Path("recipes.py").is_file()
+    assert list(tmp_path.iterdir()) == [tmp_path / "empty"]
 
 
 @pytest.mark.parametrize("inside", ["folder", "file"])

@@ -17,9 +17,9 @@ from r_eval.environments.session import Session
 from r_eval.records import Question, Step
 from r_eval.runner.demonstrations import work_out
 from r_eval.tasks.base import Task, installed, open_environment, task_files
-from r_eval.tasks.build import DEMONSTRATIONS, QUESTIONS, SEED
+from r_eval.tasks.build import DEMONSTRATIONS, make
 from r_eval.tasks.questions import in_order
-from r_eval.tasks.templates import TemplateFile, generate, read_templates
+from r_eval.tasks.templates import TemplateFile, read_templates
 from tests.paper import paper_tasks
 
 LEVELS = {"1": "KS", "2": "KU", "3": "KA"}
@@ -68,9 +68,8 @@ def templates(name: str) -> TemplateFile:
     return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
 
 
-def test_it_has_at_least_thirty_questions_and_fifty_demonstrations(name: str) -> None:
-    assert len(installed(name).questions) >= 30
-    assert len(installed(name).demonstrations) >= 50
+def test_it_has_a_hundred_questions_and_as_many_demonstrations(name: str) -> None:
+    assert len(installed(name).questions) == len(installed(name).demonstrations) == 100
 
 
 def test_ids_and_texts_are_unique(name: str) -> None:
@@ -89,7 +88,7 @@ def test_every_question_has_a_gold_answer(name: str) -> None:
 
 
 def test_no_question_gives_its_answer_away_except_a_choice(name: str) -> None:
-    choices = {t.id for t in templates(name).templates if t.choice}
+    choices = {t.id for t in templates(name).templates if t.choice or t.options}
     asked = [q for q in everything(installed(name)) if q.meta["template"] not in choices]
     open_ones = [q for q in asked if " or " not in q.question and q.answers[0] not in ("yes", "no")]
     assert [q.id for q in open_ones if Observed([q.question]).holds(q.answers[0])] == []
@@ -146,9 +145,7 @@ def test_questions_of_every_kind_come_early_in_every_order(name: str) -> None:
 
 
 def test_its_files_are_what_its_templates_make(name: str, sandbox: Sandbox) -> None:
-    file = templates(name)
-    environment = open_environment(file.environment)
-    made = asyncio.run(generate(file, environment, sandbox, QUESTIONS + DEMONSTRATIONS, SEED)).questions
+    made, _ = asyncio.run(make(templates(name), sandbox))
     task = installed(name)
     assert made[:DEMONSTRATIONS] == list(task.demonstrations)
     assert made[DEMONSTRATIONS:] == list(task.questions)

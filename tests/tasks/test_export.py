@@ -52,7 +52,7 @@ def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
 
 
 def test_the_card_counts_the_questions(written: Path) -> None:
-    assert "| `test` | 40 | 40 KS | asked |" in (written / "README.md").read_text(encoding="utf-8")
+    assert "| `test` | 100 | 100 KS | asked |" in (written / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:

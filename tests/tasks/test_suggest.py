@@ -25,7 +25,7 @@ CITY = """
 - id: city
   level: KS
   from: person
-  question: Where does {person[name]}, aged {person[age]}, live?
+  question: Where does {{ person.name }}, aged {{ person.age }}, live?
   program: |
     answer = [p["city"] for p in find(name=person["name"]) if p["age"] == person["age"]]
 """
@@ -66,15 +66,15 @@ def test_a_draft_may_be_json(sandbox: Sandbox, tmp_path: Path) -> None:
         ({"program": "answer = ("}, "not a template"),
         ({"level": "hard"}, "not a template"),
         ({"from": "dragon"}, "does not fit the records"),
-        ({"question": "Where is {person[nom]}?"}, "does not fit the records"),
+        ({"question": "Where is {{ person.nom }}?"}, "does not fit the records"),
         ({"program": 'answer = person["city"]'}, "calls no API"),
         ({"program": "answer = find(nom='x')"}, "program: bad_arguments"),
         ({"program": "answer = living_in(city='Nowhere')"}, "empty answer"),
         ({"program": "while find(name='Ada'):\n    pass"}, "program: calls"),
-        ({"question": "Where does {person[name]} of {person[city]} live?"}, "answer in the question"),
+        ({"question": "Where does {{ person.name }} of {{ person.city }} live?"}, "answer in the question"),
         ({"where": 'person["age"] > 80'}, "too few records"),
         ({"program": "answer = len(find(name='Ada'))"}, "always the same answer"),
-        ({"question": "How old is {person[name]}  of {person[city]} ?"}, "not new"),
+        ({"question": "How old is {{ person.name }}  of {{ person.city }} ?"}, "not new"),
         (
             {
                 "program": "them = [q for q in find(name=person['name']) if q['city'] == person['city']]\n"
@@ -129,7 +129,7 @@ DISH = """
 - id: cuisine
   level: KS
   from: dish
-  question: Of which cuisine is {dish[name]}?
+  question: Of which cuisine is {{ dish.name }}?
   program: answer = find_dish(name=dish["name"])[0]["cuisine"]
 """
 
@@ -147,14 +147,14 @@ AMINER = """
 - id: venue
   level: KS
   from: publication
-  question: At which venue was "{publication[title]}" published?
+  question: At which venue was "{{ publication.title }}" published?
   program: |
     found = searchPublication(publication_info=publication["title"])
     answer = [p["venue"] for p in [getPublication(publication_id=f["pub_id"]) for f in found[:1]]]
 - id: broken
   level: KS
   from: publication
-  question: What is it, {publication[title]}?
+  question: What is it, {{ publication.title }}?
   program: answer = searchPublication(title="x")
 - nonsense
 """

@@ -59,7 +59,7 @@ def test_a_question_does_not_depend_on_how_many_are_made(sandbox: Sandbox) -> No
 def test_templates_share_the_questions_evenly(sandbox: Sandbox) -> None:
     city = {
         "id": "city",
-        "question": "Where does {person[name]}, aged {person[age]}, live?",
+        "question": "Where does {{ person.name }}, aged {{ person.age }}, live?",
         "program": 'answer = [p["city"] for p in find(name=person["name"]) if p["age"] == person["age"]]',
     }
     questions = made(sandbox, {}, city, count=4).questions
@@ -67,7 +67,7 @@ def test_templates_share_the_questions_evenly(sandbox: Sandbox) -> None:
 
 
 def test_the_others_fill_up_what_one_template_cannot_give(sandbox: Sandbox) -> None:
-    old = {"id": "old", "where": "person['age'] > 80", "question": "How old exactly is {person[name]}?"}
+    old = {"id": "old", "where": "person['age'] > 80", "question": "How old exactly is {{ person.name }}?"}
     questions = made(sandbox, {}, old, count=5).questions
     assert collections.Counter(q.meta["template"] for q in questions) == {"age": 4, "old": 1}
 
@@ -76,14 +76,14 @@ def test_the_others_fill_up_what_one_template_cannot_give(sandbox: Sandbox) -> N
 
 
 def test_an_ambiguous_question_is_dropped_and_counted(sandbox: Sandbox) -> None:
-    result = made(sandbox, {"question": "How old is {person[name]}?"})
+    result = made(sandbox, {"question": "How old is {{ person.name }}?"})
     assert {q.question for q in result.questions} == {"How old is Alan?", "How old is Grace?"}
     assert result.dropped["ambiguous"] == 1
 
 
 def test_the_same_question_with_the_same_answer_is_made_once(sandbox: Sandbox) -> None:
     town = Town([("Ada", "Oslo", 36, []), ("Ada", "Rome", 36, [])])
-    result = made(sandbox, {"question": "How old is {person[name]}?"}, town=town)
+    result = made(sandbox, {"question": "How old is {{ person.name }}?"}, town=town)
     assert [(q.question, q.answers) for q in result.questions] == [("How old is Ada?", ["36"])]
     assert result.dropped["ambiguous"] == 0
 
@@ -92,7 +92,7 @@ def test_the_same_question_with_the_same_answer_is_made_once(sandbox: Sandbox) -
 @settings(max_examples=15)
 def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list[tuple[str, str, int]]) -> None:
     town = Town([(name, f"{city}{n}", age, []) for n, (name, city, age) in enumerate(people)])
-    result = made(sandbox, {"question": "How old is {person[name]}?"}, town=town)
+    result = made(sandbox, {"question": "How old is {{ person.name }}?"}, town=town)
     ages = {name: {age for other, _, age in people if other == name} for name, _, _ in people}
     assert {q.question for q in result.questions} == {f"How old is {n}?" for n, a in ages.items() if len(a) == 1}
     assert result.dropped["ambiguous"] == sum(len(a) > 1 for a in ages.values())
@@ -147,7 +147,8 @@ def test_let_adds_further_records(sandbox: Sandbox) -> None:
     template = {
         "let": {"other": "person", "town": "city"},
         "where": 'other["name"] != person["name"]',
-        "question": "Is {person[name]} of {person[city]} older than {other[name]} of {other[city]}, in {town[name]}?",
+        "question": "Is {{ person.name }} of {{ person.city }} older than {{ other.name }} of {{ other.city }},"
+        " in {{ town.name }}?",
         "program": 'answer = person["age"] > other["age"]',
     }
     questions = made(sandbox, template).questions
@@ -173,7 +174,7 @@ def test_evidence_that_fails_drops_the_question(sandbox: Sandbox) -> None:
 
 def test_several_values_are_joined_as_an_answer(sandbox: Sandbox) -> None:
     program = 'answer = living_in(city=person["city"])'
-    template = {"program": program, "question": "Who lives in {person[city]}?"}
+    template = {"program": program, "question": "Who lives in {{ person.city }}?"}
     answers = {q.question: q.answers for q in made(sandbox, template).questions}
     assert answers["Who lives in Oslo?"] == ["Ada; Alan"]
 
@@ -207,9 +208,24 @@ def test_any_text_of_a_record_can_stand_in_an_f_string(value: str) -> None:
     assert scope["answer"] == f"<{value}>   2"
 
 
-def test_only_records_are_replaced() -> None:
-    text = with_values('answer = other["name"] + person["name"][0] + person.get("x")', {"person": {"name": "Ada"}})
-    assert text == "answer = other['name'] + 'Ada'[0] + person.get('x')"
+def test_only_records_are_replaced_and_all_else_stays_as_it_is_written() -> None:
+    program = 'a = 1  # 北京\nanswer = other["name"] + (person["name"] [0]\n  + person["born"]  # \u2028\n)'
+    text = with_values(program, {"person": {"name": "Ada", "born": -1815}})
+    assert text == "a = 1  # 北京\nanswer = other[\"name\"] + ('A'\n  + (-1815)  # \u2028\n)"
+
+
+def test_a_record_that_is_used_whole_is_assigned_first() -> None:
+    text = with_values('answer = person.get("name") + person["name"]', {"person": {"name": "Ada"}, "other": {}})
+    assert text == "person = {'name': 'Ada'}\nanswer = person.get(\"name\") + 'Ada'"
+
+
+@pytest.mark.parametrize(
+    "program", ['answer = thing.get("age")', "answer = [thing[key] for key in thing][2]", "answer = age_of(thing)"]
+)
+def test_a_program_sees_whole_records(sandbox: Sandbox, program: str) -> None:
+    template = {"from": "person", "let": {"thing": {"from": "person", "match": {"name": 'person["name"]'}}}}
+    program = f"def age_of(one):\n    return one['age']\n{program}"
+    assert len(made(sandbox, {**template, "program": program, "where": "thing == person"}).questions) == 4
 
 
 # Mistakes
@@ -225,10 +241,10 @@ def file_with(tmp_path: Path, change: dict[str, Any], **top: Any) -> Path:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"program": ...}, r"t\.yaml: templates\.0\.program: Field required"),
-        ({"from": ...}, r"t\.yaml: templates\.0\.from: Field required"),
-        ({"levle": "KS"}, r"t\.yaml: templates\.0\.levle: "),
-        ({"level": "hard"}, r"t\.yaml: templates\.0\.level: "),
+        ({"program": ...}, r"t\.yaml:3: templates\.0\.program: the key is missing"),
+        ({"from": ...}, r"t\.yaml:3: templates\.0\.from: the key is missing"),
+        ({"levle": "KS"}, r"t\.yaml:6: templates\.0\.levle: unknown key 'levle'\. Did you mean level\?"),
+        ({"level": "hard"}, r"t\.yaml:\d: templates\.0\.level: must be 'KS', 'KU' or 'KA', not 'hard'"),
         ({"program": "answer = (\n"}, r"t\.yaml: templates\.age: program, line 1: "),
         ({"program": "x = 1\nanswer = = 2"}, r"t\.yaml: templates\.age: program, line 2: "),
         ({"program": "answer = '\x00'"}, r"t\.yaml: "),
@@ -242,7 +258,7 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
 
 
 def test_two_templates_of_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"t\.yaml: templates: the id 'age' stands twice"):
+    with pytest.raises(UserError, match=r"t\.yaml: templates: duplicate id 'age'"):
         read_templates(file_with(tmp_path, {}, templates=[BASE, BASE]))
 
 
@@ -250,9 +266,9 @@ def test_two_templates_of_one_id_are_refused(tmp_path: Path) -> None:
     ("content", "complaint"),
     [
         (b"", r"t\.yaml: "),
-        (b"environment: [", r"t\.yaml: not valid YAML"),
+        (b"environment: [", r"t\.yaml:\d: not valid YAML"),
         (b"\xff", r"t\.yaml: cannot be read as UTF-8 text"),
-        (b"environment: town\ntemplates: []\n", r"t\.yaml: templates: .*at least 1"),
+        (b"environment: town\ntemplates: []\n", r"t\.yaml:2: templates: must be a list of at least 1"),
     ],
 )
 def test_a_file_that_holds_no_templates_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
@@ -274,10 +290,13 @@ def test_a_template_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path
         ({"from": "dragon"}, r"templates\.age: the environment has no records of kind 'dragon'"),
         ({"let": {"other": "dragon"}}, r"templates\.age: the environment has no records of kind 'dragon'"),
         ({"let": {"other": "ghost"}}, r"templates\.age: .*'ghost'"),
-        ({"question": "Who is {person[nom]}?"}, r"templates\.age: question: no field 'nom'"),
-        ({"question": "Who is {persn[name]}?"}, r"templates\.age: question: no field 'persn'"),
-        ({"question": "Who is {person[name]?"}, r"templates\.age: question: "),
-        ({"question": "Who is }?"}, r"templates\.age: question: "),
+        ({"question": "Who is {{ person.nom }}?"}, r"templates\.age: question: no field 'nom'"),
+        (
+            {"question": "Who is {{ persn.name }}?"},
+            r"templates\.age: question: no record 'persn'; did you mean 'person'",
+        ),
+        ({"question": "Who is {person[name]}?"}, r"templates\.age: question: .* two braces, as {{ person.name }}"),
+        ({"question": "Who is {{ person.name }?"}, r"templates\.age: question: line 1: "),
         ({"program": 'answer = person["nom"]'}, r"templates\.age: program: no field 'nom'"),
         ({"where": 'person["nom"] > 3'}, r"templates\.age: where: .*nom"),
         ({"where": "person["}, r"templates\.age: where: "),
@@ -299,7 +318,7 @@ templates:
     level: KS
     from: person
     where: len(person["interests"]) > 1
-    question: What are the research interests of {person[name]} at {person[organization]}?
+    question: What are the research interests of {{ person.name }} at {{ person.organization }}?
     program: |
       found = searchPerson(name=person["name"], organization=person["organization"])
       answer = getPersonInterest(person_id=found[0]["person_id"])

@@ -16,12 +16,12 @@ from tests.towns import LISTED, Town, made
 NEIGHBOURS: dict[str, Any] = {
     "let": {"other": {"from": "person", "match": {"city": 'person["city"]'}}},
     "where": 'other["name"] != person["name"]',
-    "question": "How much older is {other[name]} than {person[name]}, both of {person[city]}?",
+    "question": "How much older is {{ other.name }} than {{ person.name }}, both of {{ person.city }}?",
     "program": 'answer = str(other["age"] - person["age"]) + " years"',
 }
 LIKING: dict[str, Any] = {
     "from": "city",
-    "question": "How old is the one in {city[name]} who likes {person[likes][0]}?",
+    "question": "How old is the one in {{ city.name }} who likes {{ person.likes[0] }}?",
     "program": 'answer = person["age"]',
 }
 
@@ -39,7 +39,11 @@ def test_a_join_by_a_field_takes_the_records_that_are_equal_there(sandbox: Sandb
 
 def test_a_join_by_a_condition_sees_the_names_above_it(sandbox: Sandbox) -> None:
     join = {"from": "person", "where": 'person["age"] < other["age"] < 50'}
-    template = {**NEIGHBOURS, "let": {"other": join}, "question": "{other[name]} {other[city]}, {person[city]}?"}
+    template = {
+        **NEIGHBOURS,
+        "let": {"other": join},
+        "question": "{{ other.name }} {{ other.city }}, {{ person.city }}?",
+    }
     found = texts(sandbox, template)
     assert found == {"Alan Oslo, Oslo?": "5 years", "Alan Oslo, Lima?": "12 years"}
 
@@ -95,7 +99,7 @@ def test_all_that_a_join_finds_must_give_the_same_answer(sandbox: Sandbox) -> No
     template = {
         **LIKING,
         "let": {"person": {"from": "person", "match": {"city": 'city["name"]'}}},
-        "question": "How old is the one who lives in {city[name]}?",
+        "question": "How old is the one who lives in {{ city.name }}?",
     }
     result = made(sandbox, template)
     assert {q.question[-6:-1].strip() for q in result.questions} == {"Rome", "Lima"}
@@ -107,7 +111,7 @@ def test_a_record_that_was_not_sampled_makes_a_question_ambiguous_too(sandbox: S
     template = {
         "let": {"other": "person"},
         "where": 'other["name"] == "Ada" and person["name"] == "Alan"',
-        "question": "How much older than {other[name]} is {person[name]}?",
+        "question": "How much older than {{ other.name }} is {{ person.name }}?",
         "program": 'answer = person["age"] - other["age"]',
     }
     result = made(sandbox, template, seed=seed)
@@ -119,7 +123,7 @@ def test_records_that_a_text_shows_alike_are_tried_in_the_first_place_too(sandbo
     template = {
         "let": {"other": "person"},
         "where": 'other["name"] > person["name"]',
-        "question": "How much older than {other[name]} is {person[name]}?",
+        "question": "How much older than {{ other.name }} is {{ person.name }}?",
         "program": 'answer = person["age"] - other["age"]',
     }
     for seed in range(5):
@@ -128,7 +132,7 @@ def test_records_that_a_text_shows_alike_are_tried_in_the_first_place_too(sandbo
 
 
 def test_another_phrasing_of_other_records_is_another_reading(sandbox: Sandbox) -> None:
-    phrasings = ["How old is {person[name]} of {person[city]}?", "How old is {person[name]}?"]
+    phrasings = ["How old is {{ person.name }} of {{ person.city }}?", "How old is {{ person.name }}?"]
     for seed in range(6):
         found = texts(sandbox, {"question": phrasings}, seed=seed)
         assert "How old is Ada?" not in found
@@ -156,7 +160,7 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
 ) -> None:
     template = {
         "let": {"other": let},
-        "question": "What is the distance of {person[name]} and {other[name]}?",
+        "question": "What is the distance of {{ person.name }} and {{ other.name }}?",
         "program": 'answer = "d" + str(person["age"] - other["age"])',
     }
     possible: dict[str, set[str]] = {}
@@ -173,7 +177,7 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
 @given(st.integers(1, 12), st.integers(0, 5))
 @settings(max_examples=12)
 def test_what_is_made_does_not_depend_on_how_much_goes_on_at_once(sandbox: Sandbox, ahead: int, seed: int) -> None:
-    templates = [{"question": "How old is {person[name]}?"}, {**NEIGHBOURS, "id": "older"}]
+    templates = [{"question": "How old is {{ person.name }}?"}, {**NEIGHBOURS, "id": "older"}]
     assert made(sandbox, *templates, seed=seed, ahead=ahead, count=4) == made(sandbox, *templates, seed=seed, count=4)
 
 

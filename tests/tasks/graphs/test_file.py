@@ -54,7 +54,7 @@ def test_paths_are_taken_from_the_files_folder(tmp_path: Path) -> None:
         (f"graph: {{{WORDS}}}", "needs environment or triples"),
         (f"environment: wiki\ntriples: t.tsv\ngraph: {{{WORDS}}}", "needs environment or triples"),
         ("environment: wiki\ngraph: {}", "needs words for relations"),
-        (f"environment: wiki\ngraph: {{types: [riddle], {WORDS}}}", "types.riddle"),
+        (f"environment: wiki\ngraph: {{types: [riddle], {WORDS}}}", "not 'riddle'"),
         (f"environment: wiki\ngraph: {{types: {{simple: 0}}, {WORDS}}}", "a share above 0"),
         (f"environment: wiki\ngraph: {{program: 'answer = 1', {WORDS}}}", "no {entity}"),
         (f"triples: t.tsv\ngraph: {{program: 'f({{entity}})', {WORDS}}}", "needs an environment"),

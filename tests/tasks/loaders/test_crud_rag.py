@@ -169,7 +169,7 @@ def test_the_arity_is_that_of_the_record(publish: Publish) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"questions": None}, "questions: Input should be a valid string"),
+        ({"questions": None}, "questions: must be a text"),
         ({"questions": " "}, "questions: is empty"),
         ({"ID": " "}, "ID: is empty"),
         ({"ID": None}, "ID"),

@@ -218,7 +218,7 @@ def test_a_larger_sample_holds_the_smaller_one(as_lines: Write) -> None:
         ),
         ({"placeholder_item": None}, "placeholder_item"),
         ({"golden_doc": []}, "golden_doc: holds no document"),
-        ({"golden_doc": None}, "golden_doc: Input should be a valid list"),
+        ({"golden_doc": None}, "golden_doc: must be a list"),
         ({"noise_doc_level2": [""]}, "noise_doc_level2.0: is empty"),
         ({"query": "  "}, "query: is empty"),
         ({"query": "\ud800?"}, "query: holds half of a surrogate pair"),

@@ -50,7 +50,7 @@ templates:
   - id: author-of-book
     level: KS
     from: book
-    question: Who wrote {book[title]}?
+    question: Who wrote {{ book.title }}?
     program: |
       answer = author_of(title=book["title"])
 """

@@ -1,0 +1,177 @@
+"""Shortcuts: whether questions can be answered from their surface, without knowing or looking anything up.
+
+Simple guessers learn from half of a set and are tried on the other half: the place of the right option, the question's
+first words, its length, the words that an option shares with the question. Chance is the better of choosing uniformly
+among the options and of always giving the set's commonest answer. A guesser that beats it at 5 % (one-sided binomial
+test, Holm over all guessers and sets that are looked at together) has found a shortcut.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from r_eval.records import Question
+
+Guess = Callable[[Question], str | None]
+ALPHA = 0.05
+FEWEST = 20
+"""Questions of a set below which nothing is said."""
+LENGTHS = 5
+"""Groups of questions by length."""
+SEPARATOR = re.compile(r"[,;:?!、，；：？]|\bor\b|\band\b|或|还是|\bили\b", re.IGNORECASE)
+WORD = re.compile(r"\w+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shortcut:
+    """How often a guesser was right on the questions that it had not learnt from.
+
+    Attributes:
+        chance: The share that needs no shortcut, 0 to 1.
+        p: One-sided, before any correction.
+        found: Whether it beats chance, after the correction.
+    """
+
+    set: str
+    guesser: str
+    right: int
+    questions: int
+    chance: float
+    p: float
+    found: bool = False
+
+
+def shortcuts(sets: Mapping[str, Sequence[Question]], alpha: float = ALPHA) -> list[Shortcut]:
+    """What each guesser makes of each set of questions, by the set's name; small sets are left out."""
+    tried = [
+        _tried(name, guesser, questions)
+        for name, questions in sets.items()
+        if len(questions) >= FEWEST
+        for guesser in GUESSERS
+    ]
+    order = sorted(range(len(tried)), key=lambda place: tried[place].p)
+    for rank, place in enumerate(order):
+        if tried[place].p > alpha / (len(order) - rank):
+            break
+        tried[place] = dataclasses.replace(tried[place], found=True)
+    return tried
+
+
+def _tried(name: str, guesser: str, questions: Sequence[Question]) -> Shortcut:
+    from scipy.stats import binomtest
+
+    ordered = sorted(questions, key=lambda q: hashlib.blake2b(q.id.encode(), digest_size=8).digest())
+    half = len(ordered) // 2
+    guess = GUESSERS[guesser](ordered[:half])
+    tested = [q for q in ordered[half:] if guesser not in CHOOSING or len(options_of(q)) > 1]
+    if not tested:
+        return Shortcut(name, guesser, 0, 0, 1.0, 1.0)
+    right = sum(_is_right(guess(q), q) for q in tested)
+    uniform = sum(1 / len(o) if len(o := options_of(q)) > 1 else 0.0 for q in tested) / len(tested)
+    commonest = max(collections.Counter(a for q in questions for a in {*map(_key, q.answers)}).values()) / len(
+        questions
+    )
+    chance = min(1.0, max(uniform, commonest))
+    p = float(binomtest(right, len(tested), chance, alternative="greater").pvalue)
+    return Shortcut(name, guesser, right, len(tested), chance, p)
+
+
+def options_of(question: Question) -> list[str]:
+    """The options of a question in the order in which it names them: `meta.options`, else the parts of a list in it."""
+    known = question.meta.get("options")
+    if isinstance(known, list):
+        return [str(option) for option in known]
+    parts = [part.strip(" \"'“”«»()。.") for part in SEPARATOR.split(question.question)]
+    return [part for part in parts if part][1:]
+
+
+def _by_place(questions: Sequence[Question]) -> Guess:
+    """The option at the place that was right most often after the same first word, from the front or the back."""
+    votes: dict[Hashable, collections.Counter[int]] = collections.defaultdict(collections.Counter)
+    for question in questions:
+        options = options_of(question)
+        for place in (n for n, option in enumerate(options) if _is_right(option, question)):
+            for key in (_words(question.question)[:1], []):
+                votes[str(key)].update((place, place - len(options)))
+
+    def guess(question: Question) -> str | None:
+        options = options_of(question)
+        counts = votes.get(str(_words(question.question)[:1])) or votes[str([])]
+        places = [place for place, _ in counts.most_common() if -len(options) <= place < len(options)]
+        return options[places[0]] if places else None
+
+    return guess
+
+
+def _by(key: Callable[[Question], Hashable]) -> Callable[[Sequence[Question]], Guess]:
+    """The commonest answer of the questions with the same key."""
+
+    def learn(questions: Sequence[Question]) -> Guess:
+        answers: dict[Hashable, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+        for question in questions:
+            for answer in question.answers:
+                answers[key(question)][answer] += 1
+                answers[None][answer] += 1
+
+        def guess(question: Question) -> str | None:
+            counts = answers.get(key(question)) or answers[None]
+            return counts.most_common(1)[0][0] if counts else None
+
+        return guess
+
+    return learn
+
+
+def _by_length(questions: Sequence[Question]) -> Guess:
+    lengths = sorted(len(q.question) for q in questions)
+    ends = [lengths[len(lengths) * n // LENGTHS] for n in range(1, LENGTHS)]
+    return _by(lambda q: sum(len(q.question) >= end for end in ends))(questions)
+
+
+def _extreme(measure: Callable[[str, Question], int]) -> Callable[[Sequence[Question]], Guess]:
+    """The option with most of something, or with least, whichever was right more often."""
+
+    def learn(questions: Sequence[Question]) -> Guess:
+        def guess(question: Question, sign: int) -> str | None:
+            options = options_of(question)
+            return max(options, key=lambda option: sign * measure(option, question)) if options else None
+
+        best = max((1, -1), key=lambda sign: sum(_is_right(guess(q, sign), q) for q in questions))
+        return lambda question: guess(question, best)
+
+    return learn
+
+
+def _overlap(option: str, question: Question) -> int:
+    rest = collections.Counter(_words(question.question))
+    rest.subtract(word for other in options_of(question) for word in _words(other))
+    return sum(rest[word] > 0 for word in set(_words(option)))
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.casefold())
+
+
+def _key(text: str) -> str:
+    return " ".join(_words(text))
+
+
+def _is_right(answer: str | None, question: Question) -> bool:
+    return answer is not None and any(_key(answer) == _key(gold) for gold in question.answers)
+
+
+GUESSERS: dict[str, Callable[[Sequence[Question]], Guess]] = {
+    "place of the option": _by_place,
+    "first word": _by(lambda q: tuple(_words(q.question)[:1])),
+    "first three words": _by(lambda q: tuple(_words(q.question)[:3])),
+    "last three words": _by(lambda q: tuple(_words(q.question)[-3:])),
+    "length of the question": _by_length,
+    "length of the option": _extreme(lambda option, question: len(option)),
+    "words shared with the option": _extreme(_overlap),
+}
+CHOOSING = ("place of the option", "length of the option", "words shared with the option")
+"""Guessers that choose among options: they are tried on questions that have some."""

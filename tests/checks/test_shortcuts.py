@@ -1,0 +1,137 @@
+"""No surface feature of a question predicts its answer, in the embedded sets; where one does, `check` says so."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from r_eval.checks.questions import check_questions
+from r_eval.checks.shortcuts import FEWEST, GUESSERS, options_of, shortcuts
+from r_eval.records import Question
+from r_eval.tasks.base import installed, task_files
+from r_eval.tasks.questions import write_questions
+
+WORDS = ["Lima", "Oslo", "北京", "Кыив", "Ürümqi", "São Paulo", "القاهرة", "Rome", "New York", "Abuja"]
+
+
+def question(number: int, text: str, *answers: str, **meta: object) -> Question:
+    return Question(id=f"q{number}", question=text, answers=list(answers), level="KS", meta=meta)
+
+
+def fixed_place(chance: random.Random) -> list[Question]:
+    """Each phrasing has the right option at a place of its own."""
+    made = []
+    for number in range(60):
+        options = chance.sample(WORDS, 6)
+        start, place = [("Which of these is it", 1), ("Among these, choose", 4)][number % 2]
+        made.append(question(number, f"{start}: {', '.join(options[:-1])} or {options[-1]}?", options[place]))
+    return made
+
+
+def yes_after_is(chance: random.Random) -> list[Question]:
+    starts = {"Is": "yes", "Does": "no"}
+    return [question(n, f"{(s := chance.choice([*starts]))} it {n}?", starts[s]) for n in range(60)]
+
+
+def told_by_the_end(chance: random.Random) -> list[Question]:
+    return [
+        question(n, f"Thing {n}, true of all, {'always' if n % 2 else 'ever'}?", "no" if n % 2 else "yes")
+        for n in range(60)
+    ]
+
+
+def long_is_true(chance: random.Random) -> list[Question]:
+    return [question(n, f"{'So it is ' * (1 + 5 * (n % 2))}{n}?", str(n % 2 == 1).lower()) for n in range(60)]
+
+
+def longest_option(chance: random.Random) -> list[Question]:
+    return [
+        question(
+            n,
+            f"Which is it, {n}?",
+            "a very long option",
+            options=chance.sample(["a", "bb", "a very long option", "ccc"], 4),
+        )
+        if n % 3
+        else question(n, f"Which is it, {n}?", "dddddd", options=chance.sample(["a", "bb", "dddddd", "ccc"], 4))
+        for n in range(60)
+    ]
+
+
+def shared_words(chance: random.Random) -> list[Question]:
+    made = []
+    for number in range(60):
+        options = chance.sample(WORDS, 5)
+        text = f"The river town of {options[2]} is meant here; which is it? {' or '.join(options)}"
+        made.append(question(number, text, options[2], options=chance.sample(options, 5)))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "guesser"),
+    [
+        (fixed_place, "place of the option"),
+        (yes_after_is, "first word"),
+        (told_by_the_end, "last three words"),
+        (long_is_true, "length of the question"),
+        (longest_option, "length of the option"),
+        (shared_words, "words shared with the option"),
+    ],
+)
+def test_each_shortcut_is_found_by_its_guesser(make: object, guesser: str) -> None:
+    found = {one.guesser for one in shortcuts({"x": make(random.Random(0))}) if one.found}  # type: ignore[operator]
+    assert guesser in found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_none_is_found_where_there_is_none(seed: int) -> None:
+    chance = random.Random(seed)
+    made = []
+    for number in range(200):
+        options = chance.sample(WORDS, 5)
+        made.append(
+            question(
+                number, f"Which one, {number}: {', '.join(options[:-1])} or {options[-1]}?", chance.choice(options)
+            )
+        )
+    assert [one for one in shortcuts({"x": made}) if one.found] == []
+
+
+def test_always_giving_the_commonest_answer_is_no_shortcut() -> None:
+    made = [question(n, f"Is {n} so?", "no" if n % 10 else "yes") for n in range(200)]
+    assert [one for one in shortcuts({"x": made}) if one.found] == []
+
+
+def test_of_a_few_questions_nothing_is_said() -> None:
+    assert shortcuts({"x": fixed_place(random.Random(0))[: FEWEST - 1]}) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Which is larger: Lima, Oslo or Rome?", ["Lima", "Oslo", "Rome"]),
+        ("哪个更大：北京、上海还是南京？", ["北京", "上海", "南京"]),
+        ("Что больше: Киев, Минск или Рига?", ["Киев", "Минск", "Рига"]),
+        ("How old is Ada?", []),
+    ],
+)
+def test_options_are_read_from_the_text_where_the_question_does_not_list_them(text: str, options: list[str]) -> None:
+    assert options_of(question(0, text, "x")) == options
+
+
+def test_no_embedded_set_has_a_shortcut() -> None:
+    names = [name for name in task_files() if name.startswith(("wiki/", "aminer/"))]
+    sets = {name: [*installed(name).questions, *installed(name).demonstrations] for name in names}
+    tried = shortcuts(sets)
+    assert len(tried) == len(names) * len(GUESSERS)
+    assert [one for one in tried if one.found] == []
+
+
+def test_check_says_what_leaks(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    write_questions(path, fixed_place(random.Random(1)))
+    (finding,) = [one for one in check_questions(path) if "guesser" in one.what]
+    assert finding.severity == "warning"
+    assert finding.what.startswith("a guesser that sees the place of the option alone answers ")
