@@ -148,7 +148,9 @@ def _further(question: Asked, session: SessionProtocol) -> dict[str, Any]:
         {
             "question": shown.question,
             "calls": [
-                {"name": call.api, "arguments": call.arguments, "observation": call.observation} for call in shown.calls
+                {"thought": shown.thought(place), "name": call.api, "arguments": call.arguments}
+                | {"observation": call.observation}
+                for place, call in enumerate(shown.calls)
             ],
             "answer": shown.answer,
         }

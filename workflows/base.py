@@ -61,12 +61,21 @@ class LLMProtocol(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example: a question, its gold program, the calls that the program made, and its answer."""
+    """A worked example: a question, its gold program, the calls that the program made, and its answer.
+
+    Attributes:
+        thoughts: The reasoning before each call and before the answer, from the program's comments; "" for none.
+    """
 
     question: str
     program: str
     calls: tuple[Step, ...]
     answer: str
+    thoughts: tuple[str, ...] = ()
+
+    def thought(self, place: int) -> str:
+        """The reasoning before a call, by its place; before the answer at the place after the last call."""
+        return self.thoughts[place] if place < len(self.thoughts) else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

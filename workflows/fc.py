@@ -68,11 +68,12 @@ async def carried_out(reply: Reply, session: SessionProtocol, llm: LLMProtocol) 
 
 
 def demonstration(shown: Demonstration, last: ToolCall) -> list[Message]:
-    """A worked example as a conversation with tool calls, from the calls that its program made."""
+    """A worked example as a conversation with tool calls and the thoughts before them, from what its program did."""
     messages = [Message("user", shown.question)]
     for i, step in enumerate(shown.calls):
         call = ToolCall(f"call{i:05d}", step.api or "", step.arguments or {})
-        messages.append(Message("assistant", "", (call,)))
+        messages.append(Message("assistant", shown.thought(i), (call,)))
         messages.append(Message("tool", step.observation or "", call_id=call.id, name=call.name))
     call = ToolCall(f"call{len(shown.calls):05d}", last.name, last.arguments)
-    return [*messages, Message("assistant", "", (call,)), Message("tool", "Done.", call_id=call.id, name=call.name)]
+    finish = Message("assistant", shown.thought(len(shown.calls)), (call,))
+    return [*messages, finish, Message("tool", "Done.", call_id=call.id, name=call.name)]

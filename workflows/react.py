@@ -157,11 +157,11 @@ def demonstration(shown: Demonstration, session: SessionProtocol) -> list[Messag
     messages = [Message("user", f"Question: {shown.question}")]
     for step, call in enumerate(shown.calls, 1):
         action = written(call, session.specs[call.api or ""])
-        thought = prompt(ReAct, "react_thought", call=call.api or "")
+        thought = shown.thought(step - 1) or prompt(ReAct, "react_thought", call=call.api or "")
         messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
         messages.append(Message("user", f"Observation {step}: {one_line(call.observation or '')}"))
     last = len(shown.calls) + 1
-    thought = prompt(ReAct, "react_finish")
+    thought = shown.thought(last - 1) or prompt(ReAct, "react_finish")
     messages.append(Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{shown.answer}]"))
     return messages
 

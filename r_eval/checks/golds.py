@@ -62,6 +62,7 @@ def leaked(question: Question) -> bool:
 
 def _offers_choice(question: Question) -> bool:
     """Whether the text names candidates, by an "or", an "of ... and" or a list, or meta does."""
-    text, listed = question.question, question.meta.get("choices") or question.meta.get("candidates")
+    text = question.question
+    listed = next(filter(None, map(question.meta.get, ("options", "choices", "candidates"))), None)
     several = sum(map(text.count, SEPARATORS)) > 1
     return several or bool(isinstance(listed, list) or OR.search(text) or AND.search(text))

@@ -283,6 +283,10 @@ def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
         written = task.long and not any(q.program for q in file.questions)
         groups = form(file.questions, programs=not written)
         findings += file.findings([*groups, *check_programs(file.questions, environment, sandbox, task.metric)])
+    for file in files[1:]:
+        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
+        silent = [q for q in file.questions if q.program and "#" not in q.program]
+        findings += file.findings([Group("note", "a program without comments", todo, silent)])
     findings += surface(files[0], [question for file in files for question in file.questions]) if files else []
     for file in files[1:]:
         asked, examples = files[0].questions, file.questions

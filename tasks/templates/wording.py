@@ -199,7 +199,8 @@ def _nodes(tree: nodes.Node) -> Iterator[nodes.Node]:
 def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
     found: dict[str, set[str]] = {}
     inner: set[int] = set()
-    for node in tree.find_all((nodes.Getattr, nodes.Getitem)):
+    looked: list[nodes.Getattr | nodes.Getitem] = [*tree.find_all(nodes.Getattr), *tree.find_all(nodes.Getitem)]
+    for node in looked:
         path = _path(node)
         if path is not None and len(path) == 2 and isinstance(path[1], str):
             found.setdefault(path[0], set()).add(path[1])

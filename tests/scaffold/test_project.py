@@ -80,7 +80,7 @@ def test_a_name_that_cannot_be_used_is_refused_and_nothing_written(
 def test_an_empty_folder_is_filled_the_present_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    new_domain("recipes", Path("."))
+    new_domain("recipes", Path())
     assert Path("recipes.py").is_file()
     assert list(tmp_path.iterdir()) == [tmp_path / "empty"]
 

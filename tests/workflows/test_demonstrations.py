@@ -23,7 +23,7 @@ from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.llms.tool_calls import parse_action, read_reply, render_tools
 from r_eval.plugins import names
 from r_eval.records import Step
-from r_eval.runner.demonstrations import work_out
+from r_eval.runner.demonstrations import reasoning, work_out
 from r_eval.runner.plan import resolve
 from r_eval.tasks.base import installed, open_environment
 from r_eval.workflows.answers import action_answer, program_in
@@ -248,3 +248,49 @@ def test_no_request_shows_the_question_that_it_asks(first_requests: dict[str, di
     for requests in first_requests.values():
         for question, request in requests.items():
             assert question not in "\n".join(message.content for message in request.messages[:-1])
+
+
+# Reasoning
+
+
+@pytest.mark.parametrize(
+    ("program", "calls", "thoughts"),
+    [
+        (
+            "# Find 她.\na = find(x)\n# Her age.\n# It is a number.\nanswer = age(a)",
+            ["find", "age"],
+            ("Find 她.", "Her age. It is a number.", ""),
+        ),
+        ("a = find(x)\n# Both agree.\nanswer = len(a)", ["find"], ("", "Both agree.")),
+        (
+            "for n in names:\n    # One after the other.\n    find(n)\n# Count.\nanswer = 3",
+            ["find"] * 3,
+            ("One after the other.", "", "", "Count."),
+        ),
+        ("# Inner first.\nanswer = age(find(x))", ["find", "age"], ("", "Inner first.", "")),
+        ("a = find('# no comment')\nanswer = a", ["find"], ("", "")),
+        ("if x:\n    # Never.\n    find(x)\n# Else.\nanswer = age(y)", ["age"], ("Else.", "")),
+        ("answer = (", ["find"], ()),
+    ],
+)
+def test_comments_of_a_program_are_the_thoughts_before_its_calls(
+    program: str, calls: list[str], thoughts: tuple[str, ...]
+) -> None:
+    assert reasoning(program, calls, {"find", "age"}) == thoughts
+
+
+@pytest.mark.parametrize("workflow", ["react", "fc", "dfsdt", "pal"])
+def test_every_workflow_shows_the_reasoning_of_demonstrations(workflow: str, play: Any) -> None:
+    environment, shown = worked_out("aminer/soay-easy")
+    task = installed("aminer/soay-easy")
+    some = task.demonstrations[:SHOTS]
+    played = play(make(WORKFLOWS[workflow], workflow, {}), ["nothing"], shown=some, environment=environment)
+    text = "\n".join(message.content for message in played.requests[0].messages)
+    thoughts = {thought for one in shown for thought in one.thoughts if thought}
+    assert thoughts
+    assert all(thought in text for thought in thoughts)
+
+
+@pytest.mark.parametrize("name", paper_tasks())
+def test_every_embedded_demonstration_reasons(name: str) -> None:
+    assert [q.id for q in installed(name).demonstrations if "#" not in (q.program or "")] == []
