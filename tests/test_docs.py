@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from r_eval import load_run
-from r_eval.cli.demo import demo_grid
 from r_eval.llms.model_files import model_path
 from r_eval.plugins import names
 from r_eval.tasks.questions import read_questions
@@ -178,10 +177,3 @@ def test_every_setting_of_a_workflow_is_in_the_page() -> None:
         section = next(text for text in sections if name in text.partition("\n")[0])
         for setting in inspect.signature(cls).parameters:
             assert setting in section, f"{name}: {setting}"
-
-
-def test_the_table_of_figures_has_a_line_for_every_workflow_of_the_demo() -> None:
-    text = (DOCS / "workflows.md").read_text(encoding="utf-8").partition("\n## What each does")[2]
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    assert [line[0] for line in lines[2:]] == [entry.name or entry.workflow for entry in demo_grid().workflows]
-    assert {len(line) for line in lines} == {len(lines[0])}
