@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 
 from r_eval.analysis.faithful import verdict
 from r_eval.environments.base import Environment
+from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, Counterfactual
 from r_eval.environments.conditions.replacing import Replacements
 from r_eval.environments.sandbox import Sandbox, answer_text
@@ -69,7 +70,10 @@ def drawn(names: list[str]) -> Iterator[tuple[str, Counterfactual, Question]]:
 
 
 async def seen(question: Question, environment: Environment, sandbox: Sandbox) -> tuple[str, list[str]]:
-    """The program's answer, and all observations: its own, and those of a few calls with random arguments."""
+    """The program's answer, and all observations: its own, and those of a few calls with random arguments.
+
+    An environment that finds nothing repeats the arguments: they are left out of the observation.
+    """
     steps: list[Step] = []
     session = Session(environment, sandbox, steps.append)
     result = await session.run_program(question.program or "") if question.program else None
@@ -80,14 +84,22 @@ async def seen(question: Question, environment: Environment, sandbox: Sandbox) -
         names = list(spec.json_schema()["properties"])
         await session.call(api, {draw.choice(names): draw.choice(values)} if names else {})
     session.close()
-    return answer_text(result.answer) if result else question.answers[0], [step.observation or "" for step in steps]
+    return answer_text(result.answer) if result else question.answers[0], [_without_arguments(step) for step in steps]
+
+
+def _without_arguments(step: Step) -> str:
+    text = step.observation or ""
+    for value in (step.arguments or {}).values():
+        text = text.replace(str(value), "")
+    return text
 
 
 async def check(names: list[str], number: int) -> None:
     found: Counter[str] = Counter()
     with Sandbox() as sandbox:
         for name, condition, question in itertools.islice(drawn(names), number):
-            changed = condition.environment(environment_of(name), question, Seeds(0, question.id, 0))
+            seeds = Seeds(0, question.id, 0)
+            changed = Combined(condition.name, (condition,)).environment(environment_of(name), question, seeds)
             answer, observations = await seen(question, changed, sandbox)
             new, old = question.answers, question.meta[OLD_ANSWERS]
             found["questions"] += 1

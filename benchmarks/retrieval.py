@@ -1,8 +1,8 @@
-"""Searching chunks by words: BM25 of the environment `corpus`, next to rank_bm25 and SQLite's FTS5.
+"""Searching chunks by words: BM25 of the environment `corpus`, next to bm25s itself, rank_bm25 and SQLite's FTS5.
 
 Chunks are put together from the sentences of CRUD-RAG's documents where R_EVAL_DATA names a folder with them, else
 from sentences of invented words that follow Zipf's law, with a seed, until there are as many as wanted. A query is one
-of the sentences. All three get the same words, cut beforehand; one more row says what it is when the query's text is
+of the sentences. All get the same words, cut beforehand; one more row says what it is when the query's text is
 cut too, as `retrieve` does. An index is built in one process and, where it is on disk, asked in another.
 
     python benchmarks/retrieval.py [--sizes 1710,63000,1000000] [--repeats 3] [--queries 300] [--seconds 20]
@@ -126,6 +126,20 @@ def ask_ours_by_text(size: int, folder: str) -> Ask:
     return lambda query: [hit.chunk for hit in retriever.search(query["text"], TOP_K)]
 
 
+def ask_bm25s(size: int, folder: str) -> Ask:
+    """The library's own search over the same index, by numba where that is installed."""
+    import bm25s
+
+    index = bm25s.BM25.load(folder, show_progress=False, backend="auto")
+    backend = "numba" if bm25s.NUMBA_AVAILABLE else "numpy"
+
+    def ask(query: dict[str, Any]) -> list[int]:
+        found, _ = index.retrieve([query["words"]], k=TOP_K, show_progress=False, backend_selection=backend)
+        return found[0].tolist()
+
+    return ask
+
+
 def build_rank(source: str, size: int, seed: int, folder: str) -> Ask:
     from rank_bm25 import BM25Okapi
 
@@ -154,8 +168,12 @@ def ask_fts(size: int, folder: str) -> Ask:
     return ask
 
 
-BUILD: dict[str, Callable[[str, int, int, str], Any]] = {"r-eval bm25": build_ours, "FTS5": build_fts}
-ASK = {"r-eval bm25": ask_ours, "r-eval bm25, by text": ask_ours_by_text, "FTS5": ask_fts}
+BUILD: dict[str, Callable[[str, int, int, str], Any]] = {
+    "r-eval bm25": build_ours,
+    "bm25s": build_ours,
+    "FTS5": build_fts,
+}
+ASK = {"r-eval bm25": ask_ours, "r-eval bm25, by text": ask_ours_by_text, "bm25s": ask_bm25s, "FTS5": ask_fts}
 RANK = "rank_bm25"
 
 
@@ -226,7 +244,8 @@ def row(engine: str, size: int, build: Built | None, ask: Asked) -> str:
 
 def versions() -> str:
     packages = ("bm25s", "rank_bm25", "jieba", "numpy")
-    found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    installed = {found.name for found in importlib.metadata.distributions()}
+    found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages if name in installed)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     python = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
     return f"{python}, {found}; {os.cpu_count()} processors, load {load}"
@@ -235,7 +254,7 @@ def versions() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1710,63000,1000000")
-    parser.add_argument("--engines", default=f"r-eval bm25,{RANK},FTS5")
+    parser.add_argument("--engines", default=f"r-eval bm25,bm25s,{RANK},FTS5")
     parser.add_argument("--most", type=int, default=MOST, help="chunks for rank_bm25")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--queries", type=int, default=300)

@@ -9,7 +9,7 @@ query API, such as the page that a wiki reader stands on, belongs to that episod
 `__init__`, such as a database, are shared by all.
 
 An environment whose query APIs are no Python methods (a server's, another library's) overrides `specs` and `call`;
-those of `tools` do.
+those of `tools` do. A session reads observations (`observe`), which are made of what `call` returns.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import inspect
 import itertools
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from pydantic_core import to_json, to_jsonable_python
 
-from r_eval.environments.observation import Observation
+from r_eval.environments.observation import Observation, as_observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.signatures import specs_of
 from r_eval.fingerprints import code_hashes, short_hash
@@ -39,6 +39,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 MOST_ITEMS = 100_000
 """What is taken from an iterator that a query API returns, which may have no end."""
+LARGE = 10_000
+"""Characters or items of a value whose text is made beside the event loop."""
 OWN_TIMEOUT = 600.0
 """`Environment.timeout` of the environments that bound their calls themselves, or load a model with the first one."""
 threads = DaemonThreads("query-api")
@@ -47,15 +49,25 @@ coroutines = ForeignLoop("async-query-api")
 
 
 class ToolError(Exception):
-    """Raised by a query API that cannot do what it was called for: the model reads the message and can act on it."""
+    """Raised by a query API that cannot do what it was called for: the model reads the message and can act on it.
+
+    Attributes:
+        kind: The `error` of the recorded step.
+    """
+
+    kind: ClassVar[str] = "tool_error"
 
 
 class NotFound(ToolError):
     """Raised by a query API that found nothing."""
 
+    kind = "not_found"
+
 
 class TemporaryFailure(ToolError):
     """Raised by a query API that failed this once: the model may make the same call again."""
+
+    kind = "temporary"
 
 
 class EnvironmentFailure(Exception):
@@ -230,6 +242,39 @@ class Environment:
     def triples(self) -> Iterator[tuple[str, str, str]]:
         """Subject, relation, object: the domain as a graph, where it is one."""
         return iter(())
+
+
+async def observe(environment: Environment, api: str, arguments: dict[str, Any]) -> Observation[Any]:
+    """Carry out a query API; the value as plain data, with its text and the ids of what was found.
+
+    Raises:
+        ToolError, EnvironmentFailure: As `Environment.call`.
+        TypeError: The ids are not texts.
+    """
+    returned = await environment.call(api, arguments)
+    complete = functools.partial(observed, environment, api, returned)
+    is_heavy = is_large(returned.value if isinstance(returned, Observation) else returned)
+    return await threads.run(complete) if is_heavy else complete()
+
+
+def is_large(value: Any, depth: int = 3) -> bool:
+    """Whether plain data is so large that it should be worked on beside the event loop."""
+    if isinstance(value, str | list | dict) and len(value) > LARGE:
+        return True
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth > 0 and any(is_large(part, depth - 1) for part in parts)
+
+
+def observed(environment: Environment, api: str, returned: Any) -> Observation[Any]:
+    """What a query API returned as a complete observation: text and ids are its own, or else follow from the value.
+
+    Raises:
+        TypeError: The ids are not texts.
+    """
+    seen = as_observation(returned)
+    plain = to_jsonable_python(seen.value)
+    text = seen.text if seen.text is not None else environment.render(api, plain)
+    return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
 
 
 def _json(value: Any) -> str:

@@ -1,77 +1,141 @@
-"""Files of records, one JSON object a line, and the names in them that are like a text: what wiki and aminer share."""
+"""Files of records, one JSON object per line: what wiki, aminer and corpus share."""
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import heapq
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from rapidfuzz import process
 
 from r_eval.errors import UserError, describe_invalid
-from r_eval.text import clean_data
+from r_eval.fingerprints import file_hash
+from r_eval.text import clean, clean_data
 
 Model = TypeVar("Model", bound=BaseModel)
-_COMPARED = 2000
-"""Texts that are compared in one go: rapidfuzz lets no other thread run, and a server's must answer."""
+_BATCH = 2000
+"""Texts compared in one call: rapidfuzz lets no other thread run meanwhile."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def read_file(path: Path) -> tuple[bytes, str]:
-    """The content of a file of records, and its hash.
+def strip_control_chars(text: str) -> str:
+    """A text that a terminal can show: no control characters but tab and new line, no marks that turn its direction.
 
-    Raises:
-        UserError: The file cannot be read.
+    >>> strip_control_chars("Ke\\x1b[31mnya")
+    'Ke [31mnya'
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
-    return data, hashlib.blake2b(data, digest_size=8).hexdigest()
+    return text if text.isprintable() else _CONTROL.sub(" ", clean(text))
 
 
-def read_records(path: Path, data: bytes, model: Callable[[Any], type[Model]]) -> Iterator[tuple[int, Model]]:
-    """The records of a file with the numbers of their lines; blank lines count and are passed over.
+def strip_data(data: Any) -> Any:
+    """Plain JSON data of at most 200 levels, with `strip_control_chars` applied to every text."""
+    if isinstance(data, str):
+        return strip_control_chars(data)
+    if isinstance(data, dict):
+        return {key: strip_data(value) for key, value in data.items()}
+    return [strip_data(value) for value in data] if isinstance(data, list) else data
+
+
+def read_lines(path: Path, blank: bool = False) -> Iterator[tuple[str, str]]:
+    """The lines of a UTF-8 file, each with its place (`file:line`) for messages.
 
     Args:
-        path: Where `data` comes from, for messages.
-        data: The file's content.
-        model: Which model a line's value is read as.
+        path: The file.
+        blank: Whether blank lines are read too; they always count.
 
     Raises:
-        UserError: A line is not UTF-8, not JSON or not what the model takes; names it.
+        UserError: The file cannot be read, or a line is not UTF-8.
     """
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if not line.strip():
-            continue
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                try:
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    reason = f"{error.reason} at byte {error.start + 1} of the line"
+                    raise UserError(f"{path}:{number}: not UTF-8 ({reason})") from None
+                if blank or line.strip():
+                    yield f"{path}:{number}", line
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def read_records(path: Path, model: Callable[[Any], type[Model]]) -> Iterator[tuple[str, Model]]:
+    """The records of a file, each with its place (`file:line`) for messages. Control characters become spaces.
+
+    Args:
+        path: The file.
+        model: Chooses the model that validates a line's value.
+
+    Raises:
+        UserError: The file cannot be read, or a line is invalid; names the line and the field.
+    """
+    for place, line in read_lines(path):
         try:
-            value = clean_data(json.loads(line.decode("utf-8-sig")))
-            yield number, model(value).model_validate(value)
+            value = strip_data(clean_data(json.loads(line)))
+            yield place, model(value).model_validate(value)
         except ValidationError as error:
-            first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")  # a key misspelt
+            # A misspelt key is both an extra field and a missing one: the latter says more.
+            first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
             where = ".".join(map(str, first["loc"])) or "the line"
-            raise UserError(f"{path}:{number}: {where}: {describe_invalid(first)}") from None
+            raise UserError(f"{place}: {where}: {describe_invalid(first)}") from None
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}:{number}: not a JSON object in UTF-8 ({error})") from None
+            raise UserError(f"{place}: not a JSON object ({error})") from None
 
 
-def alike(text: str, among: Sequence[str], scorer: Callable[..., float], cutoff: float, limit: int) -> list[int]:
-    """Places of the texts that are most like a text, the likest first, and of equally like ones the earlier first.
+class FileStore:
+    """Base of what is read from a file of records into memory and never changes, so that threads may share it.
+
+    Attributes:
+        path: The file.
+        version: Hash of the file's content.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.version = file_hash(path)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """The store of a file: one object for all, until the file changes."""
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from None
+        kind: Any = cls
+        store: Self = _open(kind, path.resolve(), found.st_size, found.st_mtime_ns)
+        return store
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        return type(self).open, (self.path,)
+
+
+@functools.lru_cache(maxsize=8)
+def _open(cls: Any, path: Path, size: int, changed: int) -> Any:
+    return cls(path)
+
+
+def most_similar(
+    text: str, among: Sequence[str], scorer: Callable[..., float], cutoff: float, limit: int
+) -> list[tuple[float, int]]:
+    """Scores and indices of the texts that are most similar to a text, best first; ties keep their order.
 
     Args:
         text: What is compared.
         among: The texts.
         scorer: One of rapidfuzz's similarities.
-        cutoff: What a text must score.
-        limit: How many places are given.
+        cutoff: The least score, in the scorer's unit.
+        limit: The most results.
     """
     texts, found, start = iter(among), [], 0
-    while part := list(islice(texts, _COMPARED)):
-        scored = process.extract(text, part, scorer=scorer, processor=None, score_cutoff=cutoff, limit=limit)
-        found += [(score, -(start + place)) for _, score, place in scored]
-        start += len(part)
-    return [-place for _, place in heapq.nlargest(limit, found)]
+    while batch := list(islice(texts, _BATCH)):
+        scored = process.extract(text, batch, scorer=scorer, processor=None, score_cutoff=cutoff, limit=limit)
+        found += [(score, -(start + index)) for _, score, index in scored]
+        start += len(batch)
+    return [(score, -index) for score, index in heapq.nlargest(limit, found)]

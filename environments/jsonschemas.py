@@ -1,5 +1,4 @@
-"""JSON schemas of others: references replaced by what they refer to, old dialects brought up to date, and the Python
-type that stands for one.
+"""JSON schemas of others: references replaced by what they refer to, and old dialects brought up to date.
 
 Such a schema comes from a server or a file, so its size is bounded. A schema that contains itself is cut off, where it
 comes round again, by one that allows everything.
@@ -7,14 +6,14 @@ comes round again, by one that allows everything.
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NotRequired, TypedDict, Union
+from typing import Any
 
 DEEPEST = 50
-MOST_NODES = 10_000
-PLAIN = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
-KINDS = frozenset({*PLAIN, "object", "array"})
+MOST_NODES = 3_000
+KINDS = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
 DROPPED = frozenset(
     {"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$comment"}
     | {"discriminator", "example", "externalDocs", "nullable", "xml"}
@@ -27,6 +26,7 @@ LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 SINGLE = frozenset(
     {"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedProperties"}
 )
+ALTERNATIVES = ("anyOf", "oneOf")
 BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
 
 
@@ -77,7 +77,7 @@ class _Inliner:
     def _resolve(self, reference: str, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         if reference in self.open:
             return {}
-        target = at_pointer(self.root, reference)
+        target = at_reference(self.root, reference)
         if target is None:
             self.notes.append(f"anything is allowed in place of the unknown {reference[:80]}")
         self.open.append(reference)
@@ -85,8 +85,8 @@ class _Inliner:
         self.open.pop()
         if found and "title" not in found:
             found["title"] = reference.rpartition("/")[2]
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return found | self.copy(beside, depth)
+        siblings = {key: value for key, value in schema.items() if key != "$ref"}
+        return found | self.copy(siblings, depth)
 
     def _part(self, key: str, value: Any, depth: int) -> Any:
         if key in NAMED and isinstance(value, Mapping):
@@ -94,6 +94,19 @@ class _Inliner:
         if key in LISTED and isinstance(value, list):
             return [self.copy(inner, depth) for inner in value]
         return self.copy(value, depth) if key in SINGLE and isinstance(value, Mapping) else value
+
+
+def at_reference(root: Any, reference: str) -> Any:
+    """What a local reference (`#/a/b`) points at; None where there is nothing, or it leads out of the document."""
+    from referencing import Registry, Resource
+    from referencing.exceptions import Unresolvable
+
+    if not reference.startswith("#"):
+        return None
+    try:
+        return Registry().with_resource("", Resource.opaque(root)).resolver().lookup(reference).contents
+    except (Unresolvable, LookupError, TypeError, ValueError):  # the last three for pointers into text and numbers
+        return None
 
 
 def _modernise(made: dict[str, Any], schema: Mapping[str, Any]) -> None:
@@ -119,9 +132,7 @@ def _modernise(made: dict[str, Any], schema: Mapping[str, Any]) -> None:
     elif isinstance(kind, str) and kind.lower() in KINDS:
         made["type"] = kind.lower()
     if made.get("type") == "string":
-        for key in ("const", "default"):
-            if key in made:
-                made[key] = _as_text(made[key])
+        made |= {key: _as_text(made[key]) for key in ("const", "default") if key in made}
         if isinstance(made.get("enum"), list):
             made["enum"] = [_as_text(one) for one in made["enum"]]
     if schema.get("nullable") is True:
@@ -140,65 +151,41 @@ def _as_text(value: Any) -> Any:
 
 def untitled(schema: Any) -> Any:
     """A schema without titles; they say nothing to a model that the names do not."""
+    return without(schema, lambda key, value: key == "title")
+
+
+def without(schema: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
+    """A copy of a schema, and of all schemas in it, without some keywords.
+
+    Args:
+        is_dropped: Whether a keyword with a value is left out.
+    """
     if isinstance(schema, list):
-        return [untitled(one) for one in schema]
+        return [without(one, is_dropped) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
-    return {
-        key: {name: untitled(inner) for name, inner in value.items()}
-        if key in NAMED and isinstance(value, Mapping)
-        else value
-        if key in VALUES
-        else untitled(value)
-        for key, value in schema.items()
-        if key != "title"
-    }
+    copied = {}
+    for key, value in schema.items():
+        if key in NAMED and isinstance(value, Mapping):
+            copied[key] = {name: without(inner, is_dropped) for name, inner in value.items()}
+        elif not is_dropped(key, value):
+            copied[key] = value if key in VALUES else without(value, is_dropped)
+    return copied
 
 
-def at_pointer(root: Any, reference: str) -> Any:
-    """What a local JSON pointer (`#/a/b`) points at, or None."""
-    if not reference.startswith("#"):
-        return None
-    found = root
-    for part in filter(None, reference.removeprefix("#").split("/")):
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping):
-            found = found.get(key)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
-        else:
-            return None
-    return found
+def merged(schema: Mapping[str, Any], with_alternatives: bool = False) -> dict[str, Any]:
+    """An object schema with the properties of all parts of its `allOf` as its own.
 
-
-def annotation_of(schema: Mapping[str, Any], name: str = "Value") -> Any:
-    """The Python type of what fits a schema without references, for stubs and messages.
-
-    An object with named properties is a TypedDict, called by the schema's title or else by `name`.
+    Args:
+        with_alternatives: Whether those of its `anyOf` and `oneOf` become its own, too: those required that every
+            alternative requires, and one that differs between alternatives may be any of them. Such a schema allows
+            more than `schema` does, and is for showing: many LLM servers refuse alternatives at the root.
     """
-    if "const" in schema:
-        return _literal([schema["const"]])
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return _literal(schema["enum"])
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list) and schema[key]:
-            return _union([annotation_of(one, name) for one in schema[key]])
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return _union([annotation_of({**schema, "type": one}, name) for one in kind])
-    if isinstance(schema.get("allOf"), list) and schema["allOf"] and (kind in (None, "object")):
-        return annotation_of(merged(schema), name)
-    if kind == "array":
-        return list[annotation_of(schema.get("items") or {}, f"{name}Item")]  # type: ignore[misc]
-    if kind == "object" or (kind is None and "properties" in schema):
-        return _object(schema, name)
-    return PLAIN.get(str(kind), Any)
-
-
-def merged(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object schema with the properties of all parts of its `allOf` as its own."""
     own = {key: value for key, value in schema.items() if key != "allOf"}
-    parts = [*map(merged, schema.get("allOf", [])), own]
+    parts = [*(merged(one, with_alternatives) for one in schema.get("allOf", [])), own]
+    if with_alternatives:
+        listed = [schema[key] for key in ALTERNATIVES if schema.get(key)]
+        parts = [*(_either([merged(one, True) for one in branches]) for branches in listed), *parts]
     result: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     needed: dict[str, None] = {}
@@ -211,71 +198,29 @@ def merged(schema: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def alternatives_merged(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object schema with the properties of all parts of its `allOf`, `anyOf` and `oneOf` as its own, those required
-    that every alternative requires; a property that differs between alternatives may be any of them.
-
-    It allows more than `schema` does, and is for showing: many LLM servers refuse alternatives at the root.
-    """
-    result = merged(schema)
-    for key in ("anyOf", "oneOf"):
-        listed = result.get(key)
-        branches = [alternatives_merged(one) for one in listed if isinstance(one, Mapping)] if listed else []
-        found: dict[str, list[Any]] = {}
-        for name, inner in ((name, inner) for one in branches for name, inner in one.get("properties", {}).items()):
-            if inner not in found.setdefault(name, []):
-                found[name].append(inner)
-        if found:
-            joined = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
-            shared = [n for n in found if all(n in one.get("required", []) for one in branches)]
-            needed = dict.fromkeys([*result.get("required", []), *shared])
-            result |= {"properties": {**joined, **result.get("properties", {})}, "required": list(needed)}
-    return result
+def _either(branches: list[dict[str, Any]]) -> dict[str, Any]:
+    """An object schema that allows what any of some object schemas allows."""
+    found: dict[str, list[Any]] = {}
+    for name, inner in ((name, inner) for one in branches for name, inner in one.get("properties", {}).items()):
+        if inner not in found.setdefault(name, []):
+            found[name].append(inner)
+    joined = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
+    return {"properties": joined, "required": [n for n in found if all(n in b.get("required", []) for b in branches)]}
 
 
-def identifier(text: str, taken: Callable[[str], bool] = lambda name: False) -> str:
+def identifier(text: str, is_used: Callable[[str], bool] = lambda name: False) -> str:
     """A name that Python and every LLM server accept (letters, digits, _; at most 60), made from any text.
 
     Args:
-        taken: Whether a name is used already; then the text gets a number.
+        is_used: Whether a name is used already; then the text gets a number.
     """
-    import keyword
-
-    name = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_")[:56] if not _proper(text) else text
+    is_name = re.fullmatch(r"[A-Za-z][0-9A-Za-z_]{0,59}", text) is not None
+    name = text if is_name else re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_")[:56]
     if not name or name[0].isdecimal():
         name = f"n_{name}".rstrip("_")
     if keyword.iskeyword(name):
         name += "_"
-    number = 2
-    unique = name
-    while taken(unique):
+    number, unique = 2, name
+    while is_used(unique):
         unique, number = f"{name}_{number}", number + 1
     return unique
-
-
-def _proper(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z][0-9A-Za-z_]{0,59}", text) is not None
-
-
-def _literal(values: list[Any]) -> Any:
-    plain = [value for value in values if value is None or isinstance(value, str | int | bool)]
-    return Literal[tuple(plain)] if len(plain) == len(values) else Any
-
-
-def _union(kinds: list[Any]) -> Any:
-    return Union[tuple(kinds)] if Any not in kinds else Any  # noqa: UP007  made at run time
-
-
-def _object(schema: Mapping[str, Any], name: str) -> Any:
-    properties = schema.get("properties")
-    if not properties:
-        values = schema.get("additionalProperties")
-        return dict[str, annotation_of(values, name) if isinstance(values, Mapping) else Any]  # type: ignore[misc]
-    words = re.findall("[0-9A-Za-z]+", str(schema.get("title") or name)) or ["Value"]
-    title = "".join(word[0].upper() + word[1:] for word in words)
-    needed = schema.get("required", [])
-    fields = {}
-    for key, inner in properties.items():
-        hint = annotation_of(inner, f"{title}{key[:1].upper()}{key[1:]}")
-        fields[key] = hint if key in needed else NotRequired[hint]
-    return TypedDict(title, fields)  # type: ignore[operator]

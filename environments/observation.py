@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 Value_co = TypeVar("Value_co", covariant=True)
@@ -46,11 +46,3 @@ class Observation(Generic[Value_co]):
 def as_observation(returned: Any) -> Observation[Any]:
     """What a query API returned, as an `Observation` where it is a plain value."""
     return returned if isinstance(returned, Observation) else Observation(returned)
-
-
-def mapped(returned: Any, change: Callable[[Any], Any]) -> Any:
-    """What a query API returned with its value, and the text where it has one, put through a function."""
-    if not isinstance(returned, Observation):
-        return change(returned)
-    text = None if returned.text is None else change(returned.text)
-    return Observation(change(returned.value), text, returned.retrieved_ids)

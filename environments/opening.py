@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
     if scheme in SCHEMES:
         if not rest.strip():
             raise UserError(f"environment '{name}': expected {SCHEMES[scheme][1]}")
-        cls, first = SCHEMES[scheme][0](), (rest.strip(),)
+        cls, first = load("environments", SCHEMES[scheme][0], Environment), (rest.strip(),)
     else:
         cls = _class_of(name)
     options = dict(settings or {})
@@ -94,31 +94,13 @@ def _below(path: str, folder: Path) -> str:
     return str(folder / path) if is_file(folder / path) else path
 
 
-def _mcp() -> Any:
-    from r_eval.environments.tools.mcp import MCP
-
-    return MCP
-
-
-def _openapi() -> Any:
-    from r_eval.environments.tools.openapi import OpenAPI
-
-    return OpenAPI
-
-
-def _langchain() -> Any:
-    from r_eval.environments.tools.langchain import LangChain
-
-    return LangChain
-
-
 MOST_SECONDS = 86_400.0
-SCHEMES: Mapping[str, tuple[Callable[[], Any], str]] = {
-    "mcp": (_mcp, "mcp:<command or URL>"),
-    "openapi": (_openapi, "openapi:<file or URL>"),
-    "langchain": (_langchain, "langchain:<module or file.py>:<factory>"),
+SCHEMES: Mapping[str, tuple[str, str]] = {
+    "mcp": ("r_eval.environments.tools.mcp:MCP", "mcp:<command or URL>"),
+    "openapi": ("r_eval.environments.tools.openapi:OpenAPI", "openapi:<file or URL>"),
+    "langchain": ("r_eval.environments.tools.langchain:LangChain", "langchain:<module or file.py>:<factory>"),
 }
-"""What stands before the colon: the class, loaded late, and the form."""
+"""What stands before the colon: the class, imported when it is needed, and the form."""
 
 
 def _timeout(name: str, cls: type[Any], settings: dict[str, Any]) -> float | None:
@@ -140,20 +122,24 @@ def _settings(name: str, cls: type[Any], settings: dict[str, Any], first: int) -
     parameters = list(inspect.signature(cls).parameters.values())[first:]
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return settings
+    names = [p.name for p in parameters]
     for key in settings:
-        if key not in (p.name for p in parameters):
-            raise UserError(f"environment '{name}': {unknown('setting', key, (p.name for p in parameters))}")
+        if key not in names:
+            raise UserError(f"environment '{name}': {unknown('setting', key, names)}")
     for p in parameters:
         if p.default is p.empty and p.name not in settings and p.kind is not p.VAR_POSITIONAL:
             raise UserError(f"environment '{name}' needs the setting '{p.name}'")
     spec = _constructor(cls)
-    found = spec.fitted({**dict.fromkeys([p.name for p in spec.parameters[:first]], ""), **settings}) if spec else {}
-    if isinstance(found, Mistake) and found.name in settings and spec is not None:
-        expected = next(p.expected for p in spec.parameters if p.name == found.name)
-        raise UserError(
-            f"environment '{name}': setting '{found.name}' must be {expected}, not {settings[found.name]!r}"
-        )
-    return {key: found.get(key, value) if isinstance(found, dict) else value for key, value in settings.items()}
+    if spec is None:
+        return settings
+    fitted = spec.fitted({**dict.fromkeys([p.name for p in spec.parameters[:first]], ""), **settings})
+    if isinstance(fitted, Mistake):
+        wrong = next((p for p in spec.parameters if p.name == fitted.name and p.name in settings), None)
+        if wrong is None:
+            return settings
+        value = settings[wrong.name]
+        raise UserError(f"environment '{name}': setting '{wrong.name}' must be {wrong.expected}, not {value!r}")
+    return {key: fitted.get(key, value) for key, value in settings.items()}
 
 
 def _constructor(cls: type[Any]) -> FunctionSpec | None:

@@ -15,20 +15,34 @@ import datetime
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
-from r_eval.environments.base import EnvironmentFailure, TemporaryFailure, ToolError
-from r_eval.environments.prelude import Prelude, TooLarge, plain, read, read_arguments
+from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.prelude import Prelude, TooLarge, read
+from r_eval.environments.schema import clip
+from r_eval.isolation import DaemonThreads
 
 if TYPE_CHECKING:
-    from pydantic_monty import Monty, MontyComplete, MontyError, MontySession
+    from pydantic_monty import Monty, MontyError, MontySession
 
-Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable[Any]]
+    from r_eval.environments.session import CallResult
+
+Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable["CallResult"]]
+EXCEPTIONS: dict[str, type[Exception]] = {
+    "unknown_api": NameError,
+    "bad_arguments": TypeError,
+    "not_found": LookupError,
+    "temporary": OSError,
+    "tool_error": RuntimeError,
+}
+"""What a call that fails raises in a program, by the kind of error."""
 
 PRINTED_BYTES = 20_000
 PRELUDE = "<python-input-0>"
 POLL_SECONDS = 0.5
+MOST_PROCESSES = 64
+"""Programs that may be under way, most of them waiting for a call."""
 TODAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -78,18 +92,20 @@ class ProgramResult:
 class Sandbox:
     """A pool of interpreter processes, started with the first program; use it as a context manager.
 
-    Programs wait in threads of the sandbox's own: in the event loop's, they would hold those that their calls need.
+    A program that waits for a call has a process and a thread of its own and holds up no other, however long the call
+    takes.
 
     Args:
-        workers: Programs that run at the same time; more wait for a place.
+        workers: Programs that compute at the same time.
     """
 
     def __init__(self, workers: int = 2, limits: ProgramLimits | None = None) -> None:
         self.limits = limits or ProgramLimits()
         self._workers = workers
+        self.computing = threading.Semaphore(workers)
         self._pool: Monty | None = None
         self._starting = threading.Lock()
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="sandbox")
+        self._threads = DaemonThreads("sandbox")
 
     def __enter__(self) -> Sandbox:
         return self
@@ -98,7 +114,6 @@ class Sandbox:
         if self._pool is not None:
             self._pool.__exit__(*exception)
             self._pool = None
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(
         self,
@@ -116,17 +131,17 @@ class Sandbox:
             code: The program.
             inputs: Variables that it finds set.
             functions: Names of the query APIs.
-            host: Carries out a call of one of them (name, positional, named arguments); an exception that it raises
-                is raised inside the program.
+            host: Carries out a call of one of them (name, positional, named arguments); an error that it reports is
+                raised inside the program (see `EXCEPTIONS`).
             expressions: Evaluated after the program, over its variables; their values are `extra` of the result.
 
         Raises:
-            EnvironmentFailure: A call failed in the environment's own machinery; the program is given up.
+            EnvironmentFailure: A call failed in the environment's own infrastructure; the program is given up.
         """
         loop = asyncio.get_running_loop()
-        run = _Run(code, inputs, functions, host, expressions, self.limits, loop)
+        run = _Run(code, inputs, functions, host, expressions, self, loop)
         try:
-            return await loop.run_in_executor(self._threads, run.carry_out, self._started())
+            return await self._threads.run(run.carry_out, self._started())
         except asyncio.CancelledError:
             run.given_up = True
             raise
@@ -136,7 +151,8 @@ class Sandbox:
             if self._pool is None:
                 from pydantic_monty import Monty
 
-                pool = Monty(min_processes=self._workers, max_processes=self._workers, request_timeout=30.0)
+                most = max(self._workers, MOST_PROCESSES)
+                pool = Monty(min_processes=self._workers, max_processes=most, request_timeout=30.0)
                 with _interrupts_ignored():
                     self._pool = pool.__enter__()
             return self._pool
@@ -175,13 +191,14 @@ class _Run:
         functions: Sequence[str],
         host: Host,
         expressions: Sequence[str],
-        limits: ProgramLimits,
+        sandbox: Sandbox,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self.inputs, self.host = inputs, host
-        self.expressions, self.limits, self.loop = expressions, limits, loop
+        self.inputs, self.host, self.loop = inputs, host, loop
+        self.limits, self.computing = sandbox.limits, sandbox.computing
         self.prelude = Prelude(functions)
-        self.code = self.prelude.ready(code)  # here, in one thread: Python 3.11 parses in one at a time only
+        self.code = self.prelude.prepare(code)  # here, in one thread: Python 3.11 parses in one at a time only
+        self.expressions = [self.prelude.leaving(expression) for expression in expressions]
         self.calls = 0
         self.returned: list[Any] = []
         self.raised: dict[str, str] = {}
@@ -193,21 +210,22 @@ class _Run:
 
         printed = CollectString(max_bytes=PRINTED_BYTES)
         limits = self.limits
+        checkout = pool.checkout(
+            limits={
+                "max_feed_duration_secs": limits.seconds,
+                "max_memory": limits.memory,
+                "max_recursion_depth": limits.recursion,
+                "max_suspensions": limits.calls * 2 + 20,
+                "max_total_sleep_secs": 0.0,
+            },
+            os_policy={"datetime": TODAY, "random_start": {"seed": 0}},
+        )
         try:
-            with pool.checkout(
-                limits={
-                    "max_feed_duration_secs": limits.seconds,
-                    "max_memory": limits.memory,
-                    "max_recursion_depth": limits.recursion,
-                    "max_suspensions": limits.calls * 2 + 20,
-                    "max_total_sleep_secs": 0.0,
-                },
-                os_policy={"datetime": TODAY, "random_start": {"seed": 0}},
-            ) as session:
+            with checkout as session, self.computing:
                 self._feed(session, self.prelude.text, {}, printed)
                 self._feed(session, self.code, self.inputs, printed)
                 answer = self._answer(session, printed)
-                extra = [self._feed(session, text, {}, printed).output for text in self.expressions]
+                extra = [read(self._feed(session, text, {}, printed)) for text in self.expressions]
         except MontyError as error:
             if self.failure is not None:
                 raise self.failure from None
@@ -223,8 +241,8 @@ class _Run:
     def _failed(self, error: ProgramError) -> ProgramResult:
         return ProgramResult(error=error, returned=self.returned)
 
-    def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> MontyComplete:
-        """Run some code to its end. Values are only taken over where they are texts of the prelude's making."""
+    def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> Any:
+        """The value of some code that is run to its end; to be used only where it is a text of the prelude's making."""
         from pydantic_monty import FunctionSnapshot, MontyComplete, NameLookupSnapshot
 
         known = {self.prelude.call: _never}
@@ -240,42 +258,47 @@ class _Run:
                 state = state.resume_auto()
             else:
                 state.resume_auto()
-        return state
+        return state.output
 
-    def _call(self, name: str, arguments: str | None) -> Any:
+    def _call(self, api: str, arguments: str | None) -> Any:
         """Carry out a call; its arguments are not known where there is no such API."""
         self.calls += 1
         if self.failure is not None or self.calls > self.limits.calls:
             return {"exception": RuntimeError(f"more than {self.limits.calls} calls")}
-        if self.given_up or self.loop.is_closed():
-            raise _GivenUp
         try:
-            positional, named = read_arguments(arguments) if arguments is not None else ([], {})
-            call = self.host(name, plain(positional), plain(named))
+            positional, named = read(arguments) if arguments is not None else ([], {})
+            result = self._result(api, positional, named)
         except TooLarge as error:
-            return {"exception": MemoryError(f"{name} was given {error}")}
+            return {"exception": MemoryError(f"{api} was given {error}")}
+        except EnvironmentFailure as failure:
+            self.failure = failure
+            return {"exception": RuntimeError(str(failure))}
+        if result.error is None:
+            self.returned.append(result.value)
+            return {"return_value": result.value}
+        message = f"name '{clip(api)}' is not defined" if result.error == "unknown_api" else result.observation
+        self.raised[message] = result.error
+        return {"exception": EXCEPTIONS[result.error](message)}
+
+    def _result(self, api: str, positional: list[Any], named: dict[str, Any]) -> CallResult:
+        """What comes of a call; another program computes while this one waits.
+
+        Raises:
+            EnvironmentFailure: The environment itself failed.
+            _GivenUp: Nobody waits for the program any more.
+        """
+        self.computing.release()
         try:
-            future = asyncio.run_coroutine_threadsafe(_awaited(call), self.loop)
+            if self.given_up or self.loop.is_closed():
+                raise _GivenUp
+            future = asyncio.run_coroutine_threadsafe(_awaited(self.host(api, positional, named)), self.loop)
             while not wait([future], POLL_SECONDS).done:
                 if self.given_up or self.loop.is_closed():
                     future.cancel()
                     raise _GivenUp
-            value = future.result()
-            self.returned.append(value)
-            return {"return_value": value}
-        except EnvironmentFailure as failure:
-            self.failure = failure
-            return {"exception": RuntimeError(str(failure))}
-        except TemporaryFailure as failure:
-            self.raised[str(failure)] = "temporary"
-            return {"exception": OSError(str(failure))}
-        except ToolError as failure:
-            self.raised[str(failure)] = "tool_error"
-            return {"exception": RuntimeError(str(failure))}
-        except (NameError, TypeError, LookupError) as error:
-            cause = {NameError: "unknown_api", TypeError: "bad_arguments"}.get(type(error), "not_found")
-            self.raised[str(error)] = cause
-            return {"exception": error}
+            return future.result()
+        finally:
+            self.computing.acquire()
 
     def _answer(self, session: MontySession, printed: Any) -> Any:
         from pydantic_monty import MontyRuntimeError
@@ -284,7 +307,7 @@ class _Run:
             raise self.failure
         for text in self.prelude.answers:
             try:
-                answer = plain(read(self._feed(session, text, {}, printed).output))
+                answer = read(self._feed(session, text, {}, printed))
             except MontyRuntimeError as error:
                 if not isinstance(error.exception(), NameError):
                     raise
@@ -308,8 +331,8 @@ class _Run:
             cause = "calls"
         else:
             cause = self._cause(error.exception())
-        said = f"more than {PRINTED_BYTES:,} bytes were printed" if cause == "output" else str(error)
-        return ProgramError(cause, f"{where}{said}"[:500], line)
+        message = f"more than {PRINTED_BYTES:,} bytes were printed" if cause == "output" else str(error)
+        return ProgramError(cause, f"{where}{message}"[:500], line)
 
     def _cause(self, raised: BaseException) -> str:
         """Why an exception ended the program."""
@@ -325,7 +348,7 @@ def _never(*positional: Any, **named: Any) -> Any:
     raise AssertionError("a query API is called through the host")
 
 
-async def _awaited(call: Awaitable[Any]) -> Any:
+async def _awaited(call: Awaitable[CallResult]) -> CallResult:
     return await call
 
 

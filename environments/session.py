@@ -18,8 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, TemporaryFailure, ToolError, threads
-from r_eval.environments.observation import Observation, as_observation
+from r_eval.environments.base import Environment, EnvironmentFailure, ToolError, observe
 from r_eval.environments.sandbox import ProgramResult, Sandbox
 from r_eval.environments.schema import ApiSpec, BadArguments, clip
 from r_eval.isolation import describe
@@ -30,8 +29,6 @@ OBSERVATION_TOKENS = 1000
 CHARACTERS_A_TOKEN = 4
 RECORDS = re.compile(r"\d+ results?\.(?=\n)")
 """How a list of records begins (see `Environment.render`); each of them is a line."""
-LARGE = 10_000
-"""Characters or items of a value from which its text is made beside the event loop."""
 RECORDED_CHARACTERS = 100_000
 """How much of what a call in a program returns is recorded."""
 REMEDY = "if the arguments are to blame, raise NotFound(...) or ToolError(...) there: the model reads its message"
@@ -127,25 +124,14 @@ class Session:
             EnvironmentFailure: The environment itself failed.
         """
 
-        async def host(api: str, positional: Sequence[Any], named: dict[str, Any]) -> Any:
-            result = await self._call(api, named, positional, None)
-            if result.error == "unknown_api":
-                raise NameError(f"name '{clip(api)}' is not defined")
-            if result.error == "bad_arguments":
-                raise TypeError(result.observation)
-            if result.error == "not_found":
-                raise LookupError(result.observation)
-            if result.error == "temporary":
-                raise TemporaryFailure(result.observation)
-            if result.error == "tool_error":
-                raise ToolError(result.observation)
-            return result.value
+        async def host(api: str, positional: Sequence[Any], named: dict[str, Any]) -> CallResult:
+            return await self._call(api, named, positional, RECORDED_CHARACTERS)
 
         with self._clock.stopped():
             return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
 
     async def _call(
-        self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int | None
+        self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int
     ) -> CallResult:
         started = time.perf_counter()
         spec = self.specs.get(api)
@@ -164,8 +150,8 @@ class Session:
         seconds = time.perf_counter() - started
         self.seconds += seconds
         whole = result.observation
-        if len(whole) > (characters or RECORDED_CHARACTERS):
-            result = dataclasses.replace(result, observation=cut(whole, characters or RECORDED_CHARACTERS))
+        if len(whole) > characters:
+            result = dataclasses.replace(result, observation=cut(whole, characters))
         step = Step.model_construct(
             kind="call",
             api=api,
@@ -192,13 +178,14 @@ class Session:
         except BadArguments as error:
             return CallResult(None, str(error), "bad_arguments")
         try:
-            return await self._in_time(api, self._answered(api, checked))
+            seen = await self._in_time(api, observe(self._environment, api, checked))
+            return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
         except ToolError as error:
             try:
                 text = str(error)
             except BaseException:  # noqa: BLE001  it is foreign code
                 raise EnvironmentFailure(f"{api} failed: {describe(error)}") from error
-            return CallResult(None, text, _kind(error))
+            return CallResult(None, text, error.kind)
         except EnvironmentFailure:
             raise
         except BaseException as error:
@@ -207,13 +194,6 @@ class Session:
                 raise
             remedy = f"; {REMEDY}" if isinstance(error, LookupError | ValueError) else ""
             raise EnvironmentFailure(f"{api} failed: {describe(error)}{remedy}") from error
-
-    async def _answered(self, api: str, checked: dict[str, Any]) -> CallResult:
-        environment = self._environment
-        value = await environment.call(api, checked)
-        is_large = isinstance(value, str | list | dict) and len(value) > LARGE
-        seen = await threads.run(observed, environment, api, value) if is_large else observed(environment, api, value)
-        return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
 
     async def _in_time(self, api: str, work: Coroutine[Any, Any, T]) -> T:
         """What comes of a call within the environment's timeout; a call that refuses to be cancelled is left alone.
@@ -240,24 +220,6 @@ class Session:
         close = difflib.get_close_matches(api, self.specs, 1, 0.5)
         hint = f" Did you mean {close[0]}?" if close else ""
         return f"There is no API named {clip(repr(api))}.{hint} The APIs: {', '.join(self.specs)}."
-
-
-def observed(environment: Environment, api: str, returned: Any) -> Observation[Any]:
-    """What a query API returned as a model reads it: text and ids are its own, or else follow from the value.
-
-    Raises:
-        TypeError: The ids are no texts.
-    """
-    seen = as_observation(returned)
-    plain = to_jsonable_python(seen.value)
-    text = seen.text if seen.text is not None else environment.render(api, plain)
-    return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
-
-
-def _kind(error: ToolError) -> str:
-    if isinstance(error, NotFound):
-        return "not_found"
-    return "temporary" if isinstance(error, TemporaryFailure) else "tool_error"
 
 
 async def _contained(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:

@@ -26,8 +26,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from r_eval.environments.jsonschemas import inlined, untitled
 from r_eval.environments.observation import Observation
-from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Mistake, Parameter
-from r_eval.environments.typenames import bare, type_name
+from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Mistake, Parameter, bare, type_name
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """What the APIs of LLMs take as the name of a function."""
@@ -99,7 +98,7 @@ def spec_of(function: Callable[..., Any], name: str | None = None, *, is_bound: 
         raise SignatureError(f"{place}: query API {name}: {why}" if place else f"query API {name}: {why}") from None
 
 
-class _Unfit(Exception):
+class _Unfit(ValueError):
     """Why a function cannot be a query API, and what to write instead."""
 
 
@@ -124,7 +123,7 @@ def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> FunctionSp
         details=doc.long_description or "",
         parameters=tuple(parameters),
         returns=_value_type(hints.get("return", Any)),
-        model=_model(name, parameters),
+        model=arguments_model(name, parameters),
     )
     _check_types(spec)
     return spec
@@ -175,7 +174,7 @@ def _value_type(returns: Any) -> Any:
     return typing.get_args(returns)[0] if typing.get_origin(returns) is Observation else returns
 
 
-def _model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
+def arguments_model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         f"p{i}": (p.annotation, Field(... if p.required else p.default, alias=p.name)) for i, p in enumerate(parameters)
     }

@@ -1,158 +1,129 @@
-"""Any source of scholars as an HTTP server that speaks AMiner's own protocol (see `protocol`).
-
-`POST /searchPerson` and `/searchPublication` take a JSON body; `GET /getCoauthors`, `/getPersonInterest`,
-`/getPersonBasicInfo`, `/getPublication` and `/getPersonPubs` take `?id=`, the last one also `offset` and `size`. A
-request that cannot be read is answered with 400, a failure of the source with 502; both bodies say why.
-"""
+"""The scholars of an `AMiner` as an HTTP server that speaks AMiner's own protocol (see `aminer.live`)."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aiohttp import web
 
-from r_eval.environments.aminer import AMiner, protocol
-from r_eval.environments.aminer.source import Source
-from r_eval.environments.base import EnvironmentFailure
+from r_eval.environments.aminer import AMiner, PersonInfo, Publication
+from r_eval.environments.aminer.live import WORD_TYPES
+from r_eval.environments.aminer.offline import Offline
 
+Answer = Callable[[Offline, Mapping[str, Any]], Any]
 MOST_A_PAGE = 100
-_DEFAULT_PAGE = 10
-
-
-class _Unreadable(Exception):
-    """The request is wrong; says what."""
 
 
 def http_app(environment: AMiner) -> web.Application:
-    """The application that offers an environment's source."""
-    return application(environment._source)
-
-
-def application(source: Source) -> web.Application:
-    """The application; it holds no state but the source, whose calls run in threads."""
+    """The application; it holds no state but the scholars."""
+    source: Any = environment._source
     app = web.Application()
-    app.router.add_post("/searchPerson", _posted(source, _persons))
-    app.router.add_post("/searchPublication", _posted(source, _publications))
-    app.router.add_get("/getCoauthors", _asked(source, _coauthors))
-    app.router.add_get("/getPersonInterest", _asked(source, _interests))
-    app.router.add_get("/getPersonBasicInfo", _asked(source, _profile))
-    app.router.add_get("/getPersonPubs", _asked(source, _person_publications))
-    app.router.add_get("/getPublication", _asked(source, _publication))
+    for name, answer in {"searchPerson": _persons, "searchPublication": _publications}.items():
+        app.router.add_post(f"/{name}", _handler(source, answer))
+    for name, answer in APIS.items():
+        app.router.add_get(f"/{name}", _handler(source, answer))
     return app
 
 
-Answer = Callable[[Source, Any], dict[str, Any]]
-Handler = Callable[[web.Request], Awaitable[web.Response]]
+def _handler(source: Offline, answer: Answer) -> Callable[[web.Request], Any]:
+    async def handle(request: web.Request) -> web.Response:
+        body = await request.json() if request.method == "POST" else request.query
+        return web.json_response({"success": True, "data": await asyncio.to_thread(answer, source, body)})
+
+    return handle
 
 
-def _posted(source: Source, answer: Answer) -> Handler:
-    async def handler(request: web.Request) -> web.Response:
-        try:
-            body = json.loads(await request.read())
-        except (ValueError, RecursionError):
-            return _refused(400, "the body is no JSON")
-        if not isinstance(body, dict):
-            return _refused(400, "the body is no JSON object")
-        return await _answered(source, answer, body)
-
-    return handler
-
-
-def _asked(source: Source, answer: Answer) -> Handler:
-    async def handler(request: web.Request) -> web.Response:
-        if not request.query.get("id"):
-            return _refused(400, "the parameter 'id' is missing")
-        return await _answered(source, answer, request.query)
-
-    return handler
+def _persons(source: Offline, body: Mapping[str, Any]) -> Any:
+    fields = {number: field for field, number in WORD_TYPES.items()}
+    wanted = {fields[word["wordType"]]: word["keyword"] for word in body["searchKeyWordList"]}
+    hits = [
+        {
+            "id": person.person_id,
+            "name": person.name,
+            "orgZh": "",
+            "contact": {"affiliation": person.organization},
+            "interests": [{"t": interest} for interest in person.interests],
+            "ncitation": person.num_citation,
+            "npubs": person.num_pubs,
+        }
+        for person in source.find_persons(**wanted)
+    ]
+    return {"hitList": hits, "hitsTotal": len(hits)}
 
 
-async def _answered(source: Source, answer: Answer, asked: Any) -> web.Response:
-    try:
-        return web.json_response(await asyncio.to_thread(answer, source, asked))
-    except _Unreadable as error:
-        return _refused(400, str(error))
-    except EnvironmentFailure as error:
-        return _refused(502, str(error))
+def _publications(source: Offline, body: Mapping[str, Any]) -> Any:
+    found = source.find_publications(body["query"])[: body["size"]]
+    hits = [{"id": hit.pub_id, "title": hit.title, "year": hit.year, "venue": {"raw": ""}} for hit in found]
+    return {"hitList": hits, "hitsTotal": len(hits)}
 
 
-def _refused(status: int, reason: str) -> web.Response:
-    return web.json_response({"success": False, "msg": reason}, status=status)
+def _one(value: Any, *path: str) -> Any:
+    """The answer to an id: the value at a path of keys, or nothing there for None."""
+    *outer, last = path
+    inner: dict[str, Any] = {} if value is None else {last: value}
+    for key in reversed(outer):
+        inner = {key: inner}
+    return [{"succeed": True, **inner}]
 
 
-def _persons(source: Source, body: dict[str, Any]) -> dict[str, Any]:
-    given: dict[str, str] = {}
-    fields = {number: field for field, number in protocol.WORD_TYPES.items()}
-    words = body.get("searchKeyWordList", [])
-    if not isinstance(words, list):
-        raise _Unreadable("'searchKeyWordList' must be a list")
-    for word in words:
-        kind = word.get("wordType") if isinstance(word, dict) else None
-        if not isinstance(kind, int) or kind not in fields or not isinstance(word.get("keyword"), str):
-            raise _Unreadable("each of 'searchKeyWordList' needs a text 'keyword' and a 'wordType' of 2, 4 or 5")
-        if word["keyword"].strip():
-            given[fields[kind]] = word["keyword"]
-    if not given:
-        return protocol.hits([])
-    found = source.find_persons(given.get("name"), given.get("organization"), given.get("interest"))
-    return protocol.hits(
-        [
-            protocol.write_person(
-                person,
-                source.profile(person.person_id),
-                [paper.num_citation for paper in source.person_publications(person.person_id) or []],
-            )
-            for person in found
-        ]
-    )
-
-
-def _publications(source: Source, body: dict[str, Any]) -> dict[str, Any]:
-    query = body.get("query")
-    if not isinstance(query, str):
-        raise _Unreadable("'query' must be a text")
-    start, size = _whole(body, "page", 0), _whole(body, "size", _DEFAULT_PAGE)
-    if not query.strip() or start:  # a search has one page
-        return protocol.hits([])
-    found = source.find_publications(query)[:size]
-    return protocol.hits([protocol.write_found_publication(hit, source.publication(hit.pub_id)) for hit in found])
-
-
-def _coauthors(source: Source, asked: Mapping[str, str]) -> dict[str, Any]:
-    found = source.coauthors(asked["id"])
+def _coauthors(source: Offline, query: Mapping[str, Any]) -> Any:
+    found = source.coauthors(query["id"])
     crs = [{"id": other.person_id, "name": other.name, "relation": other.relation} for other in found or []]
-    return protocol.one(None if found is None else crs, "data", "crs")
+    return _one(None if found is None else crs, "data", "crs")
 
 
-def _interests(source: Source, asked: Mapping[str, str]) -> dict[str, Any]:
-    found = source.interests(asked["id"])
-    return protocol.one(None if found is None else [{"t": text} for text in found], "data", "data", "data")
+def _interests(source: Offline, query: Mapping[str, Any]) -> Any:
+    found = source.interests(query["id"])
+    return _one(None if found is None else [{"t": text} for text in found], "data", "data", "data")
 
 
-def _profile(source: Source, asked: Mapping[str, str]) -> dict[str, Any]:
-    found = source.profile(asked["id"])
-    return protocol.one(None if found is None else protocol.write_profile(found), "data")
+def _profile(source: Offline, query: Mapping[str, Any]) -> Any:
+    found = source.profile(query["id"])
+    return _one(None if found is None else _written(found), "data")
 
 
-def _publication(source: Source, asked: Mapping[str, str]) -> dict[str, Any]:
-    found = source.publication(asked["id"])
-    return protocol.one(None if found is None else protocol.write_publication(found), "pub")
+def _written(info: PersonInfo) -> dict[str, Any]:
+    """A profile, in which degrees and posts are a line each."""
+    degrees = [f"{one.degree}, {one.organization}, {one.year}" for one in info.education_experience]
+    posts = [
+        f"{one.position}, {one.organization}, {one.from_year}-{'' if one.to_year is None else one.to_year}"
+        for one in info.work_experience
+    ]
+    same = {name: getattr(info, name) for name in ("name", "gender", "position", "bio", "email")}
+    return {**same, "aff": info.organization, "edu": "\n".join(degrees), "work": "\n".join(posts)}
 
 
-def _person_publications(source: Source, asked: Mapping[str, str]) -> dict[str, Any]:
-    offset = _whole(asked, "offset", 0)
-    size = min(_whole(asked, "size", _DEFAULT_PAGE), MOST_A_PAGE)
-    found = source.person_publications(asked["id"])
-    page = [protocol.write_person_publication(paper) for paper in (found or [])[offset : offset + size]]
-    return protocol.one(None if found is None else page, "data", "pubs")
+def _person_publications(source: Offline, query: Mapping[str, Any]) -> Any:
+    found = source.person_publications(query["id"])
+    offset, size = int(query["offset"]), min(int(query["size"]), MOST_A_PAGE)
+    pubs = [
+        {
+            "id": paper.pub_id,
+            "title": paper.title,
+            "ncitation": paper.num_citation,
+            "year": paper.year,
+            "authors": [{"name": name} for name in paper.authors_name_list],
+        }
+        for paper in (found or [])[offset : offset + size]
+    ]
+    return _one(None if found is None else pubs, "data", "pubs")
 
 
-def _whole(asked: Mapping[str, Any], name: str, default: int) -> int:
-    value = asked.get(name, default)
-    text = str(value)
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise _Unreadable(f"{name!r} must be a whole number")
-    return int(text)
+def _publication(source: Offline, query: Mapping[str, Any]) -> Any:
+    found: Publication | None = source.publication(query["id"])
+    if found is None:
+        return _one(None, "pub")
+    authors = [{"id": author.person_id, "name": author.name} for author in found.author_list]
+    same = {name: getattr(found, name) for name in ("title", "abstract", "num_citation", "year", "venue")}
+    return _one({"id": found.pub_id, "authors": authors, **same}, "pub")
+
+
+APIS: dict[str, Answer] = {
+    "getCoauthors": _coauthors,
+    "getPersonInterest": _interests,
+    "getPersonBasicInfo": _profile,
+    "getPersonPubs": _person_publications,
+    "getPublication": _publication,
+}

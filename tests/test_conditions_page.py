@@ -9,8 +9,9 @@ from typing import Any
 
 import yaml
 
-from r_eval import Grid
-from r_eval.environments.conditions.finding import combine, known
+from r_eval import Grid, plugins
+from r_eval.environments.conditions.base import Condition
+from r_eval.environments.conditions.combined import combine
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.runner.plan import resolve
@@ -33,7 +34,7 @@ def test_the_grid_of_the_page_resolves() -> None:
 
 def test_every_condition_and_its_defaults_stand_in_the_table() -> None:
     rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
-    assert {"clean", *known()} == {*rows, "clean"}
+    assert {"clean", *plugins.names("conditions", Condition)} == {*rows, "clean"}
     for name in ("faulty", "slow", "noisy", "counterfactual"):
         given: dict[str, Any] = {}
         for setting in re.findall(r"`(\w+: [^`{]+)`", rows[name]):

@@ -31,7 +31,9 @@ TYPES = {"simple", "set", "multi-hop", "conditional", "comparison"}
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the folder after all commands; without `hybrid` where that is not installed, as the README says."""
-    pytest.importorskip("bm25s", reason="bm25s is not installed (extra: retrieval)")
+    pytest.importorskip(
+        "langchain_text_splitters", reason="langchain-text-splitters is not installed (extra: retrieval)"
+    )
     folder = tmp_path_factory.mktemp("desk") / "news"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for grid in folder.glob("grid-*.yaml"):

@@ -28,6 +28,7 @@ NEEDED = [
     "r_eval/demo.yaml",
     "r_eval/llms/prompts/tools.md",
     "r_eval/workflows/prompts/react.md",
+    "r_eval/environments/aminer/snapshot/profiles.jsonl",
     "r_eval/environments/aminer/snapshot/scholars.jsonl",
     "r_eval/environments/wiki/snapshot/pages.jsonl",
     "r_eval/environments/wiki/snapshot/NOTICE.md",

@@ -18,7 +18,7 @@ from tests import documents
 EXAMPLE = Path(__file__).parents[1] / "examples" / "rag-sweep"
 LEXICAL = ["bm25"]
 EVERY = ["bm25", "dense", "hybrid"]
-NEEDS = {"bm25": ("bm25s", "retrieval"), "dense": ("sentence_transformers", "dense")}
+NEEDS = {"bm25": ("langchain_text_splitters", "retrieval"), "dense": ("sentence_transformers", "dense")}
 
 
 def missing(retrievers: list[str]) -> str | None:

@@ -25,8 +25,8 @@ def variants(found: Grid) -> dict[str, dict[str, Any]]:
 
 
 def test_every_command_runs_over_the_grids_of_the_page(tmp_path: Path) -> None:
-    if importlib.util.find_spec("bm25s") is None:
-        pytest.skip("bm25s is not installed (extra: retrieval)")
+    if importlib.util.find_spec("langchain_text_splitters") is None:
+        pytest.skip("langchain-text-splitters is not installed (extra: retrieval)")
     for name in ("one", "cross"):
         grid(name, tmp_path)
     for command in documents.commands(PAGE):

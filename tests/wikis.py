@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.sources import Choice
+from r_eval.environments.wiki.base import Choice
 from tests import mediawiki
 
 PAGES = {
@@ -154,6 +154,6 @@ def wikitext() -> dict[str, str]:
 
 
 def live(server: mediawiki.Served, cache: Path, **settings: Any) -> Wiki:
-    pytest.importorskip("requests", reason="a live wiki needs requests")
+    pytest.importorskip("requests_cache", reason="a live wiki needs requests-cache (extra wiki)")
     pytest.importorskip("lxml", reason="reading HTML needs lxml")
     return Wiki(source="live", api_url=server.api_url, cache=str(cache), **({"requests_per_second": 200} | settings))

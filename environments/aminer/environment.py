@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
+from r_eval.environments.json_api import USER_AGENT, ApiSettings
 from r_eval.errors import UserError
 
-from .offline import opened
-from .shapes import Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
-from .source import ID, Source
+from .offline import Offline
+from .shapes import ID, Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
+
+if TYPE_CHECKING:
+    from .live import Live
 
 Value = TypeVar("Value")
 SNAPSHOT = Path(__file__).parent / "snapshot" / "scholars.jsonl"
+PROFILES = SNAPSHOT.with_name("profiles.jsonl")
 MOST_CHARACTERS = 2000
 """Of a search text; what is longer is no name, and the rest of a title tells nothing more."""
 
@@ -38,21 +43,27 @@ class AMiner(Environment):
         api_key_env: str | None = None,
         timeout: float = 30.0,
         retries: int = 4,
+        cache: str | None = None,
+        requests_per_second: float = 5.0,
     ) -> None:
-        """Read scholars from a file (default: the embedded ones), or speak to a server.
+        """Read scholars from a file (default: the embedded ones), or ask a server.
 
         Args:
             scholars: Scholars of your own: a JSON Lines file (see `scholars`); only with the source `snapshot`.
-            source: `snapshot` (a file) or `live`.
-            base_url: The server; only with the source `live`, default AMiner's own.
-            api_key_env: The environment variable that holds the server's key, where it wants one; `live` only.
-            timeout: Seconds that the server may stay silent; `live` only.
-            retries: How often a request is repeated; `live` only.
+            source: `snapshot` (a file) or `live`; the other settings are for `live` only.
+            base_url: The server; default AMiner's own.
+            api_key_env: The environment variable that holds the server's key, where it wants one.
+            timeout: Seconds that the server may stay silent.
+            retries: How often a request is repeated.
+            cache: The file that keeps what the server answered; absent: one in the user's cache folder.
+            requests_per_second: How often the server is asked at most, by all sessions together.
 
         Raises:
             UserError: The settings do not fit each other, or the file is not one of scholars.
         """
-        self._source = _source(source, scholars, base_url, api_key_env, timeout, retries)
+        settings = ApiSettings(cache, requests_per_second, timeout, retries, USER_AGENT, api_key_env)
+        self._source = _open(source, scholars, base_url, settings)
+        self._has_profiles = source == "snapshot" and scholars is None
 
     @property
     def version(self) -> str:
@@ -75,7 +86,7 @@ class AMiner(Environment):
             raise NotFound("searchPerson needs a name, an organization or an interest.")
         if any(text and len(text) > MOST_CHARACTERS for text in texts):
             return []
-        return self._source.find_persons(*texts)
+        return self._source.find_persons(name=texts[0], organization=texts[1], interest=texts[2])
 
     @query_api
     def searchPublication(self, publication_info: str) -> list[FoundPublication]:
@@ -116,7 +127,7 @@ class AMiner(Environment):
         found = self._source.publication(publication_id) if ID.fullmatch(publication_id) else None
         if found is None:
             raise NotFound(
-                f"There is no publication with the id {_shown(publication_id)}. "
+                f"There is no publication with the id {_quoted(publication_id)}. "
                 "Ids (pub_id) come from searchPublication or getPersonPubs."
             )
         return found
@@ -154,42 +165,42 @@ class AMiner(Environment):
           year in which the present post began), topic (the main interest), interests (the main three),
           phd_organization and phd_year ("" and 0 without a PhD), former (organizations of earlier posts, where the
           scholar had one post only), num_posts, num_namesakes (how many namesakes the results show), text (the
-          results, see `profiles`).
+          results). Only of the embedded scholars; `scripts/data/aminer/profiles.py` made them.
 
-        A server gives none.
+        A server has none.
 
         Raises:
             KeyError: Another kind.
         """
+        if kind == "profile" and self._has_profiles:
+            return [json.loads(line) for line in PROFILES.read_text(encoding="utf-8").splitlines()]
         return self._source.records(kind)
 
 
-def _source(
-    source: str, scholars: str | None, base_url: str | None, api_key_env: str | None, timeout: float, retries: int
-) -> Source:
+def _open(source: str, scholars: str | None, base_url: str | None, settings: ApiSettings) -> Offline | Live:
     if source == "snapshot":
-        if base_url is not None or api_key_env is not None:
+        if base_url is not None or settings.api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
-        return opened(Path(scholars) if scholars else SNAPSHOT)
+        return Offline.open(Path(scholars) if scholars else SNAPSHOT)
     if source != "live":
         raise UserError(f"aminer: unknown source {source!r}; expected snapshot or live")
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, Live
 
-    return Live(base_url or PUBLIC, api_key_env, timeout, retries)
+    return Live(base_url or PUBLIC, settings)
 
 
 def _scholar(ask: Callable[[str], Value | None], person_id: str) -> Value:
     found = ask(person_id) if ID.fullmatch(person_id) else None
     if found is None:
         raise NotFound(
-            f"There is no scholar with the id {_shown(person_id)}. "
+            f"There is no scholar with the id {_quoted(person_id)}. "
             "Ids (person_id) come from searchPerson, getCoauthors or the author_list of getPublication."
         )
     return found
 
 
-def _shown(identifier: str) -> str:
+def _quoted(identifier: str) -> str:
     """An id as it is quoted in a message: printable, and not longer than a real one by much."""
     return repr(identifier if len(identifier) <= 40 else identifier[:40] + "...")

@@ -1,4 +1,4 @@
-"""A file of scholars, one JSON object a line: the embedded one, and those of users.
+"""A file of scholars, one JSON object per line: the embedded one, and those of users.
 
 A scholar has a `name` and whatever else is known. A publication stands in the list of each of its authors; those with
 one `id`, or with one title and year, are one, and its authors are the scholars who list it, in the order of the file.
@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from r_eval.environments.json_lines import read_file, read_records
+from r_eval.environments.json_lines import read_records
 from r_eval.errors import UserError
 
-from .source import ID
+from .shapes import ID
 
 
 class Publication(BaseModel):
@@ -33,7 +33,7 @@ class Publication(BaseModel):
     num_citation: int = Field(default=0, ge=0, lt=2**31)
 
 
-class Line(Publication):
+class PublicationLine(Publication):
     """A publication on a line of its own.
 
     Attributes:
@@ -44,7 +44,7 @@ class Line(Publication):
 
 
 class Scholar(BaseModel):
-    """A line of the file.
+    """A scholar, as it stands in the file.
 
     Attributes:
         advisor: The id of another scholar of the file.
@@ -72,11 +72,15 @@ class Paper:
     """A publication with its authors by id, in their order."""
 
     publication: Publication
-    authors: dict[str, Person] = field(default_factory=dict)
+    authors: dict[str, Author] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """The authors' names."""
+        return [author.scholar.name for author in self.authors.values()]
 
 
 @dataclass(slots=True, eq=False)
-class Person:
+class Author:
     """A scholar with all publications, in the order of the file."""
 
     scholar: Scholar
@@ -90,70 +94,56 @@ class Person:
         return together
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """What a file holds: scholars and publications by their ids, in the order of the file, and the file's hash."""
-
-    persons: dict[str, Person]
-    papers: dict[str, Paper]
-    version: str
-
-
-def read_scholars(path: Path) -> World:
-    """The scholars of a file and their publications.
+def read_scholars(path: Path) -> tuple[dict[str, Author], dict[str, Paper]]:
+    """The scholars of a file and their publications by their ids, in the order of the file.
 
     Raises:
         UserError: The file cannot be read, a line is no scholar, two lines have one id, or an id leads nowhere; names
             the line.
     """
-    data, version = read_file(path)
-    world = World({}, {}, version)
-    lines: dict[str, int] = {}
-    named: list[tuple[int, str, Paper | None]] = []
-    for number, line in read_records(path, data, _model):
-        where = f"{path}:{number}"
+    authors: dict[str, Author] = {}
+    papers: dict[str, Paper] = {}
+    places: dict[str, str] = {}
+    references: list[tuple[str, str, Paper | None]] = []
+    for place, line in read_records(path, _model):
         if isinstance(line, Scholar):
-            for id_ in (line.id, *(one.id for one in line.publications)):
-                _check_id(where, id_)
-            line.id = line.id or _made_id("scholar", line.name, line.organization)
-            if (before := lines.setdefault(line.id, number)) != number:
-                raise UserError(f"{where}: {line.name} is in line {before} already; give both an id")
-            person = world.persons[line.id] = Person(line)
-            for one in line.publications:
-                _paper(world, one).authors[line.id] = person
-            named += [(number, line.advisor, None)] if line.advisor else []
-        elif isinstance(line, Line):
-            _check_id(where, line.id)
-            paper = _paper(world, line)
-            named += [(number, id_, paper) for id_ in line.authors]
-    if not world.persons:
+            line.id = _id(place, line.id, "scholar", line.name, line.organization)
+            if (before := places.setdefault(line.id, place)) != place:
+                raise UserError(f"{place}: {line.name} is in line {before.rpartition(':')[2]} already; give both an id")
+            author = authors[line.id] = Author(line)
+            for publication in line.publications:
+                _paper(place, papers, publication).authors[line.id] = author
+            references += [(place, line.advisor, None)] if line.advisor else []
+        elif isinstance(line, PublicationLine):
+            paper = _paper(place, papers, line)
+            references += [(place, key, paper) for key in line.authors]
+    if not authors:
         raise UserError(f'{path}: holds no scholar; expected lines such as {{"name": ..., "organization": ...}}')
-    for number, id_, written in named:
-        if id_ not in world.persons:
-            raise UserError(f"{path}:{number}: no scholar has the id {id_[:80]!r}")
+    for place, key, written in references:
+        if key not in authors:
+            raise UserError(f"{place}: no scholar has the id {key[:80]!r}")
         if written is not None:
-            written.authors[id_] = world.persons[id_]
-    for paper in world.papers.values():
-        for person in paper.authors.values():
-            person.papers.append(paper)
-            person.num_citation += paper.publication.num_citation
-    return world
+            written.authors[key] = authors[key]
+    for paper in papers.values():
+        for author in paper.authors.values():
+            author.papers.append(paper)
+            author.num_citation += paper.publication.num_citation
+    return authors, papers
 
 
-def _model(value: Any) -> type[Scholar | Line]:
-    return Line if isinstance(value, dict) and "title" in value and "name" not in value else Scholar
+def _model(value: Any) -> type[Scholar | PublicationLine]:
+    return PublicationLine if isinstance(value, dict) and "title" in value and "name" not in value else Scholar
 
 
-def _check_id(where: str, id_: str) -> None:
-    if id_ and not ID.fullmatch(id_):
-        raise UserError(f"{where}: id: {id_[:80]!r} cannot be an id: no spaces, 1 to 200 characters")
-
-
-def _made_id(*parts: str) -> str:
-    return hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
-
-
-def _paper(world: World, publication: Publication) -> Paper:
+def _paper(place: str, papers: dict[str, Paper], publication: Publication) -> Paper:
     """The publication of this id, or of this title and year; a new one if there is none."""
-    publication.id = publication.id or _made_id("publication", publication.title.casefold(), str(publication.year))
-    return world.papers.setdefault(publication.id, Paper(publication))
+    title, year = publication.title.casefold(), str(publication.year)
+    publication.id = _id(place, publication.id, "publication", title, year)
+    return papers.setdefault(publication.id, Paper(publication))
+
+
+def _id(place: str, own: str, *parts: str) -> str:
+    """The id that a line gives, or one made of other parts of it."""
+    if own and not ID.fullmatch(own):
+        raise UserError(f"{place}: id: {own[:80]!r} cannot be an id: no spaces, 1 to 200 characters")
+    return own or hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()

@@ -1,11 +1,17 @@
 """What the query APIs return. Field names are those of SoAy's AMiner APIs.
 
-What the embedded world always knows, an imported bibliography or a server may not: a text is then empty, a number 0.
+What the embedded world always knows, another file or a server may not: a text is then empty, a number 0.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+MOST_HITS = 10
+"""A search finds at most this many."""
+ID = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
+"""What may be an id; nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ stand in the most of these come first.
 from __future__ import annotations
 
 import datetime
+import itertools
+import operator
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +69,7 @@ class Alternatives:
     def __init__(self, environment: Environment, kinds: Sequence[str] = KINDS, pool: Sequence[str] = ()) -> None:
         self._kinds: dict[str, set[str]] = {}
         self._members: dict[str, dict[str, None]] = {}
-        self._grouped: dict[str, list[list[str]]] = {}
+        self._ranked: dict[str, list[tuple[float, str]]] = {}
         self._longer: dict[str, list[str]] = {}
         for kind, value in (*_values(environment, kinds), *(("pool", value) for value in pool)):
             value = normal(value)
@@ -106,31 +108,21 @@ class Alternatives:
         return self._longer[value]
 
     def _names(self, value: str, draw: random.Random) -> Iterator[str]:
-        for group in self._groups(value):
+        """The other names that share a kind with a name, the most alike first and otherwise by chance."""
+        if value not in self._ranked:
+            others = {other for kind in self._kinds.get(value, ()) for other in self._members[kind]} - {value}
+            self._ranked[value] = sorted((-self.nearness(value, one), one) for one in others if _alike(one, value))
+        for _, pairs in itertools.groupby(self._ranked[value], key=operator.itemgetter(0)):
+            group = [other for _, other in pairs]
             yield from draw.sample(group, min(len(group), MANY))
-
-    def _groups(self, value: str) -> list[list[str]]:
-        """The other names that share a kind with a name, by how much they are alike; the most alike first."""
-        if value not in self._grouped:
-            kinds = self._kinds.get(value, set())
-            groups: dict[float, list[str]] = {}
-            for other in sorted({other for kind in kinds for other in self._members[kind]} - {value}):
-                if _alike(other, value):
-                    share = len(self._kinds[other] & kinds) / len(self._kinds[other] | kinds)
-                    groups.setdefault(-share, []).append(other)
-            self._grouped[value] = [groups[share] for share in sorted(groups)]
-        return self._grouped[value]
 
 
 def _is_quantity(value: str) -> bool:
     """Whether a value is a number of at least 10, or with decimals, with a few words around it, such as its unit."""
     figures = _FIGURE.findall(value)
     large = [figure for figure in figures if "." in figure or float(figure.replace(",", "")) >= LEAST_NUMBER]
-    if (
-        not large
-        or len(tokens(value)) > QUANTITY
-        or not (value[0].isalnum() and (value[-1].isalnum() or value[-1] == "%"))
-    ):
+    ends = value[:1].isalnum() and (value[-1].isalnum() or value[-1] == "%")
+    if not large or len(tokens(value)) > QUANTITY or not ends:
         return False
     return not (is_number(value) or as_date(value) is not None or _ID.fullmatch(value) or _CODE.search(value))
 

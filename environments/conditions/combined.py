@@ -1,13 +1,19 @@
-"""Several conditions at once; none of them is `clean`, the environment as it is."""
+"""Several conditions at once, as a grid names them; none of them is `clean`, the environment as it is."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
+from r_eval import plugins
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.base import Condition
+from r_eval.environments.conditions.base import Condition, ConditionInput
+from r_eval.errors import UserError
 from r_eval.records import Question
 from r_eval.seeds import Seeds
 
@@ -46,20 +52,56 @@ class Combined:
             ValueError: A part gives it another id, by which nothing would find it again.
         """
         for part in self.parts:
-            asked = part.question(question, environment)
-            if asked is None:
+            changed = part.question(question, environment)
+            if changed is None:
                 return None
-            if asked.id != question.id:
+            if changed.id != question.id:
                 raise ValueError(f"the condition {part.name} changes the id of the question '{question.id}'")
-            question = asked
+            question = changed
         return question
 
     def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
         """The environment of one episode; the bare one itself where there is no part."""
         for part in self.parts:
-            environment = part.environment(environment, question, seeds)
+            environment = part.environment(environment, ConditionInput.of(question, part), seeds)
         return environment
 
 
 CLEAN = Combined("clean", ())
 """The environment as it is."""
+
+
+def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Combined:
+    """Conditions put together, in the order given.
+
+    Args:
+        name: What they are called together.
+        kinds: Names, or `module:Class`; "clean" only on its own.
+        settings: Each goes to all of them that have such a parameter.
+
+    Raises:
+        UserError: A condition is unknown or repeated, or a setting is unknown or out of bounds.
+    """
+    if CLEAN.name in kinds and len(kinds) > 1:
+        raise UserError(f"condition '{name}': clean is the bare environment, and combines with nothing")
+    repeated = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+    if repeated:
+        raise UserError(f"condition '{name}': duplicate condition {repeated}")
+    classes = [plugins.load("conditions", kind, Condition) for kind in kinds if kind != CLEAN.name]
+    parameters = [list(inspect.signature(cls).parameters) for cls in classes]
+    known = {parameter for names in parameters for parameter in names}
+    for key in settings:
+        if key not in known:
+            raise UserError(f"condition '{name}': {plugins.unknown('setting', key, known)}")
+    parts = []
+    for cls, names in zip(classes, parameters, strict=True):
+        try:
+            parts.append(cls(**{key: value for key, value in settings.items() if key in names}))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            key = ".".join(map(str, first["loc"]))
+            why = first["msg"].removeprefix("Value error, ")
+            raise UserError(f"condition '{name}': {key}: {why}, not {first['input']!r}") from None
+        except (TypeError, ValueError) as error:
+            raise UserError(f"condition '{name}': {error}") from None
+    return Combined(name, tuple(parts))

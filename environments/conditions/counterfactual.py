@@ -2,8 +2,8 @@
 
 Whoever reads finds the new answer; whoever remembers gives the old one. Replaced are the values that the question
 names as `entities`; where it names none, its gold answers and its named evidence. Each value is replaced by another of
-its kind (see `alternatives`), in all that the environment returns, and back in all that it is asked (see `replacing`).
-The old value is not known there any more. How values are drawn depends on what becomes the answer (see `drawing`):
+its kind (see `alternatives`), in all texts of the environment, and back in its arguments (see `replacing`). An old
+value is a name that nobody has heard of there. How values are drawn depends on what becomes the answer (`drawing`):
 
 - What is read: values that stand in the question stay, so that the question is the same.
 - One of the things that the question names, a truth value, or a number that the program computes: names, numbers and
@@ -16,41 +16,52 @@ fail before. Questions that do not come out so are dropped, and counted by reaso
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import atexit
 import dataclasses
 import functools
 import itertools
 import random
+import re
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic_core import to_jsonable_python
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
-from r_eval.environments.base import Environment, EnvironmentFailure, NotFound
-from r_eval.environments.observation import mapped
+from r_eval.environments.base import (
+    Environment,
+    EnvironmentFailure,
+    NotFound,
+    TemporaryFailure,
+    ToolError,
+    is_large,
+    threads,
+)
+from r_eval.environments.observation import Observation
 from r_eval.environments.sandbox import Sandbox, answer_text
+from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import Session
 from r_eval.records import Question, Step
 from r_eval.seeds import Seeds
 
 from .alternatives import KINDS, Alternatives, replaceable
-from .base import Condition, Wrapped
+from .base import Condition, ConditionInput, Wrapped
 from .drawing import Drawing, stands
 from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12
 """Draws of new values for a question whose program does not come out right."""
+LITERAL = re.compile(r"'[^'\\\n]*'|\"[^\"\\\n]*\"")
 PASSAGE = 15
 """Words of an answer; what has more, and no program that finds it, is a text that was written, and no value."""
 TRUTH = frozenset({"yes", "no", "true", "false"})
 READ, CHOSEN, COMPUTED, QUOTED = "read", "chosen", "computed", "quoted"
 """What becomes the answer: what is read; one of the things in the question, or a truth value; what the program
 computes; what is read in the question itself, which quotes it."""
-UNKNOWN = "Nothing is known of what was asked for here."
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
 REPLACED, OLD_ANSWERS = "replaced", "old_answers"
 """Keys of a question's `meta`: the new value by the old one, and the gold answers before."""
 
@@ -64,33 +75,25 @@ class Ran:
     failed: int = 0
 
 
+@dataclass(config={"strict": True}, kw_only=True)
 class Counterfactual(Condition):
     """The environment with other values where the answer lies.
 
-    Args:
+    Attributes:
         seed: Of the choice of new values.
         kinds: Kinds of records from which names are drawn, where the environment has no triples.
         pool: Names that may stand for each other, for an environment that has neither.
-
-    Raises:
-        ValueError: A setting is not of its type.
-
-    Attributes:
         dropped: Questions that could not be asked, by reason.
     """
 
-    name: ClassVar[str] = "counterfactual"
+    name = "counterfactual"
+    notes = (REPLACED,)
 
-    def __init__(self, *, seed: int = 0, kinds: Sequence[str] = KINDS, pool: Sequence[str] = ()) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise ValueError(f"seed must be a whole number, not {seed!r}")
-        self.seed, self.kinds, self.pool = seed, _texts("kinds", kinds), _texts("pool", pool)
-        self.dropped: Counter[str] = Counter()
-        self._alternatives: dict[str, Alternatives] = {}
-
-    def identity(self) -> dict[str, Any]:
-        """The settings as plain data."""
-        return {"seed": self.seed, "kinds": list(self.kinds), "pool": list(self.pool)}
+    seed: int = 0
+    kinds: Names = KINDS
+    pool: Names = ()
+    dropped: Counter[str] = dataclasses.field(default_factory=Counter, init=False, repr=False)
+    _alternatives: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question with its new golds; None, and counted in `dropped`, where there are none."""
@@ -104,9 +107,9 @@ class Counterfactual(Condition):
             return None
         return found
 
-    def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with the question's values replaced."""
-        values = question.meta.get(REPLACED)
+        values = about.notes.get(REPLACED)
         return Replaced(environment, Replacements(values)) if values else environment
 
     async def _question(self, question: Question, environment: Environment) -> Question | str:
@@ -114,10 +117,10 @@ class Counterfactual(Condition):
         if not question.program:
             if any(len(tokens(gold)) > PASSAGE for gold in golds):
                 return "the answer is a whole text"
-            told = stands(question.question, golds)
+            is_named = stands(question.question, golds)
             if not any(map(replaceable, golds)):
                 return "the answer is a truth value or a count, or no name, number or date, and there is no program"
-            if any(told) or any(map(_count, golds)):
+            if any(is_named) or any(map(_count, golds)):
                 return "the answer stands in the question or may be a count, and no program says what becomes of it"
         ran = Ran()
         if question.program:
@@ -128,12 +131,12 @@ class Counterfactual(Condition):
         drawing = self._drawing(question, environment, aim, ran.seen)
         reason = "nothing that the answer rests on can be replaced, or no other value of the kind is known"
         truth = aim == COMPUTED or all(gold.casefold() in TRUTH for gold in golds)
-        ways = drawing.ways(choice=aim in (CHOSEN, COMPUTED), truth=truth) if aim != QUOTED else drawing.quoted()
+        ways = drawing.ways(choice=aim in (CHOSEN, COMPUTED), truth=truth) if aim != QUOTED else drawing.in_question()
         for changes in itertools.islice(ways, ATTEMPTS):
             if changes is not None:
-                asked = await self._asked(question, changes, environment, aim, ran)
-                if asked is not None:
-                    return asked
+                variant = await self._variant(question, changes, environment, aim, ran)
+                if variant is not None:
+                    return variant
                 reason = "the answer does not change as what was replaced does"
         return reason
 
@@ -143,19 +146,19 @@ class Counterfactual(Condition):
         if known is None:
             known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
         rests = _rests_on(question, aim)
-        told = stands(question.question, rests)
+        is_named = stands(question.question, rests)
         named = [text for text in _literals(question.program) if aim in (CHOSEN, COMPUTED) and text not in rests]
         return Drawing(
             known,
             random.Random(Seeds(self.seed, question.id, 0).of(self.name)),
-            values=[value for value, there in zip(rests, told, strict=True) if aim == QUOTED or not there],
+            values=[value for value, there in zip(rests, is_named, strict=True) if aim == QUOTED or not there],
             rests=rests,
-            named=[*(value for value, there in zip(rests, told, strict=True) if there), *named],
-            taken="\n".join([question.question, seen, *(document.text for document in question.context)]),
+            named=[*(value for value, there in zip(rests, is_named, strict=True) if there), *named],
+            read="\n".join([question.question, seen, *(document.text for document in question.context)]),
             figures=[figure for figure in tokens(question.question) if is_number(figure) and replaceable(figure)],
         )
 
-    async def _asked(
+    async def _variant(
         self, question: Question, changes: Replacements, environment: Environment, aim: str, before: Ran
     ) -> Question | None:
         """The question under these changes; None where its program does not come to an answer that fits."""
@@ -210,40 +213,53 @@ class Counterfactual(Condition):
 
 
 class Replaced(Wrapped):
-    """An environment in which other values stand."""
+    """An environment in which other values stand: whoever asks for an old value asks for what nobody has heard of."""
 
     def __init__(self, inner: Environment, changes: Replacements) -> None:
         super().__init__(inner)
         self.changes = changes
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a query API: asked for a new value it looks for the old one; an old value it does not know.
+        """Carry out a query API in the words of the environment inside, and say the result in the new ones.
 
         Raises:
-            NotFound, EnvironmentFailure: As the environment inside does, in words without the old values.
+            ToolError: As the environment inside does, in the new words.
         """
-        if self.changes.traces(arguments):
-            raise NotFound(UNKNOWN)
         try:
-            value = await self.inner.call(api, self.changes.back(arguments))
-        except NotFound as nothing:
-            raise NotFound(self.changes.forward(str(nothing))) from None
-        return mapped(value, lambda part: self.changes.forward(to_jsonable_python(part)))
+            seen: Observation[Any] = await super().call(api, arguments)
+        except ToolError as error:
+            kind = next(kind for kind in (NotFound, TemporaryFailure, ToolError) if isinstance(error, kind))
+            raise kind(self.rewrite(str(error))) from None
+        if is_large(seen.value) or is_large(seen.text):
+            return await threads.run(self._rewritten_observation, seen)
+        return self._rewritten_observation(seen)
+
+    def _rewritten_observation(self, seen: Observation[Any]) -> Observation[Any]:
+        return Observation(self.rewrite(seen.value), self.rewrite(seen.text), seen.retrieved_ids)
+
+    def rewrite_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with the old values in place of the new ones."""
+        return {name: self.changes.back(value) for name, value in arguments.items()}
+
+    def rewrite(self, data: Any) -> Any:
+        """Plain data with the new values in place of the old ones."""
+        return self.changes.forward(data)
+
+    def specs(self) -> dict[str, ApiSpec]:
+        """The query APIs, whose descriptions say the new values."""
+        return {name: self._rewritten_spec(spec) for name, spec in self.inner.specs().items()}
+
+    def _rewritten_spec(self, spec: ApiSpec) -> ApiSpec:
+        parameters = tuple(
+            dataclasses.replace(one, description=self.rewrite(one.description)) for one in spec.parameters
+        )
+        summary, details = self.rewrite(spec.summary), self.rewrite(spec.details)
+        return dataclasses.replace(spec, summary=summary, details=details, parameters=parameters)
 
     @property
     def description(self) -> str:
-        """What the domain is, without the old values."""
-        return str(self.changes.forward(self.inner.description))
-
-    def retrieved_ids(self, api: str, value: Any) -> list[str]:
-        """The ids of what a search found, as they are without the replacement."""
-        return self.inner.retrieved_ids(api, self.changes.back(value))
-
-
-def _texts(setting: str, values: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(values, str) or not all(isinstance(value, str) and value.strip() for value in values):
-        raise ValueError(f"{setting} must be a list of texts, not {values!r}")
-    return tuple(values)
+        """What the domain is, in the new words."""
+        return str(self.rewrite(self.inner.description))
 
 
 def _aim(question: Question, golds: Sequence[str], ran: Ran) -> str:
@@ -278,14 +294,9 @@ def _made_of(gold: str, evidence: Sequence[str]) -> bool:
     return not tokens(gold)
 
 
-@functools.lru_cache(maxsize=64)
 def _literals(program: str | None) -> tuple[str, ...]:
     """The names that stand in a program, each once."""
-    try:
-        nodes = list(ast.walk(ast.parse(program or "")))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    texts = [text[1:-1] for text in LITERAL.findall(program or "")]
     return tuple(dict.fromkeys(normal(text) for text in texts if replaceable(text)))
 
 

@@ -1,8 +1,8 @@
 """Records that a search should not have found: of anything, of what is called alike, copies that say something else.
 
 A record of a search result has a field by which other calls ask for it, `id` or one that ends in `_id`. What is mixed
-in has another value there than all that was found, so that who reads the ids cannot take one for another, and it never
-fits all that was asked for: who reads the record sees that it is not what was looked for.
+in has a value there that nothing found has, and never fits all that was asked for: whoever reads the record sees that
+it is not what was looked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from r_eval.environments.schema import ApiSpec
 
 VERBS = ("search", "find", "query")
 """What the name of a query API that looks for records begins with."""
-
 WORD = re.compile(r"\w+")
 
 Record = dict[str, Any]
@@ -54,31 +53,38 @@ def pool_of(environment: Environment, results: Sequence[Record]) -> list[Record]
 
 
 def distracting(
-    noise: str, pool: Sequence[Record], results: Sequence[Record], asked: dict[str, Any], drawn: random.Random
+    noise: str, pool: Sequence[Record], results: Sequence[Record], arguments: dict[str, Any], draw: random.Random
 ) -> Iterator[Record]:
     """Records that were not found and do not fit, the first the best.
 
     Args:
-        noise: "unrelated", drawn by chance; "sibling", those that share the most words with what was asked for;
-            "near-duplicate", what was found with other figures and another word in place of one that was asked for,
+        noise: "unrelated", drawn by chance; "sibling", those that share the most words with the arguments;
+            "near-duplicate", what was found with other figures and another word in place of one of the arguments',
             under an id that nobody has.
         pool: All that there are.
-        asked: The arguments of the search.
     """
     key = id_of(results)
-    words = [set(tokens(value)) for value in asked.values() if isinstance(value, str)]
+    wanted = [set(tokens(value)) for value in arguments.values() if isinstance(value, str)]
+
+    def words_of(record: Record) -> set[str]:
+        return set(tokens(text_of(record, key)))
+
+    def fits(words: set[str]) -> bool:
+        return bool(wanted) and all(words >= each for each in wanted)
+
     if noise == "near-duplicate":
-        copies = (_copy(record, key, set().union(*words), pool, drawn) for record in results)
-        yield from (copy for copy in copies if copy and not _fits(words, set(tokens(text_of(copy, key)))))
+        copies = (_copy(record, key, set().union(*wanted), pool, draw) for record in results)
+        yield from (copy for copy in copies if copy and not fits(words_of(copy)))
         return
     known = {record[key] for record in results}
     others = [record for record in pool if record[key] not in known]
-    drawn.shuffle(others)
-    told = [(set(tokens(text_of(record, key))), record) for record in others]
-    ranked = [(sum(len(wanted & said) for wanted in words), wrong) for said, wrong in told if not _fits(words, said)]
-    if noise == "sibling":
-        ranked = sorted((one for one in ranked if one[0]), key=lambda one: -one[0])
-    yield from (record for _, record in ranked)
+    draw.shuffle(others)
+    if noise == "unrelated":
+        yield from (record for record in others if not fits(words_of(record)))
+        return
+    pairs = [(words_of(record), record) for record in others]
+    shared = [(sum(len(each & words) for each in wanted), record) for words, record in pairs if not fits(words)]
+    yield from (record for number, record in sorted(shared, key=lambda pair: -pair[0]) if number)
 
 
 def text_of(record: Record, key: str = "") -> str:
@@ -87,23 +93,19 @@ def text_of(record: Record, key: str = "") -> str:
     return "\n".join(str(part) for value in values for part in (value if isinstance(value, list) else [value]))
 
 
-def _fits(words: Sequence[set[str]], said: set[str]) -> bool:
-    return bool(words) and all(wanted <= said for wanted in words)
-
-
-def _copy(record: Record, key: str, asked: set[str], pool: Sequence[Record], drawn: random.Random) -> Record | None:
-    """A record with other figures, another word in place of one that was asked for, and an id of the same form.
+def _copy(record: Record, key: str, wanted: set[str], pool: Sequence[Record], draw: random.Random) -> Record | None:
+    """A record with other figures, another word in place of one of those wanted, and an id of the same form.
 
     None where no such word stands in it.
     """
     texts = {name: value for name, value in record.items() if name != key and isinstance(value, str)}
     for name, text in texts.items():
-        told = [word for word in WORD.findall(text) if asked & set(tokens(word))]
+        own = [word for word in WORD.findall(text) if wanted & set(tokens(word))]
         others = [word for other in pool for word in WORD.findall(str(other[name])) if word[0].isupper()]
-        others = [word for word in others if not asked & set(tokens(word))]
-        if told and others:
-            changed = text.replace(drawn.choice(told), drawn.choice(others))
-            figures = {one: int(near_number(str(n), drawn)) for one, n in record.items() if type(n) is int and n >= 0}
-            number = "".join(drawn.choice("0123456789abcdef") if sign.isalnum() else sign for sign in record[key])
+        others = [word for word in others if not wanted & set(tokens(word))]
+        if own and others:
+            changed = text.replace(draw.choice(own), draw.choice(others))
+            figures = {one: int(near_number(str(n), draw)) for one, n in record.items() if type(n) is int and n >= 0}
+            number = "".join(draw.choice("0123456789abcdef") if sign.isalnum() else sign for sign in record[key])
             return {**record, **figures, name: changed, key: number}
     return None

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic_core import to_jsonable_python
+from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic.dataclasses import dataclass
 
-from r_eval.environments.base import Environment, NotFound, TemporaryFailure
-from r_eval.environments.conditions.base import Condition, Wrapped
-from r_eval.environments.conditions.settings import choices, number, whole
-from r_eval.environments.observation import Observation, as_observation
-from r_eval.records import Question, Step
+from r_eval.environments.base import Environment, TemporaryFailure, ToolError
+from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped, rerendered
+from r_eval.environments.observation import Observation
+from r_eval.records import Step
 from r_eval.seeds import Seeds
 
-KINDS = ("error", "timeout", "truncated")
+Kind = Literal["error", "timeout", "truncated"]
+KINDS: tuple[Kind, ...] = ("error", "timeout", "truncated")
 CUT = "The result was cut off on its way; the same call may be made again for the whole."
 """Stands above the observation of a truncated result."""
 LEAST_KEPT, MOST_KEPT = 0.1, 0.9
 
 
+def _kinds(value: Any) -> Any:
+    """One kind or a list of them, in the order of `KINDS`, each once."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not set(values) <= set(KINDS):
+        raise ValueError(f"expected one or several of {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in values)
+
+
+@dataclass(config={"strict": True}, frozen=True)
 class Faulty(Condition):
     """Calls fail at a rate, one by one or in bursts; a retry may succeed.
 
-    Args:
+    Attributes:
         rate: The share of calls that fail, from 0 to 1, whatever the length of bursts.
         burst: How many calls fail in a row.
         kinds: What a failure looks like, drawn evenly: "error" and "timeout" give the model a message in place of the
@@ -34,16 +43,11 @@ class Faulty(Condition):
 
     name = "faulty"
 
-    def __init__(self, rate: float = 0.1, burst: int = 1, kinds: str | Sequence[str] = KINDS) -> None:
-        self.rate = number("rate", rate, 0, 1)
-        self.burst = whole("burst", burst)
-        self.kinds = choices("kinds", kinds, KINDS)
+    rate: Annotated[float, Field(ge=0, le=1)] = 0.1
+    burst: PositiveInt = 1
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1), BeforeValidator(_kinds)] = KINDS
 
-    def identity(self) -> dict[str, Any]:
-        """Rate, burst and kinds."""
-        return {"rate": self.rate, "burst": self.burst, "kinds": list(self.kinds)}
-
-    def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
+    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with calls that fail."""
         return FaultyEnvironment(environment, self, seeds)
 
@@ -51,52 +55,45 @@ class Faulty(Condition):
 class FaultyEnvironment(Wrapped):
     """An environment whose calls fail as a `Faulty` says.
 
-    What happens to a call depends on its number in the episode and on the seeds, not on what is asked.
+    What happens to a call depends on its number in the episode and on the seeds, not on its arguments.
     """
 
     def __init__(self, inner: Environment, faulty: Faulty, seeds: Seeds) -> None:
         super().__init__(inner)
         self._faulty, self._seeds = faulty, seeds
         self._calls = self._left = 0
-        self._is_cut = False
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         """Carry out a query API, or fail.
 
         Raises:
-            TemporaryFailure: The call fails; or its result was to be truncated, and it has none that can be.
+            TemporaryFailure: The call fails, or its result was to be truncated and cannot be.
         """
         self._calls += 1
-        number = self._calls
-        drawn = random.Random(self._seeds.of(f"faulty {number}"))
-        fails = self._fails(drawn)
-        kind, share = drawn.choice(self._faulty.kinds), drawn.uniform(LEAST_KEPT, MOST_KEPT)
-        part = await self._truncated(api, arguments, share) if fails and kind == "truncated" else None
-        value = part if fails else await self.inner.call(api, arguments)
-        self._is_cut = part is not None  # read by `render`, before anything else is awaited
-        if self._is_cut or not fails:
-            return value
-        happened = "timed out" if kind == "timeout" else "failed with an error of the service"
-        raise TemporaryFailure(f"Call {number}, of {api}, {happened}. The same call may be made again.")
+        number, draw = self._calls, random.Random(self._seeds.of(f"faulty {self._calls}"))
+        if not self._fails(draw):
+            return await super().call(api, arguments)
+        kind, share = draw.choice(self._faulty.kinds), draw.uniform(LEAST_KEPT, MOST_KEPT)
+        part = await self._truncated(api, arguments, share) if kind == "truncated" else None
+        if part is not None:
+            return part
+        event = "timed out" if kind == "timeout" else "failed with an error of the service"
+        raise TemporaryFailure(f"Call {number}, of {api}, {event}. The same call may be made again.")
 
-    async def _truncated(self, api: str, arguments: dict[str, Any], share: float) -> Any:
+    async def _truncated(self, api: str, arguments: dict[str, Any], share: float) -> Observation[Any] | None:
         """The first part of a result; None where there is nothing to cut."""
         try:
-            whole = as_observation(await self.inner.call(api, arguments))
-        except NotFound:
+            whole: Observation[Any] = await super().call(api, arguments)
+        except ToolError:
             return None
-        part = _part(to_jsonable_python(whole.value), share)
-        if isinstance(part, list) and whole.retrieved_ids:
-            return Observation(part, None, whole.retrieved_ids[: len(part)])
-        return part
+        part = _part(whole.value, share)
+        if part is None:
+            return None
+        text = f"{CUT}\n{await rerendered(self.inner, api, whole, part)}"
+        return Observation(part, text, whole.retrieved_ids[: len(part)] if isinstance(part, list) else ())
 
-    def render(self, api: str, value: Any) -> str:
-        """The observation text; that of a truncated result says so."""
-        text = self.inner.render(api, value)
-        return f"{CUT}\n{text}" if self._is_cut else text
-
-    def _fails(self, drawn: random.Random) -> bool:
-        """Whether the next call fails.
+    def _fails(self, draw: random.Random) -> bool:
+        """Whether the present call fails.
 
         An episode begins at a random moment of an endless row of calls, perhaps within a burst, so that the rate holds
         for short episodes too.
@@ -104,8 +101,8 @@ class FaultyEnvironment(Wrapped):
         rate, burst = self._faulty.rate, self._faulty.burst
         begins = rate / (rate + burst * (1 - rate))
         if self._calls == 1:
-            self._left = drawn.randint(1, burst) if drawn.random() < rate else 0
-        elif not self._left and drawn.random() < begins:
+            self._left = draw.randint(1, burst) if draw.random() < rate else 0
+        elif not self._left and draw.random() < begins:
             self._left = burst
         if not self._left:
             return False
@@ -117,7 +114,7 @@ def failed(step: Step) -> bool:
     """Whether a step is a call that failed for the moment, or whose result was truncated."""
     if step.kind != "call":
         return False
-    return step.error == "temporary" or (step.error is None and (step.observation or "").startswith(CUT))
+    return step.error == "temporary" or (step.error is None and CUT in (step.observation or ""))
 
 
 def _part(value: Any, share: float) -> Any:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+from typing import Any, Literal
 
-from pydantic_core import to_jsonable_python
+from pydantic import PositiveInt
+from pydantic.dataclasses import dataclass
 
-from r_eval.environments.base import Environment, NotFound
-from r_eval.environments.conditions.base import Condition, Wrapped
+from r_eval.environments.base import Environment, ToolError, observe, threads
+from r_eval.environments.conditions.base import (
+    Condition,
+    ConditionInput,
+    Wrapped,
+    bare,
+    rerendered,
+    rewritten,
+    undisturbed,
+)
 from r_eval.environments.conditions.distracting_records import (
     VERBS,
     Record,
@@ -20,185 +32,207 @@ from r_eval.environments.conditions.distracting_records import (
     pool_of,
     text_of,
 )
-from r_eval.environments.conditions.distractors import Passage, answers, are_passages, near_duplicates, unrelated
-from r_eval.environments.conditions.settings import choices, whole
-from r_eval.environments.observation import Observation, as_observation
+from r_eval.environments.conditions.distractors import Passage, are_passages, excerpt, near_duplicates
+from r_eval.environments.conditions.replacing import UNSPACED
+from r_eval.environments.conditions.screen import Screen
+from r_eval.environments.observation import Observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.errors import UserError
-from r_eval.records import Question
+from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
-LEVELS = ("unrelated", "sibling", "near-duplicate")
-PLACES = ("first", "last", "random")
 LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters by which a search is known: they say how many results are wanted."""
 POOL = 500
 """The most documents of an environment that unrelated passages are drawn from."""
 SPARE = 20
-"""How many more siblings are looked at than are wanted, since some may hold the answer."""
+"""How many more siblings are looked at than are wanted, since some may contain the answer."""
 NOISE = "noise:"
 """Before the recorded ids of passages that do not belong there; no model sees it."""
+HAN = re.compile(f"[{UNSPACED}]")
+SCREEN = "noise_screen"
+"""Key of a question's `meta`: what is no noise for it."""
 
 
+@dataclass(config={"strict": True}, frozen=True)
 class Noisy(Condition):
     """What does not belong there is mixed into what a search finds.
 
     Nothing that was found is left out for it. A search is a query API that takes the number of results that are
     wanted (`top_k`), and returns passages with a `text`; or one whose name says that it searches, and that returns
     records with an id (see `distracting_records`). There are fewer than `distractors` where no more can be had.
-    A passage that holds a gold answer or comes from a right document is no noise, and is not drawn; a near-duplicate
-    says something else than its model, and is.
+    A passage that contains a gold answer or comes from a relevant document is no noise, and is not drawn; a
+    near-duplicate says something else than its model, and is.
 
-    Args:
+    Documents that come with a question are never noise for it: the noise is drawn from the embedded documents of their
+    language then, and all passages are numbered anew, by chance, so that no id gives the noise away.
+
+    Attributes:
         distractors: How many are mixed into each result.
         noise: "unrelated", documents or records drawn by chance; "sibling", what the search ranks next, or records that
-            share words with what was asked for; "near-duplicate", what was found with other numbers or another name.
-        at: Where they stand: "first", "last" or "random".
+            share words with the arguments; "near-duplicate", what was found with other numbers or another name.
+        at: Where they stand.
     """
 
     name = "noisy"
+    notes = (SCREEN,)
 
-    def __init__(self, distractors: int = 3, noise: str = "sibling", at: str = "random") -> None:
-        self.distractors = whole("distractors", distractors)
-        (self.noise,) = self._one("noise", noise, LEVELS)
-        (self.at,) = self._one("at", at, PLACES)
-        self._pools: dict[int, tuple[Environment, list[Passage]]] = {}
-        self._records: dict[tuple[int, tuple[str, ...]], tuple[Environment, list[Record]]] = {}
-
-    @staticmethod
-    def _one(name: str, value: Any, known: tuple[str, ...]) -> tuple[str, ...]:
-        if not isinstance(value, str):
-            raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
-        return choices(name, value, known)
-
-    def identity(self) -> dict[str, Any]:
-        """How many, of which kind, and where."""
-        return {"distractors": self.distractors, "noise": self.noise, "at": self.at}
+    distractors: PositiveInt = 3
+    noise: Literal["unrelated", "sibling", "near-duplicate"] = "sibling"
+    at: Literal["first", "last", "random"] = "random"
+    _documents: dict[str, list[Passage]] = field(default_factory=dict, init=False, repr=False)
+    _records: dict[tuple[str, ...], list[Record]] = field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
-        """The question as it is.
+        """The question with a note of what is no noise for it.
 
         Raises:
             UserError: The environment has no search, or no documents to draw from.
         """
-        passages = any(_length(spec) for spec in environment.specs().values())
-        if not passages and not any(map(finds_records, environment.specs().values())):
+        specs = environment.specs().values()
+        passages = any(map(_length, specs))
+        if not passages and not any(map(finds_records, specs)):
             raise UserError(
                 f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}, or one called "
                 f"{' or '.join(VERBS)}... that returns records; {type(environment).__name__} has none"
             )
-        if passages and self.noise == "unrelated":
-            self.pool(environment)
-        return question
+        if passages and self.noise == "unrelated" and not has_own_documents(environment):
+            self.documents(environment)
+        return question.model_copy(update={"meta": {**question.meta, SCREEN: Screen.of(question).data()}})
 
-    def pool(self, environment: Environment) -> list[Passage]:
-        """Documents of a bare environment, drawn once.
+    def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
+        """The environment with noise in what its searches find."""
+        return NoisyEnvironment(environment, self, Screen.read(about.notes.get(SCREEN)), seeds)
+
+    def documents(self, environment: Environment) -> list[Passage]:
+        """Some of the documents of the bare environment.
 
         Raises:
             UserError: It has none.
         """
-        environment = _bare(environment)
-        if id(environment) not in self._pools:
+        own = bare(environment)
+        if own.version not in self._documents:
             try:
-                documents = environment.records("document")
+                documents = own.records("document")
             except KeyError:
-                said = "has no records of documents for unrelated noise; try noise: sibling"
-                raise UserError(f"the condition noisy: {type(environment).__name__} {said}") from None
-            drawn = random.Random(0).sample(documents, min(POOL, len(documents)))
-            self._pools[id(environment)] = environment, drawn
-        return self._pools[id(environment)][1]
+                why = "has no records of documents for unrelated noise; try noise: sibling"
+                raise UserError(f"the condition noisy: {type(own).__name__} {why}") from None
+            self._documents[own.version] = random.Random(0).sample(documents, min(POOL, len(documents)))
+        return self._documents[own.version]
 
     def records(self, environment: Environment, results: list[Record]) -> list[Record]:
-        """The records of a bare environment that are of the kind of what was found."""
-        environment = _bare(environment)
-        key = id(environment), tuple(results[0])
+        """The records of the kind of what was found, in the words of the conditions around the environment."""
+        own = bare(environment)
+        key = own.version, *results[0]
         if key not in self._records:
-            self._records[key] = environment, pool_of(environment, results)
-        return self._records[key][1]
-
-    def environment(self, environment: Environment, question: Question, seeds: Seeds) -> Environment:
-        """The environment with noise in what its searches find."""
-        return NoisyEnvironment(environment, self, question, seeds)
+            self._records[key] = pool_of(own, results)
+        pool: list[Record] = rewritten(environment, self._records[key])
+        return pool
 
 
 class NoisyEnvironment(Wrapped):
     """An environment whose searches find what does not belong there, as a `Noisy` says."""
 
-    def __init__(self, inner: Environment, noisy: Noisy, question: Question, seeds: Seeds) -> None:
+    def __init__(self, inner: Environment, noisy: Noisy, screen: Screen, seeds: Seeds) -> None:
         super().__init__(inner)
-        self._noisy, self._question, self._seeds = noisy, question, seeds
+        self._noisy, self._screen, self._seeds = noisy, screen, seeds
         self._calls = 0
-        self._noise: frozenset[int] = frozenset()
+        self._labels: dict[str, str] = {}
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        """Carry out a query API; into the passages of a search, noise is mixed."""
+        """Carry out a query API; into the result of a search, noise is mixed."""
         self._calls += 1
-        drawn = random.Random(self._seeds.of(f"noisy {self._calls}"))
-        value = await self.inner.call(api, arguments)
-        seen = as_observation(value)
-        results = to_jsonable_python(seen.value)
-        spec = self.specs()[api]
+        draw = random.Random(self._seeds.of(f"noisy {self._calls}"))
+        seen: Observation[Any] = await super().call(api, arguments)
+        spec, results = self.specs()[api], seen.value
+        noise: Iterable[Passage]
         if _length(spec) and are_passages(results):
-            noise = await self._drawn(api, arguments, results, drawn)
+            noise = await self._passages(spec, arguments, results, draw)
         elif finds_records(spec) and id_of(results):
-            noise = self._records(arguments, results, drawn)
+            noise = await self._records(arguments, results, draw)
         else:
-            self._noise = frozenset()
-            return value
-        mixed, places = _mixed(results, noise, self._noisy.at, drawn)
+            return seen
+        some = itertools.islice(noise, self._noisy.distractors)
+        chosen: list[Passage] = await threads.run(lambda: list(some))  # passages may be long
+        mixed, places = _mixed(results, chosen, self._noisy.at, draw)
+        ids: list[str] = []
         if seen.retrieved_ids:
-            self._noise, right = frozenset(), iter(seen.retrieved_ids)
-            key = id_of(mixed)
-            ids = (f"{NOISE}{one[key]}" if n in places else next(right, "") for n, one in enumerate(mixed))
-            return Observation(mixed, None, filter(None, ids))
-        self._noise = places  # read by `retrieved_ids`, before anything else is awaited
-        return mixed
+            key, own = id_of(mixed), iter(seen.retrieved_ids)
+            ids = [f"{NOISE}{one.get(key, '')}" if n in places else next(own, "") for n, one in enumerate(mixed)]
+        if has_own_documents(self.inner):
+            mixed = [self._numbered(one, n in places) for n, one in enumerate(mixed)]
+        return Observation(mixed, await rerendered(self.inner, api, seen, mixed), filter(None, ids))
 
-    def retrieved_ids(self, api: str, value: Any) -> list[str]:
-        """The ids of what a search found, those that do not belong there with "noise:" before them."""
-        ids = self.inner.retrieved_ids(api, value)
-        return [f"{NOISE}{key}" if place in self._noise else key for place, key in enumerate(ids)]
-
-    async def _drawn(
-        self, api: str, arguments: dict[str, Any], results: list[Passage], drawn: random.Random
-    ) -> list[Passage]:
-        """What is mixed into a result."""
-        wanted, question = self._noisy.distractors, self._question
-        made: Iterator[Passage]
+    async def _passages(
+        self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
+    ) -> Iterator[Passage]:
+        """Passages that may be mixed into a result, the best first."""
         if self._noisy.noise == "near-duplicate":
-            return list(itertools.islice(near_duplicates(results, drawn), wanted))
-        if self._noisy.noise == "sibling":
-            made = iter(await self._siblings(api, arguments, results))
-        else:
-            made = unrelated(self._noisy.pool(self.inner), results, drawn)
-        return list(itertools.islice((passage for passage in made if not answers(passage, question)), wanted))
+            own = bare(self.inner).records("document") if has_own_documents(self.inner) else []
+            texts = {one["text"] for one in (*results, *own)}
+            return (one for one in near_duplicates(results, draw) if one["text"] not in texts)
+        found = (one for one in await self._others(spec, arguments, results, draw) if one not in results)
+        return (one for one in found if not self._screen.excludes(str(one.get("id", "")), one["text"]))
 
-    def _records(self, arguments: dict[str, Any], results: list[Record], drawn: random.Random) -> list[Record]:
-        """Records that are mixed into a result."""
-        level, key = self._noisy.noise, id_of(results)
-        made = distracting(level, self._noisy.records(self.inner, results), results, arguments, drawn)
-        wrong = (
-            record
-            for record in made
-            if level == "near-duplicate" or not answers({"id": record[key], "text": text_of(record)}, self._question)
-        )
-        return list(itertools.islice(wrong, self._noisy.distractors))
-
-    async def _siblings(self, api: str, arguments: dict[str, Any], results: list[Passage]) -> list[Passage]:
-        """What the same search ranks below its results."""
-        more = len(results) + self._noisy.distractors + SPARE
+    async def _others(
+        self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
+    ) -> Iterable[Passage]:
+        """Passages that were not found: what the same search ranks next, or documents drawn by chance."""
+        wanted, own = self._noisy.distractors + SPARE, has_own_documents(self.inner)
+        library = embedded_documents(_set_like(results)) if own else []
+        if self._noisy.noise == "unrelated":
+            documents = library or self._noisy.documents(self.inner)
+            known = {str(passage.get("id", "")).rpartition("#")[0] for passage in results}
+            others = [
+                {**one, "id": f"{one.get('id', '')}#1"} for one in documents if str(one.get("id", "")) not in known
+            ]
+            drawn = draw.sample(others, min(len(others), wanted))
+            return [rewritten(self.inner, excerpt(one, results)) for one in drawn]
+        more = {**arguments, _length(spec): len(results) + wanted}
         try:
-            value = await self.inner.call(api, {**arguments, _length(self.specs()[api]): more})
-        except NotFound:
+            if own:
+                filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
+                ranked = (await observe(filled, spec.name, more)).value
+                found = ranked if are_passages(ranked) else []
+                return [rewritten(self.inner, excerpt(one, results)) for one in found]
+            ranked = (await undisturbed(self.inner, spec.name, more)).value
+        except ToolError:
             return []
-        ranked = to_jsonable_python(as_observation(value).value)
-        return [passage for passage in ranked if passage not in results] if are_passages(ranked) else []
+        return ranked if are_passages(ranked) else []
+
+    async def _records(self, arguments: dict[str, Any], results: list[Record], draw: random.Random) -> Iterator[Record]:
+        """Records that may be mixed into a result, the best first."""
+        level, key = self._noisy.noise, id_of(results)
+        pool = await threads.run(self._noisy.records, self.inner, results)
+        made = distracting(level, pool, results, arguments, draw)
+        return (one for one in made if level == "near-duplicate" or not self._screen.excludes(one[key], text_of(one)))
+
+    def _numbered(self, passage: Passage, is_noise: bool) -> Passage:
+        """A passage under a number of this episode."""
+        key = f"{NOISE if is_noise else ''}{passage.get('id', '')}"
+        if key not in self._labels:
+            numbers = random.Random(self._seeds.of("noisy ids")).sample(range(1, 10_000), len(self._labels) + 1)
+            self._labels = {**self._labels, key: f"d{numbers[-1]}"}
+        return {**passage, "id": self._labels[key]} if "id" in passage else passage
 
 
-def _bare(environment: Environment) -> Environment:
-    while isinstance(environment, Wrapped):
-        environment = environment.inner
-    return environment
+def has_own_documents(environment: Environment) -> bool:
+    """Whether what an environment finds are the documents that come with a question."""
+    return type(bare(environment)).for_documents is not Environment.for_documents
+
+
+@functools.cache
+def embedded_documents(name: str) -> list[Passage]:
+    """Some of an embedded set of documents."""
+    from r_eval.environments.corpus.documents import read_documents
+
+    documents = [{"id": document.id, "text": document.text} for document in read_documents(name)]
+    return random.Random(0).sample(documents, min(POOL, len(documents)))
+
+
+def _set_like(results: list[Passage]) -> str:
+    """The embedded set of documents in the language of some passages."""
+    return "crud-zh" if any(HAN.search(passage["text"]) for passage in results) else "crud-en"
 
 
 def _length(spec: ApiSpec) -> str:
@@ -207,11 +241,11 @@ def _length(spec: ApiSpec) -> str:
 
 
 def _mixed(
-    results: list[Passage], noise: list[Passage], at: str, drawn: random.Random
+    results: list[Passage], noise: list[Passage], at: str, draw: random.Random
 ) -> tuple[list[Passage], frozenset[int]]:
     """Results and noise in one list, and the places of the noise."""
     count, total = len(noise), len(results) + len(noise)
     starts = {"first": range(count), "last": range(len(results), total)}
-    places = frozenset(starts[at] if at in starts else drawn.sample(range(total), count))
+    places = frozenset(starts[at] if at in starts else draw.sample(range(total), count))
     rest, wrong = iter(results), iter(noise)
     return [next(wrong if place in places else rest) for place in range(total)], places

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import random
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -103,17 +104,25 @@ class Replacements:
         self.values = {normal(old): normal(new) for old, new in values.items()}
         _check(self.values)
         forms = {old: new for pair in self.values.items() for old, new in _forms(*pair)}
+        used = {_key(new) for new in forms.values()}
+        gone = {old: new for old, new in forms.items() if _key(old) not in used}
+        blanks = {unheard_of(old): old for old in self.values if old in gone}
+        for blank, old in blanks.items():
+            forms |= dict(_forms(blank, old))
         self._forward = _Direction(forms)
         self._back = _Direction({new: old for old, new in forms.items()})
-        taken = {_key(new) for new in forms.values()}
-        self._gone = _Direction({old: new for old, new in forms.items() if _key(old) not in taken})
+        self._gone = _Direction(gone)
 
     def forward(self, value: Any) -> Any:
-        """A value of an environment (plain data) with the new values in place of the old ones."""
+        """Plain data of an environment with the new values in place of the old ones."""
         return self._forward.over(value)
 
     def back(self, value: Any) -> Any:
-        """An argument of a model with the old values in place of the new ones."""
+        """Arguments of a model with the old values in place of the new ones.
+
+        An old value becomes one that no environment has heard of, which `forward` turns into the old one again: an
+        environment that repeats what it was asked for says the model's own words.
+        """
         return self._back.over(value)
 
     def traces(self, value: Any) -> bool:
@@ -178,14 +187,14 @@ class _Direction:
 
 
 def _check(values: Mapping[str, str]) -> None:
-    taken: dict[str, str] = {}
+    used: dict[str, str] = {}
     for old, new in values.items():
         if not tokens(old) or not tokens(new):
             raise ValueError(f"'{old}' and '{new}': a value needs a letter or a digit")
         if not same_kind(old, new):
             raise ValueError(f"'{new}' is not of the kind of '{old}'")
-        if taken.setdefault(_key(new), old) != old:
-            raise ValueError(f"'{new}' would stand for both '{taken[_key(new)]}' and '{old}'")
+        if used.setdefault(_key(new), old) != old:
+            raise ValueError(f"'{new}' would stand for both '{used[_key(new)]}' and '{old}'")
         others = (other for other, own in values.items() if _key(other) != _key(new) and other != own)
         touched = next((other for other in others if overlap(tokens(other), tokens(new))), None) if old != new else None
         if touched is not None:
@@ -208,6 +217,20 @@ def same_kind(one: str, other: str) -> bool:
 def _kind(value: str) -> tuple[bool, bool, bool, bool]:
     first, last = (_UNSPACED.match(value[place]) is not None for place in (0, -1))
     return is_number(value), as_date(value) is not None, first, last
+
+
+def unheard_of(value: str) -> str:
+    """A name, number or date of the form of a value that nothing is called."""
+    draw = random.Random(value)
+    date, form = as_date(value), form_of(value)
+    if date is not None and form is not None:
+        return dated(datetime.date(draw.randint(9000, 9900), draw.randint(1, 12), draw.randint(1, 28)), form)
+    if is_number(value):
+        digits = iter(draw.choice("789") if place == 0 else str(draw.randint(0, 9)) for place in range(len(value)))
+        return "".join(next(digits) if sign.isdigit() else sign for sign in value)
+    if _UNSPACED.search(value):
+        return "".join(draw.choice("龘靐齉爩麤灪龖厵滟爨癵籱饢") for _ in range(max(2, len(tokens(value)))))
+    return "".join(draw.choice(part) for part in ("QXZ", *("wvkjqxz", "uy") * 3)) + draw.choice("qxz")
 
 
 def _forms(old: str, new: str) -> list[tuple[str, str]]:

@@ -1,160 +1,160 @@
-"""The chunks of a corpus on disk: they are read by number and never all in memory.
+"""The chunks of a corpus on disk, and the cache folders in which they and the indexes lie.
 
-A folder holds `texts`, `ids` and `titles` of the documents, each as one file of UTF-8 (`.bin`) and the places where
-they begin (`.npy`); `chunks.npy`: for every chunk its document's number, and where it starts and ends in `texts.bin`;
-`firsts.npy`: for every document the number of its first chunk; and a hash of it all.
+A cache folder is built under another name and renamed in one step, so what is there is whole. Processes that build the
+same at once end with one of the folders. Chunks are memory-mapped and read by number.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import mmap
+import shutil
+import tempfile
+import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .documents import Document
-from .splitting import split
+from r_eval.errors import UserError
+from r_eval.files import cache_folder
+from r_eval.fingerprints import short_hash
 
-FORMAT = 1
+from . import splitting
+from .documents import Document, read_documents
 
-
-class Fingerprint:
-    """Hash of all that documents say, in their order."""
-
-    def __init__(self) -> None:
-        self._found = hashlib.blake2b(digest_size=16)
-
-    def passing(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """The documents, which are counted in as they go by."""
-        for document in documents:
-            for part in document:
-                raw = part.encode()
-                self._found.update(b"%d:" % len(raw))
-                self._found.update(raw)
-            yield document
-
-    def hex(self) -> str:
-        return self._found.hexdigest()
+Opened = TypeVar("Opened")
+FORMAT = 2
+"""Increase it when the files change."""
+_DAMAGED = (OSError, ValueError, KeyError, EOFError)
+"""What reading a folder raises whose files are not as they were written."""
+_BUILDING = threading.RLock()
+_SHARED: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-def write_chunks(documents: Iterable[Document], size: int, overlap: int, folder: Path) -> None:
-    """Cut documents into chunks of so many tokens, and write both."""
-    chunks = array("q")
-    with Writer(folder, "texts") as texts, Writer(folder, "ids") as ids, Writer(folder, "titles") as titles:
-        for number, document in enumerate(documents):
-            begin = texts.add(document.text)
-            ids.add(document.id)
-            titles.add(document.title)
-            places = _byte_places(document.text)
-            for start, end in split(document.text, size, overlap):
-                chunks.extend((number, begin + int(places[start]), begin + int(places[end])))
-    table = np.frombuffer(chunks, np.int64).reshape(-1, 3)
-    np.save(folder / "chunks.npy", table)
-    np.save(folder / "firsts.npy", np.flatnonzero(np.diff(table[:, 0], prepend=-1)))
-    (folder / "digest").write_text(_digest(folder), encoding="ascii")
+def build_or_load(name: str, build: Callable[[Path], None], load: Callable[[Path], Opened]) -> Opened:
+    """What `load` reads from a cache folder, which `build` fills if it is missing or damaged.
+
+    Raises:
+        UserError: The folder cannot be written.
+    """
+    folder = cache_folder() / "indexes" / name
+    with _BUILDING:
+        if folder.is_dir():
+            with suppress(*_DAMAGED):
+                return load(folder)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder.parent) as draft:
+                built = Path(draft, "built")
+                built.mkdir()
+                build(built)
+                _move(built, folder, load)
+            return load(folder)
+        except OSError as error:
+            if error.errno is None:  # raised by a library that `build` uses, not by a file
+                raise
+            why = error.strerror or str(error)
+            hint = "R_EVAL_CACHE names another folder for it"
+            raise UserError(f"{folder}: the index cannot be written ({why}); {hint}") from None
 
 
-def _digest(folder: Path) -> str:
-    found = hashlib.blake2b(digest_size=16)
-    for name in ("texts.bin", "ids.bin", "ids.npy", "chunks.npy"):
-        with (folder / name).open("rb") as file:
-            found.update(hashlib.file_digest(file, "blake2b").digest())
-    return found.hexdigest()
+def _move(built: Path, folder: Path, load: Callable[[Path], object]) -> None:
+    try:
+        built.rename(folder)
+    except OSError:
+        try:
+            load(folder)  # another process was first
+        except _DAMAGED:
+            shutil.rmtree(folder, ignore_errors=True)
+            built.rename(folder)
 
 
-def _byte_places(text: str) -> NDArray[np.int64]:
-    """Where every character starts in UTF-8, and the length of it all."""
-    raw = np.frombuffer(text.encode(), np.uint8)
-    return np.append(np.flatnonzero((raw & 0xC0) != 0x80), len(raw))
+def share(key: str, make: Callable[[], Opened]) -> Opened:
+    """What `make` returns: one object for all of this process, as long as somebody uses it."""
+    with _BUILDING:
+        found: Opened | None = _SHARED.get(key)
+        if found is None:
+            found = _SHARED[key] = make()
+        return found
 
 
-class Writer:
-    """Writes texts that `Texts` reads."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / f"{name}.npy"
-        self._file = (folder / f"{name}.bin").open("wb")
-        self._starts = array("q", [0])
-
-    def add(self, text: str) -> int:
-        """Write a text; returns where it starts."""
-        start = self._starts[-1]
-        self._starts.append(start + self._file.write(text.encode()))
-        return start
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        np.save(self._path, np.frombuffer(self._starts, np.int64))
-
-
-class Texts(Sequence[str]):
-    """Texts in a file: a sequence that reads what it is asked for."""
-
-    def __init__(self, raw: bytes | mmap.mmap, spans: NDArray[np.int64]) -> None:
-        self._raw, self._spans = raw, spans
-
-    def __len__(self) -> int:
-        return len(self._spans)
-
-    @overload
-    def __getitem__(self, number: int) -> str: ...
-    @overload
-    def __getitem__(self, number: slice) -> Texts: ...
-    def __getitem__(self, number: int | slice) -> str | Texts:
-        if isinstance(number, slice):
-            return Texts(self._raw, self._spans[number])
-        start, end = self._spans[number].tolist()
-        return self._raw[start:end].decode()
-
-    def __iter__(self) -> Iterator[str]:
-        return (self[number] for number in range(len(self)))
-
-
-class Chunks:
-    """The chunks that `write_chunks` wrote.
+class Chunks(Sequence[str]):
+    """The chunks' texts, in the order of the documents.
 
     Attributes:
-        texts: The chunks' texts, in the order of the documents.
         documents: How many documents there are.
         digest: Hash of the chunks' texts and ids.
     """
 
     def __init__(self, folder: Path) -> None:
-        raw = _mapped(folder / "texts.bin")
-        self._chunks, self._firsts = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in ("chunks", "firsts")
-        )
-        self.texts = Texts(raw, self._chunks[:, 1:])
-        self._documents, self._ids, self._titles = (_texts(folder, name) for name in ("texts", "ids", "titles"))
-        self.documents = len(self._ids)
-        self.digest = (folder / "digest").read_text(encoding="ascii")
+        about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        self.documents, self.digest = int(about["documents"]), str(about["digest"])
+        self._ends: Any = np.load(folder / "ends.npy", mmap_mode="r")
+        with (folder / "chunks.bin").open("rb") as file:
+            self._raw = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if len(self._raw) != self._ends[-1]:
+            raise ValueError(f"{folder} holds {len(self._raw)} bytes, not {self._ends[-1]}")
 
-    def passage_id(self, chunk: int) -> str:
-        """`<document's id>#<place in the document, from 1>`."""
-        document = int(self._chunks[chunk, 0])
-        return f"{self._ids[document]}#{chunk - int(self._firsts[document]) + 1}"
+    def __len__(self) -> int:
+        return len(self._ends) - 1
 
-    def records(self) -> list[dict[str, Any]]:
-        """The documents, as data."""
-        rows = zip(self._ids, self._titles, self._documents, strict=True)
-        return [{"id": key, "title": title, "text": text} for key, title, text in rows]
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        return self.passage(number)[1]
+
+    def passage(self, number: int) -> tuple[str, str]:
+        """A chunk's id (`<document's id>#<place in the document, from 1>`) and text."""
+        key, _, text = self._raw[self._ends[number] : self._ends[number + 1]].decode().partition("\n")
+        return key, text
 
 
-def _texts(folder: Path, name: str) -> Texts:
-    starts = np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-    return Texts(_mapped(folder / f"{name}.bin"), np.stack([starts[:-1], starts[1:]], axis=1))
+def write_chunks(documents: Iterable[Document], size: int, overlap: int, folder: Path) -> None:
+    """Cut documents into chunks of at most `size` tokens, and write these for `Chunks`."""
+    ends, count, digest = array("q", [0]), 0, hashlib.blake2b(digest_size=16)
+    with (folder / "chunks.bin").open("wb") as file:
+        for count, document in enumerate(documents, 1):  # noqa: B007  how many there were is written below
+            for place, text in enumerate(splitting.split(document.text, size, overlap), 1):
+                record = f"{document.id}#{place}\n{text}".encode()
+                digest.update(b"%d:%b" % (len(record), record))
+                ends.append(ends[-1] + file.write(record))
+    np.save(folder / "ends.npy", np.frombuffer(ends, np.int64))
+    about = {"documents": count, "digest": digest.hexdigest()}
+    (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def _mapped(path: Path) -> bytes | mmap.mmap:
-    if not path.stat().st_size:
-        return b""
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def open_chunks(source: str | Sequence[str], size: int, overlap: int) -> Chunks:
+    """The chunks of documents, known by a hash of the documents and of how they are cut.
+
+    Args:
+        source: See `read_documents`.
+        size: The most tokens of a chunk.
+        overlap: The most tokens that a chunk repeats of the one before it.
+
+    Raises:
+        UserError: The documents cannot be read, or the chunks not be written.
+    """
+    content = _content_hash(read_documents(source))
+
+    def build(folder: Path) -> None:
+        write_chunks(read_documents(source), size, overlap, folder)
+
+    name = f"chunks-{short_hash([FORMAT, splitting.VERSION, content, size, overlap])}"
+    return share(name, lambda: build_or_load(name, build, Chunks))
+
+
+def _content_hash(documents: Iterator[Document]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for document in documents:
+        digest.update(json.dumps(document).encode())
+    return digest.hexdigest()

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,10 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_folder, user_path
 from r_eval.text import clean
 
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-
 EMBEDDED = "all-MiniLM-L6-v2"
 """The model that needs no network; English, 384 dimensions, reads 256 tokens of a text."""
-
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 OLD_WEIGHTS = "*.bin"
-OTHER_LIBRARIES = ["onnx/*", "openvino/*"]
 
 Vectors = NDArray[np.float32]
 
@@ -53,9 +48,8 @@ class Embedding:
         return model_identity(self.name, self.folder)
 
     @functools.cached_property
-    def _model(self) -> SentenceTransformer:
-        model: SentenceTransformer = load(self.name, self.folder, "SentenceTransformer")
-        return model
+    def _model(self) -> Any:
+        return load(self.name, self.folder, "SentenceTransformer")
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """One vector per text, for comparing texts with each other."""
@@ -130,7 +124,9 @@ def model_folder(name: str) -> Path:
         if _weights(local):
             return local
     try:
-        return Path(snapshot_download(owned, allow_patterns=[*FILES, OLD_WEIGHTS], ignore_patterns=OTHER_LIBRARIES))
+        return Path(
+            snapshot_download(owned, allow_patterns=[*FILES, OLD_WEIGHTS], ignore_patterns=["onnx/*", "openvino/*"])
+        )
     except Exception as error:  # noqa: BLE001  the Hub's client and the libraries below it fail in many ways
         message = f"model '{name}' is no folder and cannot be fetched from the Hub ({_cause(error)})"
         raise UserError(f"{message}. Name a folder, or {EMBEDDED}, which comes with the extra 'dense'") from None
@@ -144,10 +140,6 @@ def model_identity(name: str, folder: Path) -> dict[str, str]:
             content = hashlib.file_digest(file, "blake2b").digest()
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + content)
     return {"model": name if name == EMBEDDED else folder.name, "files": digest.hexdigest()}
-
-
-def _weights(folder: Path) -> list[Path]:
-    return [*folder.rglob("*.safetensors")] or [*folder.rglob(OLD_WEIGHTS)]
 
 
 def load(name: str, folder: Path, kind: str) -> Any:
@@ -170,6 +162,10 @@ def load(name: str, folder: Path, kind: str) -> Any:
     except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
         message = f"sentence-transformers cannot load the files in {folder} ({_cause(error)})"
         raise UserError(f"model '{name}': {message}") from None
+
+
+def _weights(folder: Path) -> list[Path]:
+    return [*folder.rglob("*.safetensors")] or [*folder.rglob(OLD_WEIGHTS)]
 
 
 def _token_vectors(encoded: dict[str, Any], special: list[int]) -> Vectors:

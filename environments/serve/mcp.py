@@ -24,7 +24,6 @@ from r_eval.errors import MissingExtra
 if TYPE_CHECKING:
     from aiohttp import web
     from mcp.server import Server
-    from mcp_types import CallToolResult
 
 SESSION = "Mcp-Session-Id"
 VERSION = "Mcp-Protocol-Version"
@@ -43,6 +42,16 @@ def serve_mcp(environment: Environment, name: str = "r-eval") -> None:
         asyncio.run(_serve(server_of(lambda context: session, name, environment)))
     finally:
         session.close()
+
+
+async def _serve(server: Server[Any]) -> None:
+    from mcp.server.stdio import stdio_server
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):  # a thread of the SDK waits for input, which nothing else ends
+            asyncio.get_running_loop().add_signal_handler(number, os._exit, 0)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
 
 
 def add_mcp(app: web.Application, environment: Environment, sessions: Sessions) -> None:
@@ -84,30 +93,23 @@ async def asgi_response(application: Callable[..., Any], request: web.Request) -
     from aiohttp import web
 
     messages: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": await request.read()}]
-    status, headers, parts = 500, [], []
+    start: MutableMapping[str, Any] = {"status": 500, "headers": []}
+    parts = []
 
     async def receive() -> MutableMapping[str, Any]:
         return messages.pop() if messages else await asyncio.Event().wait()  # type: ignore[return-value]
 
     async def send(message: MutableMapping[str, Any]) -> None:
-        nonlocal status, headers
         if message["type"] == "http.response.start":
-            status, headers = message["status"], message["headers"]
+            start.update(message)
         else:
             parts.append(message.get("body", b""))
 
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": request.method,
-        "scheme": "http",
-        "path": request.path,
-        "query_string": b"",
-        "headers": [(name.lower(), value) for name, value in request.raw_headers],
-    }
-    await application(scope, receive, send)
-    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-    return web.Response(status=status, headers=named, body=b"".join(parts))
+    headers = [(name.lower(), value) for name, value in request.raw_headers]
+    about = {"type": "http", "http_version": "1.1", "scheme": "http", "query_string": b""}
+    await application({**about, "method": request.method, "path": request.path, "headers": headers}, receive, send)
+    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in start["headers"]}
+    return web.Response(status=start["status"], headers=named, body=b"".join(parts))
 
 
 class Caller(Protocol):
@@ -121,71 +123,43 @@ class Caller(Protocol):
 def server_of(
     session_for: Callable[[Any], Caller], name: str, environment: Environment | None = None, is_structured: bool = True
 ) -> Server[Any]:
-    """The MCP server over sessions.
+    """The MCP server over sessions. An observation that is an error is a tool's error, which the model reads.
 
     Args:
         session_for: The session of the client that a request's context is of.
-        environment: What the server says of itself is taken from here.
-        is_structured: Whether results hold the value beside the observation; without it, a client sees what a model is
-            shown and no more.
+        environment: Its version and description are the server's.
+        is_structured: Whether results hold the value as well as the observation; without it, a client sees what a model
+            sees and no more.
     """
     import mcp_types as types
+    from mcp import MCPError
     from mcp.server import Server
 
     reading: frozenset[str] = getattr(environment, "read_only", frozenset())
 
-    async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=spec.name,
-                    description=f"{spec.summary}\n\n{spec.details}".strip(),
-                    input_schema=spec.json_schema(),
-                    output_schema=wrapped(spec.returns_schema()) if is_structured else None,
-                    annotations=types.ToolAnnotations(read_only_hint=True) if spec.name in reading else None,
-                )
-                for spec in session_for(context).specs.values()
-            ]
+    def tool(spec: ApiSpec) -> types.Tool:
+        wrapped = {"type": "object", "properties": {"result": spec.returns_schema()}, "required": ["result"]}
+        return types.Tool(
+            name=spec.name,
+            description=f"{spec.summary}\n\n{spec.details}".strip(),
+            input_schema=spec.json_schema(),
+            output_schema=wrapped if is_structured else None,
+            annotations=types.ToolAnnotations(read_only_hint=True) if spec.name in reading else None,
         )
 
+    async def listed(context: Any, parameters: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool(spec) for spec in session_for(context).specs.values()])
+
     async def called(context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
-        return await _result(session_for(context), parameters.name, parameters.arguments or {}, is_structured)
+        try:
+            result = await session_for(context).call(parameters.name, parameters.arguments or {})
+        except EnvironmentFailure as failure:
+            raise MCPError(types.INTERNAL_ERROR, str(failure)) from None
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=result.observation)],
+            structured_content={"result": result.value} if is_structured and not result.error else None,
+            is_error=result.error is not None,
+        )
 
     about = {} if environment is None else {"version": environment.version, "instructions": environment.description}
     return Server(name, **about, on_list_tools=listed, on_call_tool=called)
-
-
-def wrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a tool's structured content, which must be an object: the value is its `result`."""
-    return {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-
-
-async def _result(session: Caller, api: str, arguments: dict[str, Any], is_structured: bool) -> CallToolResult:
-    """A call's result; an observation that is an error is a tool's error, which the model reads."""
-    import mcp_types as types
-    from mcp import MCPError
-
-    try:
-        result = await session.call(api, arguments)
-    except EnvironmentFailure as failure:
-        raise MCPError(types.INTERNAL_ERROR, str(failure)) from None
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=result.observation)],
-        structured_content={"result": result.value} if is_structured and not result.error else None,
-        is_error=result.error is not None,
-    )
-
-
-async def _serve(server: Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server
-
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, _leave)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
-
-
-def _leave() -> None:
-    """End the process at once: a thread of the SDK waits for standard input, and only the client can end that."""
-    os._exit(0)

@@ -17,34 +17,32 @@ class Sessions:
     """Open sessions of one environment.
 
     Args:
-        most: How many are kept; a client that comes back after its own was dropped finds a new one.
+        most: How many are open; a client that comes back after its own was closed gets a new one.
     """
 
     def __init__(self, environment: Environment, most: int = 1000) -> None:
-        self._environment = environment
-        self._most = most
-        self._sandbox = Sandbox()
+        self._environment, self._most, self._sandbox = environment, most, Sandbox()
         self._sessions: collections.OrderedDict[str, Session] = collections.OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def of(self, client: str | None) -> tuple[str, Session]:
-        """The session of a client, and its id; a client without id gets both."""
+        """The id and the session of a client; one without id gets both."""
         key = client or secrets.token_urlsafe(16)
         if key not in self._sessions:
             self._sessions[key] = Session(self._environment, self._sandbox, tokens=UNCUT)
         self._sessions.move_to_end(key)
         while len(self._sessions) > self._most:
-            self._sessions.popitem(last=False)[1].close()
+            self.drop(next(iter(self._sessions)))
         return key, self._sessions[key]
 
     def drop(self, client: str) -> None:
-        """Close the session of a client that has left."""
+        """Close the session of a client, if it has one."""
         if session := self._sessions.pop(client, None):
             session.close()
 
     def close(self) -> None:
         """Close all."""
-        while self._sessions:
-            self._sessions.popitem()[1].close()
+        for client in list(self._sessions):
+            self.drop(client)

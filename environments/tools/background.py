@@ -16,10 +16,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
-Work = Callable[[], Coroutine[Any, Any, None]]
 
 CLOSING_SECONDS = 10.0
-_closers: list[Work] = []
+_closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 
 @functools.cache
@@ -30,19 +29,14 @@ def loop() -> asyncio.AbstractEventLoop:
     return started
 
 
-def begin(work: Coroutine[Any, Any, Result]) -> concurrent.futures.Future[Result]:
-    """Start something on the loop, from any thread."""
-    return asyncio.run_coroutine_threadsafe(work, loop())
-
-
 async def run_on_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Do something on the loop and wait for it in another; cancelled there where it is cancelled here."""
-    return await asyncio.wrap_future(begin(work))
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop()))
 
 
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
     """Do something on the loop and hold this thread up until it is done."""
-    future = begin(work)
+    future = asyncio.run_coroutine_threadsafe(work, loop())
     try:
         return future.result()
     except BaseException:
@@ -50,12 +44,7 @@ def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-def begin_call(work: Work) -> None:
-    """Start something on the loop that nobody waits for."""
-    begin(work())
-
-
-def closed_at_exit(work: Work) -> None:
+def closed_at_exit(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Have something done on the loop at the end of the process, within a few seconds."""
     _closers.append(work)
 
@@ -67,4 +56,4 @@ def _close() -> None:
 
     if _closers:
         with contextlib.suppress(concurrent.futures.TimeoutError):
-            begin(close()).result(CLOSING_SECONDS)
+            asyncio.run_coroutine_threadsafe(close(), loop()).result(CLOSING_SECONDS)

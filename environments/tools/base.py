@@ -7,8 +7,7 @@ all that do not declare that they only read.
 
 from __future__ import annotations
 
-import hashlib
-import json
+import dataclasses
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment
 from r_eval.environments.schema import ApiSpec
-from r_eval.environments.tools.declared import DeclaredSpec, printable
+from r_eval.environments.tools.declared import DeclaredSpec, declare, printable
 
 logger = logging.getLogger("r_eval")
 
@@ -27,7 +26,27 @@ NAMED_TOOLS = 12
 LONGEST_REASON = 200
 LARGEST = 5_000_000
 """Bytes of an answer."""
+LONGEST_ERROR = 2000
+"""Characters of an error that a model reads."""
+TOO_LARGE = f"The answer is larger than {LARGEST // 1_000_000} MB. Ask for less."
+NO_REASON = "The tool failed and does not say why."
 _warned: set[str] = set()
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """A tool as somebody else declares it.
+
+    Attributes:
+        name: What it is called where it is from.
+        only_reads: Whether it declares that it changes nothing.
+        read: Its description, the schema of its arguments and that of its result; notes what these allow beyond
+            the declaration, and raises ValueError if the tool cannot be offered.
+    """
+
+    name: str
+    only_reads: bool
+    read: Callable[[list[str]], tuple[str, Any, Any]]
 
 
 class ToolEnvironment(Environment):
@@ -59,88 +78,63 @@ class ToolEnvironment(Environment):
     def render(self, api: str, value: Any) -> str:
         return printable(super().render(api, value))
 
-
-class Offer:
-    """The tools that an environment offers.
-
-    Args:
-        where: The environment, for messages.
-        declares_reading: Whether tools of this kind can declare that they change nothing.
-    """
-
-    def __init__(self, where: str, declares_reading: bool = True) -> None:
-        self.where = printable(where)
-        self._declares_reading = declares_reading
-        self.specs: dict[str, DeclaredSpec] = {}
-        self.read_only: set[str] = set()
-        self._left_out: list[str] = []
-        self._changed: list[str] = []
-
-    def add(self, name: str, reads: bool, declare: Callable[[list[str]], DeclaredSpec]) -> DeclaredSpec | None:
-        """The spec of a tool, or None if it cannot be offered.
+    def _offer(self, where: str, tools: Sequence[Tool], setting: str = "", can_declare: bool = True) -> dict[str, int]:
+        """Offer tools; one warning, once in a process, says what is worth a warning.
 
         Args:
-            name: What it is called where it is from.
-            reads: Whether it declares that it changes nothing.
-            declare: Makes its spec and notes what that allows beyond the declaration; raises ValueError where there
-                can be none.
-        """
-        notes: list[str] = []
-        try:
-            spec = declare(notes)
-        except (ValueError, RecursionError) as error:
-            self._left_out.append(f"{name} ({str(error)[:LONGEST_REASON]})")
-            return None
-        if notes:
-            self._changed.append(f"{name} ({'; '.join(notes)[:LONGEST_REASON]})")
-        self.specs[spec.name] = spec
-        if reads:
-            self.read_only.add(spec.name)
-        return spec
+            where: The environment, for messages.
+            setting: Which setting chooses some of the tools.
+            can_declare: Whether tools of this kind can declare that they change nothing.
 
-    def close(self) -> None:
-        """Warn of what is worth a warning, once for each environment.
+        Returns:
+            The names of the query APIs, each with the position of its tool.
 
         Raises:
-            ValueError: No tool is left.
+            ValueError: There are too many tools, or none can be offered.
         """
-        if not self.specs:
-            raise ValueError(f"none of its tools can be offered: {_named(self._left_out) or 'it has none'}")
-        writing = [name for name in self.specs if name not in self.read_only] if self._declares_reading else []
-        parts = [
-            f"left out: {_named(self._left_out)}" if self._left_out else "",
-            f"offered with a looser schema: {_named(self._changed)}" if self._changed else "",
-            f"may change something, since they do not declare that they only read: {_named(writing)}"
-            if writing
-            else "",
-        ]
-        message = f"{self.where}: {'. '.join(filter(None, parts))}."
-        if any(parts) and message not in _warned:
-            _warned.add(message)
-            logger.warning("%s", printable(message))
+        if len(tools) > MOST_TOOLS:
+            limit = f"too many for a model (at most {MOST_TOOLS})"
+            raise ValueError(f"{len(tools):,} tools are {limit}{f'; choose some with {setting}:' if setting else ''}")
+        specs: dict[str, DeclaredSpec] = {}
+        positions: dict[str, int] = {}
+        left_out, loosened = [], []
+        for position, tool in enumerate(tools):
+            notes: list[str] = []
+            try:
+                description, schema, returns = tool.read(notes)
+                spec = declare(tool.name, description, schema, returns, specs, notes)
+            except (ValueError, RecursionError) as error:
+                left_out.append(f"{tool.name} ({str(error)[:LONGEST_REASON]})")
+                continue
+            if notes:
+                loosened.append(f"{tool.name} ({'; '.join(notes)[:LONGEST_REASON]})")
+            specs[spec.name], positions[spec.name] = spec, position
+        if not specs:
+            raise ValueError(f"none of its tools can be offered: {_listed(left_out) or 'it has none'}")
+        self._specs = specs
+        self.read_only = frozenset(name for name, position in positions.items() if tools[position].only_reads)
+        writing = [name for name in specs if name not in self.read_only] if can_declare else []
+        careful = "may change something, since they do not declare that they only read: "
+        _warn(where, {"left out: ": left_out, "offered with a looser schema: ": loosened, careful: writing})
+        return positions
 
 
-def _named(names: Sequence[str]) -> str:
+def _warn(where: str, groups: Mapping[str, Sequence[str]]) -> None:
+    parts = [f"{what}{_listed(names)}" for what, names in groups.items() if names]
+    message = printable(f"{where}: {'. '.join(parts)}.")
+    if parts and message not in _warned:
+        _warned.add(message)
+        logger.warning("%s", message)
+
+
+def _listed(names: Sequence[str]) -> str:
     more = len(names) - NAMED_TOOLS
     return ", ".join(names[:NAMED_TOOLS]) + (f" and {more} more" if more > 0 else "")
 
 
-def too_many(count: int, setting: str) -> ValueError:
-    """The error for more tools than a model can be given."""
-    return ValueError(f"{count:,} tools are too many for a model (at most {MOST_TOOLS}); choose some with {setting}:")
-
-
-def name_list(names: Sequence[str] | str | None) -> list[str] | None:
+def name_list(names: Sequence[str] | str) -> list[str]:
     """A setting that lists names: a list, or one text with commas between them, as a command line has it."""
-    if names is None:
-        return None
-    return [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
-
-
-def hash_of(*parts: Any) -> str:
-    """A short hash of plain data."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return [name.strip() for name in (names.split(",") if isinstance(names, str) else names) if name.strip()]
 
 
 def from_variables(names: Mapping[str, str]) -> dict[str, str]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import (
-    MOST_TOOLS,
-    Offer,
-    ToolEnvironment,
-    from_variables,
-    hash_of,
-    name_list,
-    too_many,
-)
-from r_eval.environments.tools.connection import Connection, Server
-from r_eval.environments.tools.declared import DeclaredSpec, declare
+from r_eval.environments.tools.base import MOST_TOOLS, NO_REASON, Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.connection import Connection, Streams
+from r_eval.environments.tools.documents import mapping
 from r_eval.errors import MissingExtra
+from r_eval.fingerprints import short_hash
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -55,7 +50,7 @@ class MCP(ToolEnvironment):
             shared: All episodes use one connection. For a server that keeps no state for its clients.
             pass_env: Names of environment variables that a command gets besides PATH, HOME and the like.
             headers_env: HTTP headers, each with the name of the environment variable that holds its value.
-            description: What the domain is, as a model is told, in place of the server's instructions.
+            description: What a model reads about the domain, in place of the server's instructions.
 
         Raises:
             EnvironmentFailure, ToolError: The server cannot be reached, or refuses.
@@ -65,29 +60,21 @@ class MCP(ToolEnvironment):
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
         variables = from_variables({name: name for name in pass_env})
-        self._server = Server(server, variables, from_variables(headers_env or {}), timeout)
+        streams = _streams(server, variables, from_variables(headers_env or {}), timeout)
+        self._connect = functools.partial(Connection, streams, timeout)
+        self._connection = self._connect()
         self._shared = shared
-        self._connection = Connection(self._server)
         listed, instructions = background.wait_for(self._connection.ask(_introduction))
-        self._description = description or instructions
         self._unused = [] if shared else [self._connection]
-        patterns = name_list(tools) or []
+        patterns = name_list(tools)
         chosen = [tool for tool in listed if any(fnmatchcase(tool["name"], pattern) for pattern in patterns)]
         if not chosen:
             there = ", ".join(tool["name"] for tool in listed[:MOST_TOOLS]) or "none"
             raise ValueError(f"no tool of the MCP server is named {' or '.join(patterns)}; its tools: {there}")
-        if len(chosen) > MOST_TOOLS:
-            raise too_many(len(chosen), "tools")
-        self._names: dict[str, str] = {}
-        offer = Offer(f"mcp:{server}")
-        for tool in chosen:
-            reads = _mapping(tool.get("annotations")).get("readOnlyHint") is True
-            spec = offer.add(tool["name"], reads, lambda notes, tool=tool: _declared(tool, offer, notes))  # type: ignore[misc]
-            if spec:
-                self._names[spec.name] = tool["name"]
-        offer.close()
-        self._specs, self.read_only = offer.specs, frozenset(offer.read_only)
-        self._version = hash_of(chosen)
+        positions = self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
+        self._names = {name: chosen[position]["name"] for name, position in positions.items()}
+        self._description = description or instructions
+        self._version = short_hash(chosen)
 
     def open(self) -> Self:
         opened = super().open()
@@ -95,7 +82,7 @@ class MCP(ToolEnvironment):
             try:
                 opened._connection = self._unused.pop()
             except IndexError:
-                opened._connection = Connection(self._server)
+                opened._connection = self._connect()
         return opened
 
     def close(self) -> None:
@@ -111,15 +98,31 @@ class MCP(ToolEnvironment):
         return await self._connection.ask(question)
 
 
-def _declared(tool: Mapping[str, Any], offer: Offer, notes: list[str]) -> DeclaredSpec:
-    if _mapping(tool.get("execution")).get("taskSupport") == "required":
-        raise ValueError("it can only be called as a task")
-    schema = tool.get("inputSchema")
-    if schema is not None and not isinstance(schema, Mapping):
-        raise ValueError(f"its inputSchema is {json.dumps(schema)[:40]}")
-    about = next((one for key in ("description", "title") if isinstance(one := tool.get(key), str) and one), "")
-    returns = _unwrapped(_mapping(tool.get("outputSchema")))
-    return declare(tool["name"], about, schema or {}, returns, offer.specs, notes)
+def _streams(server: str, variables: Mapping[str, str], headers: Mapping[str, str], seconds: float) -> Streams:
+    """What opens the streams of a server at a URL, or of a command, which is split as a shell would, but run without
+    one.
+    """
+    from r_eval.environments.tools.transports import http_streams, process_streams
+
+    if server.startswith(("http://", "https://")):
+        return lambda stderr: http_streams(server, headers, seconds)
+    command = shlex.split(server)
+    if not command:
+        raise ValueError("expected a command or a URL after mcp:")
+    return functools.partial(process_streams, command, variables)
+
+
+def _tool(declared: Mapping[str, Any]) -> Tool:
+    def read(notes: list[str]) -> tuple[str, Any, Any]:
+        if mapping(declared.get("execution")).get("taskSupport") == "required":
+            raise ValueError("it can only be called as a task")
+        schema = declared.get("inputSchema")
+        if schema is not None and not isinstance(schema, Mapping):
+            raise ValueError(f"its inputSchema is {json.dumps(schema)[:40]}")
+        about = next((one for key in ("description", "title") if isinstance(one := declared.get(key), str) and one), "")
+        return about, schema or {}, _unwrapped(mapping(declared.get("outputSchema")))
+
+    return Tool(declared["name"], mapping(declared.get("annotations")).get("readOnlyHint") is True, read)
 
 
 def value_of(result: Mapping[str, Any]) -> Any:
@@ -131,17 +134,15 @@ def value_of(result: Mapping[str, Any]) -> Any:
     """
     content = result.get("content")
     blocks = content if isinstance(content, list) else [] if content is None else [content]
-    texts = [_text(block) for block in blocks]
-    text = "\n".join(texts)
+    text = "\n".join(map(_text, blocks))
     structured = result.get("structuredContent")
     if result.get("isError"):
         raise ToolError(text or ("" if structured is None else json.dumps(structured)) or NO_REASON)
     if structured is not None:
         inner = list(structured.values()) if isinstance(structured, dict) else []
-        if len(inner) == 1 and ("result" in structured or inner[0] == text):
-            return inner[0]
-        return structured
-    if len(texts) == 1 and text.lstrip()[:1] in ("{", "["):
+        is_wrapped = len(inner) == 1 and ("result" in structured or inner[0] == text)
+        return inner[0] if is_wrapped else structured
+    if len(blocks) == 1 and text.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
@@ -149,28 +150,21 @@ def value_of(result: Mapping[str, Any]) -> Any:
     return text
 
 
-NO_REASON = "The tool failed and does not say why."
-
-
 def _text(block: Any) -> str:
     if not isinstance(block, Mapping):
         return block if isinstance(block, str) else json.dumps(block, ensure_ascii=False)
     if isinstance(block.get("text"), str):
         return str(block["text"])
-    resource = _mapping(block.get("resource"))
+    resource = mapping(block.get("resource"))
     where = resource.get("uri") or block.get("uri")
     return str(resource.get("text") or f"[{where or ': '.join(str(block.get(k)) for k in ('type', 'mimeType'))}]")
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _unwrapped(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of what `value_of` gives: structured content is an object, so servers wrap what is none."""
-    if list(_mapping(schema.get("properties"))) == ["result"]:
+    if list(mapping(schema.get("properties"))) == ["result"]:
         definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-        return {**_mapping(schema["properties"]["result"]), **definitions}
+        return {**mapping(schema["properties"]["result"]), **definitions}
     return schema
 
 
@@ -181,8 +175,7 @@ async def _request(client: Client, method: str, parameters: dict[str, Any]) -> d
     data: dict[str, Any] = {"method": method, "params": parameters}
     options: Any = {}
     client.session._stamp(data, options)
-    result = await client.session._dispatcher.send_raw_request(method, data["params"], options)
-    return dict(result)
+    return dict(await client.session._dispatcher.send_raw_request(method, data["params"], options))
 
 
 async def _introduction(client: Client) -> tuple[list[dict[str, Any]], str]:

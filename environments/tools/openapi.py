@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import Offer, ToolEnvironment, from_variables, hash_of, name_list
-from r_eval.environments.tools.operations import Keys, address_of, parse
-from r_eval.environments.tools.operations import operations as operations_of
-from r_eval.environments.tools.placement import Request, request_of
-from r_eval.environments.tools.requests import Client
+from r_eval.environments.tools.base import Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.documents import address_of, mapping, parse
+from r_eval.environments.tools.http_client import Client
+from r_eval.environments.tools.operations import READING, Keys, Operation, choose_operations, key_place
+from r_eval.environments.tools.requests import Request, request_of
+from r_eval.fingerprints import short_hash
 
 
 class OpenAPI(ToolEnvironment):
@@ -44,31 +45,38 @@ class OpenAPI(ToolEnvironment):
             query_env: The same for query parameters.
             timeout: Seconds of one attempt.
             retries: Attempts after the first, where the server is down, busy (429) or failing (5xx).
-            description: What the domain is, as a model is told, in place of the document's description.
+            description: What a model reads about the domain, in place of the document's description.
 
         Raises:
             OSError, EnvironmentFailure: The document cannot be read.
             ValueError: It is no OpenAPI 3 document, or has no operation that can be offered.
         """
-        headers, query = from_variables(headers_env or {}), from_variables(query_env or {})
-        remote = document.startswith(("http://", "https://"))
-        text = _fetched(document, timeout, retries) if remote else Path(document).read_text(encoding="utf-8")
+        source = document if document.startswith(("http://", "https://")) else ""
+        text = _fetched(document, timeout, retries) if source else Path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
-        offer = Offer(f"openapi:{document}")
-        keys = Keys(frozenset(name.lower() for name in headers), frozenset(query))
-        source = document if remote else ""
-        self._operations = operations_of(parsed, name_list(operations), base_url, source, keys, offer)
-        offer.close()
-        self._specs, self.read_only = offer.specs, frozenset(offer.read_only)
-        for operation in self._operations.values():
-            if not operation.base.startswith(("http://", "https://")):
+        settings = {"header": headers_env, "query": query_env}
+        keys = {
+            key_place(where, name): key
+            for where, names in settings.items()
+            for name, key in from_variables(names or {}).items()
+        }
+        chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
+        tools = [Tool(one.name, one.method in READING, one.read) for one in chosen]
+        positions = self._offer(f"openapi:{document}", tools, "operations")
+        own = base_url or address_of([parsed], source)
+        self._requests: dict[str, tuple[Operation, str, Keys]] = {}
+        for name, position in positions.items():
+            operation = chosen[position]
+            base = base_url or operation.base
+            if not base.startswith(("http://", "https://")):
                 raise ValueError(f"{document} does not say where the API is; give base_url:")
-        base = base_url or address_of([parsed], source)
-        self._client = Client(base, headers, query, timeout, retries)
+            is_own = urlsplit(base)[:2] == urlsplit(own)[:2]  # keys go to the API's own server only
+            self._requests[name] = operation, base, operation.keys if is_own else {}
+        self._client = Client(keys.values(), timeout, retries)
         self._cookies: dict[str, str] = {}
-        info = parsed.get("info") or {}
+        info = mapping(parsed.get("info"))
         self._description = description or str(info.get("description") or info.get("title") or "").strip()
-        self._version = hash_of(text, base, list(self._operations))
+        self._version = short_hash([text, own, list(self._requests)])
 
     def open(self) -> Self:
         opened = super().open()
@@ -76,17 +84,13 @@ class OpenAPI(ToolEnvironment):
         return opened
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        operation = self._operations[api]
-        request = request_of(operation, operation.spec.wired(arguments))
-        return await self._client.send(operation.method, request, self._cookies)
+        request = request_of(*self._requests[api], self._specs[api].wired(arguments))
+        return await background.run_on_loop(self._client.value(request, self._cookies))
 
 
 def _fetched(url: str, timeout: float, retries: int) -> str:
-    """A document's text. The headers are not sent: they are for the API, which may be elsewhere."""
-    parts = urlsplit(url)
-    client = Client(f"{parts.scheme}://{parts.netloc}", {}, {}, timeout, retries)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    """A document's text. The keys are not sent: they are for the API, which may be elsewhere."""
     try:
-        return background.wait_for(client.fetch("get", Request(client.base, path), {}))[1]
+        return background.wait_for(Client([], timeout, retries).fetch(Request("get", url), {}))[1]
     except ToolError as refusal:
         raise EnvironmentFailure(f"{url}: {refusal}") from None

@@ -7,27 +7,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
+from rapidfuzz import fuzz
 
-from .folding import plain, shown
-from .sources.base import LONGEST_TITLE, Ambiguous, Choice, Source
-from .store import Store, opened
+from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
+from r_eval.environments.json_lines import most_similar
+
+from .base import LONGEST_TITLE, Ambiguous, Source
+from .folding import plain, quoted
+from .pages import PageFile
 
 SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
+MOST_RESULTS = 3
+"""Paragraphs that one Lookup shows."""
+LONGEST_PARAGRAPH = 20_000
+"""Characters; a longer paragraph counts as several, so that folding one does not hold up other threads."""
+_SIMILAR = 80.0
+"""What a paragraph's best part must score of 100 to be similar to a keyword: one wrong letter in five."""
+_SHORTEST, _LONGEST = 5, 64
+"""Characters of keywords for which similar text is looked for."""
 _HEADING = re.compile(r"(={2,6}) .* \1")
 _SETTINGS = {
-    "pages": "snapshot",
-    "zim": "zim",
-    "language": "live",
-    "api_url": "live",
-    "cache": "live",
-    "requests_per_second": "live",
-    "user_agent": "live",
+    "snapshot": ("pages",),
+    "zim": ("zim",),
+    "live": ("language", "api_url", "cache", "requests_per_second", "user_agent"),
 }
-"""Every setting, and the source that it belongs to."""
+"""Every source, and the settings that belong to it."""
 _ELSEWHERE = """An encyclopedia such as Wikipedia: articles on people, places, things, works, events and ideas. A page
 is found by its title; Search shows its first paragraph, Lookup finds more in it."""
-"""What a model is told of a wiki that is not the embedded one."""
+"""The description of a wiki that is not the embedded one."""
 
 
 class Wiki(Environment):
@@ -63,7 +70,7 @@ class Wiki(Environment):
             user_agent: How requests name their sender; it should say how to reach you.
 
         Raises:
-            FileNotFoundError, ValueError: A file is missing or not what it should be, or a setting does not fit.
+            FileNotFoundError, UserError: A file is missing or not what it should be, or a setting does not fit.
             MissingExtra: The source needs a library that is not installed.
         """
         settings = {
@@ -75,19 +82,19 @@ class Wiki(Environment):
             "requests_per_second": requests_per_second,
             "user_agent": user_agent,
         }
-        self._source = _opened(source, {name: value for name, value in settings.items() if value is not None})
+        self._source = _open(source, {name: value for name, value in settings.items() if value is not None})
         if source != "snapshot" or pages is not None:
             self.__doc__ = _ELSEWHERE
-        self._title, self._paragraphs = "", ()
-        self._keyword, self._results, self._shown = "", (), 0
+        self._set_page("", ())
 
     _title: str
-    """The page that Lookup reads; empty where there is none."""
     _paragraphs: tuple[str, ...]
     _keyword: str
-    _results: tuple[str, ...]
-    _shown: int
-    """How many of the results for the keyword have been shown."""
+    _results: list[str]
+    _exact: bool
+    """Whether the results contain the keyword."""
+    _first: int
+    """How many of the results have been shown."""
 
     @property
     def version(self) -> str:
@@ -101,85 +108,104 @@ class Wiki(Environment):
         Args:
             entity: The title of a page: the name of a person, a place, a thing or a work.
         """
-        self._stand_on("", ())
+        self._set_page("", ())
         if not entity.strip():
             raise NotFound("Could not find []. Search needs the title of a page.")
-        found = self._source.find(entity) if len(entity) <= LONGEST_TITLE else None
+        fits = len(entity) <= LONGEST_TITLE
+        found = self._source.find(entity) if fits else None
         if isinstance(found, Ambiguous):
-            return "\n".join([f"{found.name} may refer to:", *(_line(choice) for choice in found.choices)])
+            lines = [f"{one.title}: {one.description}" if one.description else one.title for one in found.choices]
+            return "\n".join([f"{found.name} may refer to:", *lines])
         if found is not None:
-            self._stand_on(found.title, found.paragraphs)
+            self._set_page(found.title, found.paragraphs)
             return self._paragraphs[0] if self._paragraphs else f"The page {found.title} has no text."
-        similar = ", ".join(self._source.similar(entity)) if len(entity) <= LONGEST_TITLE else ""
+        similar = ", ".join(self._source.similar(entity)) if fits else ""
         hint = f" Similar: [{similar}]" if similar else " No title is similar."
-        raise NotFound(f"Could not find [{shown(entity)}].{hint}")
+        raise NotFound(f"Could not find [{quoted(entity)}].{hint}")
 
     @query_api
     def Lookup(self, keyword: str) -> str:
-        """Show the next paragraph that contains the keyword, in the page last found by Search.
+        """Show up to 3 paragraphs that contain the keyword, or words spelled like it, in the page last found by Search;
+        the same keyword again shows the next ones.
 
         Args:
             keyword: A word or phrase as it may stand in the page.
         """
         if not self._title:
             raise NotFound("There is no page to look in. Search for a page first.")
-        wanted = plain(keyword[:LONGEST_TITLE])
+        wanted = plain(keyword[: LONGEST_TITLE + 1])
         if wanted != self._keyword:
-            fits = bool(wanted) and len(keyword) <= LONGEST_TITLE
-            self._results = tuple(text for text in self._paragraphs if fits and wanted in plain(text))
-            self._keyword, self._shown = wanted, 0
-        if not self._results:
-            raise NotFound(f"No results for [{shown(keyword)}] in the page {self._title}.")
-        if self._shown == len(self._results):
-            raise NotFound(f"No more results for [{shown(keyword)}] in the page {self._title}.")
-        self._shown += 1
-        return f"(Result {self._shown} / {len(self._results)}) {self._results[self._shown - 1]}"
+            self._keyword, self._first = wanted, 0
+            self._results, self._exact = self._paragraphs_with(wanted)
+        results = self._results[self._first : self._first + MOST_RESULTS]
+        if not results:
+            none = "No more results" if self._results else "No results"
+            raise NotFound(f"{none} for [{quoted(keyword)}] in the page {self._title}.")
+        lines = [] if self._exact else [f"No paragraph contains [{quoted(keyword)}]; similar:"]
+        total = len(self._results)
+        lines += [f"(Result {number} / {total}) {text}" for number, text in enumerate(results, self._first + 1)]
+        self._first += MOST_RESULTS
+        return "\n".join(lines)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """All pages of a kind, the most popular first; only a file of pages has kinds.
 
-        Each has `title`, `popularity` (how many triples name the page, apart from those that say which concepts it
-        falls under) and every relation of its kind (see
-        `build.phrases`): a text, or None where the page does not say; a list of texts for a relation that may have
-        several values.
+        Each has `title`, `popularity` (in the embedded file, how many triples name the page, apart from those that say
+        which concepts it falls under) and every relation of its kind: a text, or None where the page does not say; a
+        list of texts for a relation that may have several values.
 
         Raises:
             KeyError: There are no pages of such a kind.
         """
-        if not isinstance(self._source, Store):
+        if not isinstance(self._source, PageFile):
             raise KeyError(kind)
         return self._source.records(kind)
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
         """Everything that the pages of a file say, as subject, relation, object, sorted."""
-        if isinstance(self._source, Store):
+        if isinstance(self._source, PageFile):
             yield from self._source.triples()
 
-    def _stand_on(self, title: str, paragraphs: tuple[str, ...]) -> None:
+    def _set_page(self, title: str, paragraphs: tuple[str, ...]) -> None:
+        """Make a page the one that Lookup reads, from its start; "" for none."""
         self._title = title
-        self._paragraphs = tuple(text for text in paragraphs if not _HEADING.fullmatch(text))
-        self._keyword, self._results, self._shown = "", (), 0
+        texts = (text for text in paragraphs if not _HEADING.fullmatch(text))
+        self._paragraphs = tuple(
+            text[start : start + LONGEST_PARAGRAPH]
+            for text in texts
+            for start in range(0, len(text), LONGEST_PARAGRAPH)
+        )
+        self._keyword, self._first = "", 0
+        self._results, self._exact = [], True
+
+    def _paragraphs_with(self, keyword: str) -> tuple[list[str], bool]:
+        """The paragraphs that contain a folded keyword, or else those with similar words; whether it is the former."""
+        if not keyword or len(keyword) > LONGEST_TITLE:
+            return [], True
+        folded = [plain(text) for text in self._paragraphs]
+        found = [text for text, own in zip(self._paragraphs, folded, strict=True) if keyword in own]
+        # A number with another digit is another number, not a spelling of the same.
+        if found or not _SHORTEST <= len(keyword) <= _LONGEST or any(char.isdigit() for char in keyword):
+            return found, True
+        similar = most_similar(keyword, folded, fuzz.partial_ratio, _SIMILAR, 2 * MOST_RESULTS)
+        return [self._paragraphs[place] for _, place in similar], False
 
 
-def _line(choice: Choice) -> str:
-    return f"{choice.title}: {choice.description}" if choice.description else choice.title
-
-
-def _opened(source: str, settings: dict[str, Any]) -> Source:
-    known = dict.fromkeys(_SETTINGS.values())
-    if source not in known:
-        raise ValueError(f"source: '{source}' is none of {', '.join(known)}")
+def _open(source: str, settings: dict[str, Any]) -> Source:
+    if source not in _SETTINGS:
+        raise ValueError(f"source: '{source}' is none of {', '.join(_SETTINGS)}")
     for name in settings:
-        if _SETTINGS[name] != source:
-            raise ValueError(f"{name} is a setting of source: {_SETTINGS[name]}, and the source is {source}")
+        owner = next(each for each, names in _SETTINGS.items() if name in names)
+        if owner != source:
+            raise ValueError(f"{name} is a setting of source: {owner}, and the source is {source}")
     if source == "live":
-        from .sources.live import Live
+        from .live import Live
 
         return Live(**settings)
     if source == "zim":
-        from .sources.zim import Zim
+        from .zim import Zim
 
         if "zim" not in settings:
             raise ValueError("source: zim needs the setting zim, the path of a ZIM file")
         return Zim(Path(settings["zim"]))
-    return opened(Path(settings.get("pages") or SNAPSHOT))
+    return PageFile.open(Path(settings.get("pages") or SNAPSHOT))

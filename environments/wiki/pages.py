@@ -1,20 +1,27 @@
-"""A file of wiki pages, one JSON object a line: the embedded one, and those of users.
+"""A file of wiki pages, one JSON object per line: the embedded one, and those of users. They are kept in memory.
 
 Every line has a `title`, and `text` or `choices`. Of equally similar titles the more popular comes first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from rapidfuzz import fuzz
 
-from r_eval.environments.json_lines import read_file, read_records
+from r_eval.environments.json_lines import FileStore, most_similar, read_records
 from r_eval.errors import UserError
 
-from .folding import title_key
-from .sources.base import spoken
+from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest
+from .folding import one_line, title_key
+
+_SCORERS = ((fuzz.ratio, 55.0), (fuzz.token_set_ratio, 75.0))
+"""How titles are compared with a text, letters and then words, and the least that they must score of 100."""
+_CANDIDATES = 100
 
 
 class Article(BaseModel):
@@ -41,51 +48,108 @@ class Article(BaseModel):
     kind: str = "page"
     facts: dict[str, str | list[str] | None] = {}
 
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """What a file holds.
-
-    Attributes:
-        articles: The most popular first.
-        ambiguous: Disambiguation pages, in the order of the file.
-        version: Hash of the file.
-    """
-
-    articles: list[Article]
-    ambiguous: list[Article]
-    version: str
+    def values(self, relation: str) -> list[str]:
+        """What it says of a relation, as a list."""
+        value = self.facts.get(relation)
+        return [*value] if isinstance(value, list) else [] if value is None else [value]
 
 
-def read_pages(path: Path) -> Pages:
-    """The pages of a file.
+class PageFile(FileStore):
+    """The pages of one file.
 
     Raises:
-        UserError: The file cannot be read, a line is no page, or two lines have one title; names the line.
+        UserError: The file cannot be read, a line is not a page, or two lines have one title; names the line.
     """
-    data, version = read_file(path)
-    titles: dict[str, int] = {}
+
+    def __init__(self, path: Path) -> None:
+        pages = _read(path)
+        super().__init__(path)
+        articles = sorted((page for page in pages if not page.choices), key=lambda page: (-page.popularity, page.title))
+        self._articles = {page.title: page for page in articles}
+        self._keys: dict[str, Article] = {}
+        names = [(title_key(page.title), page) for page in articles]
+        names += [(title_key(name), page) for page in articles for name in page.redirects]
+        for key, page in names:
+            self._keys.setdefault(key, page)
+        self._keys.pop("", None)
+        self._ambiguous: dict[str, Ambiguous] = {}
+        for page in pages:
+            self._add_choices(page)
+        ranks = {page.title: -rank for rank, page in enumerate(articles)}
+        own = [(title_key(page.title), page.title, ranks[page.title]) for page in articles]
+        found = [(key, page.title, ranks[page.title]) for key, page in self._keys.items()]
+        self._names = list(dict.fromkeys([*own, *found]))
+        self._known = [key for key, _, _ in self._names]
+
+    def find(self, title: str) -> Page | Ambiguous | None:
+        """The page with this title, or to which it redirects; or what the title may refer to."""
+        key = title_key(title) if len(title) <= LONGEST_TITLE else ""
+        page = self._articles.get(one_line(title)) if key else None
+        page = page or self._keys.get(key)
+        return Page(page.title, tuple(page.text.split("\n\n"))) if page else self._ambiguous.get(key)
+
+    def similar(self, text: str) -> list[str]:
+        """The titles closest to a text; of equally close ones the most popular come first."""
+        key = title_key(text) if len(text) <= LONGEST_TITLE else ""
+        if len(key) > 2:
+            found = (most_similar(key, self._known, scorer, least, _CANDIDATES) for scorer, least in _SCORERS)
+            places = list(dict.fromkeys(place for _, place in chain.from_iterable(found)))
+        else:
+            places = [place for place, name in enumerate(self._known) if key and name.startswith(key)][:_CANDIDATES]
+        return closest(text, (self._names[place] for place in places))
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Title, popularity and facts of the pages of a kind, the most popular first.
+
+        Raises:
+            KeyError: There are no pages of such a kind.
+        """
+        pages = [page for page in self._articles.values() if page.kind == kind]
+        if not pages:
+            raise KeyError(kind)
+        relations = dict.fromkeys(name for page in pages for name in page.facts)
+        several = {name for page in pages for name, value in page.facts.items() if isinstance(value, list)}
+        return [
+            {"title": page.title, "popularity": page.popularity}
+            | {name: page.values(name) if name in several else page.facts.get(name) for name in relations}
+            for page in pages
+        ]
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        """What the pages say, as subject, relation, object, sorted."""
+        for title, page in sorted(self._articles.items()):
+            for relation in sorted(page.facts):
+                yield from ((title, relation, value) for value in sorted(page.values(relation)))
+
+    def _add_choices(self, page: Article) -> None:
+        """Add a disambiguation page under every name that leads to no page; choices that are no pages are dropped."""
+        found = [self._articles.get(title) or self._keys.get(title_key(title)) for title in page.choices]
+        offered = {article.title: Choice(article.title, article.description) for article in found if article}
+        for key in map(title_key, (page.title, *page.redirects) if offered else ()):
+            if key and key not in self._keys:
+                self._ambiguous.setdefault(key, Ambiguous(page.title, tuple(offered.values())))
+
+
+def _read(path: Path) -> list[Article]:
+    places: dict[str, str] = {}
     pages: list[Article] = []
-    for number, page in read_records(path, data, lambda _: Article):
+    for place, page in read_records(path, lambda _: Article):
         if not title_key(page.title):
-            raise UserError(f"{path}:{number}: the title {page.title!r} has no letter and no digit")
+            raise UserError(f"{place}: the title {page.title!r} has no letter and no digit")
         if not page.text.strip() and not page.choices:
-            raise UserError(f"{path}:{number}: a page needs text, or choices if its title is ambiguous")
-        page.title, page.description = spoken(page.title), spoken(page.description)
-        page.text = "\n\n".join(filter(None, map(spoken, _parts(page.text))))
-        page.choices = tuple(map(spoken, page.choices))
-        if titles.setdefault(page.title, number) != number:
-            raise UserError(f"{path}:{number}: another page has the title '{page.title}'")
+            raise UserError(f"{place}: a page needs text, or choices if its title is ambiguous")
+        page.title, page.description = one_line(page.title), one_line(page.description)
+        page.text = "\n\n".join(filter(None, map(one_line, _paragraphs(page.text))))
+        page.choices = tuple(map(one_line, page.choices))
+        if places.setdefault(page.title, place) != place:
+            raise UserError(f"{place}: another page has the title '{page.title}'")
         pages.append(page)
     if not pages:
         raise UserError(f'{path}: holds no page; expected lines such as {{"title": ..., "text": ...}}')
-    articles = sorted((page for page in pages if not page.choices), key=lambda page: (-page.popularity, page.title))
-    return Pages(articles, [page for page in pages if page.choices], version)
+    return pages
 
 
-def _parts(text: str) -> list[str]:
-    """The paragraphs of a text: what stands apart by blank lines or, where there are none, its lines."""
-    lines = text.replace("\r\n", "\n").strip().split("\n")
-    if all(line.strip() for line in lines):
-        return lines
-    return "\n".join(line.strip() for line in lines).split("\n\n")
+def _paragraphs(text: str) -> list[str]:
+    """What stands apart by blank lines or, where there are none, the lines."""
+    lines = [line.strip() for line in text.replace("\r\n", "\n").strip().split("\n")]
+    return lines if all(lines) else "\n".join(lines).split("\n\n")

@@ -18,9 +18,8 @@ from typing import Any, TypeVar
 
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.base import Environment, ToolError, threads
+from r_eval.environments.base import Environment, ToolError, observed, threads
 from r_eval.environments.schema import ApiSpec, BadArguments, clip
-from r_eval.environments.session import observed
 from r_eval.isolation import ForeignExit, describe
 from r_eval.tasks.base import open_environment
 

@@ -15,9 +15,8 @@ from r_eval.cli.options import Json, print_json, print_lines
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.schema import ApiSpec
+from r_eval.environments.schema import ApiSpec, type_name
 from r_eval.environments.session import CallResult, Session
-from r_eval.environments.typenames import type_name
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request
 from r_eval.plugins import load, unknown

@@ -78,10 +78,11 @@ def _tasks() -> list[dict[str, Any]]:
 
 
 def _conditions() -> list[dict[str, Any]]:
+    from r_eval.environments.conditions.base import Condition
     from r_eval.environments.conditions.combined import CLEAN
-    from r_eval.environments.conditions.finding import known
 
-    found = [{"name": name, "about": first_line(cls)} for name, cls in sorted(known().items())]
+    conditions = sorted(plugins.names("conditions", Condition).items())
+    found = [{"name": name, "about": first_line(cls)} for name, cls in conditions]
     return [{"name": CLEAN.name, "about": "The environment as it is."}, *found]
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.combined import CLEAN, Combined
-from r_eval.environments.conditions.finding import combine
+from r_eval.environments.conditions.combined import CLEAN, Combined, combine
 from r_eval.environments.opening import located as located_environment
 from r_eval.errors import UserError
 from r_eval.fingerprints import (

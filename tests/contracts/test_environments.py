@@ -35,7 +35,7 @@ WIKI_ASKED: list[Call] = [
 WIKI_CALLS: list[Call] = [
     ("Search", {"entity": "Kenya"}),
     ("Lookup", {"keyword": "nairobi"}),
-    ("Lookup", {"keyword": "nairobi"}),
+    ("Lookup", {"keyword": "railwey"}),
     ("Search", {"entity": "Land of tea"}),
     ("Search", {"entity": "Mercury"}),
     ("Search", {"entity": "東京"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product
@@ -298,6 +299,62 @@ def test_no_text_raises_anything_but_not_found(aminer: AMiner, one: str, two: st
         assert message is None or 0 < len(message.encode("utf-8")) < 500
 
 
+# Search results about scholars: they hold the profile that is asked for, and single it out
+
+
+@pytest.fixture(scope="module")
+def profiles(aminer: AMiner) -> list[dict[str, Any]]:
+    return aminer.records("profile")
+
+
+def results(record: dict[str, Any]) -> list[str]:
+    return [part.strip() for part in re.split(r"\[\d+\]", record["text"]) if part.strip()]
+
+
+def names(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text) is not None
+
+
+def pages_of_today(record: dict[str, Any]) -> list[str]:
+    """Results about somebody of the scholar's name that say since when a post has been held."""
+    found = [text for text in results(record) if names(text, record["name"])]
+    return [text for text in found if re.search(r"since \d{4}|joined in \d{4}", text, re.IGNORECASE)]
+
+
+def test_every_embedded_scholar_has_a_profile_and_no_other(
+    aminer: AMiner, profiles: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    assert [r["person_id"] for r in profiles] == [p["person_id"] for p in aminer.records("person")]
+    (tmp_path / "scholars.jsonl").write_text('{"name": "Ada"}\n', encoding="utf-8")
+    with pytest.raises(KeyError):
+        AMiner(str(tmp_path / "scholars.jsonl")).records("profile")
+
+
+def test_the_results_hold_all_of_the_profile_and_single_it_out(aminer: AMiner, profiles: list[dict[str, Any]]) -> None:
+    for record in profiles:
+        (today,) = [text for text in pages_of_today(record) if record["organization"] in text]
+        assert all(str(part) in today for part in (record["position"], record["since"], *record["interests"]))
+        assert len([text for text in pages_of_today(record) if record["interests"][0] in text]) == 1
+        doctorate = [record[key] for key in ("name", "organization", "phd_organization")] + [str(record["phd_year"])]
+        assert not record["phd_year"] or any(all(part in text for part in doctorate) for text in results(record))
+        posts = aminer.getPersonBasicInfo(record["person_id"]).work_experience
+        for post in posts[:-1]:
+            wanted = (record["name"], post.organization, post.position)
+            found = [text for text in results(record) if all(part in text for part in wanted)]
+            years = [int(year) for text in found for year in re.findall(r"\d{4}", text)]
+            assert any(post.from_year <= year <= (post.to_year or year) for year in years)
+        others = [text for text in pages_of_today(record) if record["organization"] not in text]
+        assert len(others) == record["num_namesakes"]
+        assert not any(post.organization in text for text in others for post in posts)
+
+
+def test_many_results_are_about_namesakes_and_all_are_short(profiles: list[dict[str, Any]]) -> None:
+    strangers = [r for r in profiles if any(not names(text, r["name"]) for text in results(r))]
+    assert len([r for r in profiles if r["num_namesakes"]]) >= 90
+    assert len(strangers) > len(profiles) / 2
+    assert max(len(record["text"].split()) for record in profiles) < 250
+
+
 # The environment
 
 
@@ -310,6 +367,16 @@ def test_values_are_plain_data_once_converted(aminer: AMiner, world: World) -> N
 def test_records_come_in_the_same_order_every_time(aminer: AMiner) -> None:
     for kind in ("person", "publication", "coauthorship"):
         assert aminer.records(kind) == AMiner().records(kind)
+
+
+def test_an_authorship_is_recorded_with_its_place(aminer: AMiner) -> None:
+    authorships = aminer.records("authorship")
+    for publication in aminer.records("publication")[::50]:
+        authors = [a for a in authorships if a["title"] == publication["title"]]
+        assert [a["name"] for a in authors] == publication["authors"]
+        assert [a["place"] for a in authors] == list(range(1, len(authors) + 1))
+        same = {name: publication[name] for name in ("year", "venue", "num_citation")}
+        assert all(same.items() <= author.items() for author in authors)
 
 
 def test_an_unknown_kind_of_record_is_a_key_error(aminer: AMiner) -> None:

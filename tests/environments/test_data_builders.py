@@ -1,15 +1,16 @@
-"""The builders of the embedded data, which are not installed: they import, and make what the environments read."""
+"""The builders of the embedded data, which are not installed: they import, and make again what is embedded."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from r_eval.environments.aminer import AMiner
-from scripts.data.aminer.generate import generate
+from r_eval.environments.aminer.environment import PROFILES, SNAPSHOT
+from scripts.data.aminer.generate import EMBEDDED_SCHOLARS, EMBEDDED_SEED, generate
 from scripts.data.wiki import KINDS
 
 
-def test_the_builders_import_and_make_what_is_read(tmp_path: Path) -> None:
-    generate(5, 1, tmp_path / "world.jsonl")
-    assert len(AMiner(str(tmp_path / "world.jsonl")).records("person")) == 5
+def test_the_builders_import_and_make_what_is_embedded(tmp_path: Path) -> None:
+    generate(EMBEDDED_SCHOLARS, EMBEDDED_SEED, tmp_path)
+    for path in (SNAPSHOT, PROFILES):
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
     assert "country" in KINDS

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.schema import BadArguments, shapes
-from r_eval.environments.tools.declared import DeclaredSpec, coerced, declare
+from r_eval.environments.tools.declared import DeclaredSpec, declare
 from tests.timing import quickest
 
 SCHEMA = {
@@ -35,15 +35,8 @@ SCHEMA = {
         }
     },
 }
-
-
-FIND = declare("find-pages", "", SCHEMA)
-
-
-@pytest.fixture(scope="module")
-def find() -> DeclaredSpec:
-    text = "Find pages.\n\nThe best first.\n\nArgs:\n    lang: The language."
-    return declare("find-pages", text, SCHEMA, {"type": "object", "title": "Page", "properties": {"id": {}}})
+TEXT = "Find pages.\n\nThe best first.\n\nArgs:\n    lang: The language."
+FIND = declare("find-pages", TEXT, SCHEMA, {"type": "object", "title": "Page", "properties": {"id": {}}})
 
 
 def complaint(spec: DeclaredSpec, **arguments: Any) -> str:
@@ -52,124 +45,86 @@ def complaint(spec: DeclaredSpec, **arguments: Any) -> str:
     return str(caught.value)
 
 
-# What is shown
-
-
-def test_names_are_made_such_as_python_has_and_the_required_come_first(find: DeclaredSpec) -> None:
-    names = [p.name for p in find.parameters]
-    assert (find.name, names) == (
-        "find_pages",
-        ["from_", "page_size", "filter", "tags", "lang", "exact", "score", "key"],
-    )
-
-
-def test_a_docstring_as_description_is_read_as_one(find: DeclaredSpec) -> None:
-    assert (find.summary, find.details) == ("Find pages.", "The best first.")
-    assert [p.description for p in find.parameters if p.description] == ["Where it begins.", "The language."]
-
-
-def test_the_stub_is_python(find: DeclaredSpec) -> None:
-    stub = find.stub()
+def test_it_is_shown_as_a_python_function() -> None:
+    stub = FIND.stub()
     compile(stub, "stub", "exec")
     assert stub.startswith(
         "def find_pages(from_: str, page_size: int = 10, filter: Filter | None = None, "
         "tags: list[str] | None = None, lang: Literal['en', 'de'] | None = None, exact: bool | None = None, "
         "score: float | None = None, key: int | None = None) -> Page:"
     )
-    assert shapes([find]) == '# Filter is a dict: {"year": int, "also"?: Any}\n# Page is a dict: {"id"?: Any}'
+    assert shapes([FIND]) == '# Filter is a dict: {"year": int, "also"?: Any}\n# Page is a dict: {"id"?: Any}'
+    assert FIND.action() == "find_pages(from_, page_size?, filter?, tags?, lang?, exact?, score?, key?): Find pages."
+    assert (FIND.summary, FIND.details) == ("Find pages.", "The best first.")
+    assert [p.description for p in FIND.parameters if p.description] == ["Where it begins.", "The language."]
+    compile(declare("a", 'Say """ or \\N or "', {}).stub(), "stub", "exec")
 
 
-def test_a_description_cannot_end_the_stubs_docstring() -> None:
-    stub = declare("a", 'Say """ or \\N or "', {}).stub()
-    compile(stub, "stub", "exec")
-
-
-def test_the_action_marks_what_may_be_left_out(find: DeclaredSpec) -> None:
-    assert find.action() == "find_pages(from_, page_size?, filter?, tags?, lang?, exact?, score?, key?): Find pages."
-
-
-def test_the_json_schema_has_the_same_names_and_no_references(find: DeclaredSpec) -> None:
-    schema = find.json_schema()
+def test_the_json_schema_has_the_same_names_and_no_references() -> None:
+    schema = FIND.json_schema()
     assert schema["required"] == ["from_"]
     assert schema["properties"]["from_"] == {"type": "string", "description": "Where it begins."}
     assert schema["properties"]["filter"]["properties"]["also"] == {}
     assert "$" not in str(schema)
 
 
-# Arguments
-
-
 @pytest.mark.parametrize(
-    ("given", "passed"),
+    ("arguments", "passed"),
     [
         ({"page_size": "3"}, {"page-size": 3}),
         ({"page_size": 3.0}, {"page-size": 3}),
         ({"page-size": 3}, {"page-size": 3}),
         ({"from": "b"}, {"from": "b"}),
-        ({"from_": 7}, {"from": "7"}),
         ({"from_": 7.5}, {"from": "7.5"}),
         ({"page_size": None}, {}),
         ({"exact": None}, {"exact": None}),
         ({"exact": "yes"}, {"exact": True}),
         ({"score": "0.5"}, {"score": 0.5}),
-        ({"score": 1}, {"score": 1}),
         ({"key": "4"}, {"key": 4}),
         ({"key": None}, {"key": None}),
         ({"tags": ["a", 1]}, {"tags": ["a", "1"]}),
         ({"tags": '["a"]'}, {"tags": ["a"]}),
-        ({"filter": {"year": "1999"}}, {"filter": {"year": 1999}}),
+        ({"filter": {"year": "1999", "x": 1}}, {"filter": {"year": 1999, "x": 1}}),
         ({"filter": '{"year": 1999}'}, {"filter": {"year": 1999}}),
-        ({"from_": "\ud800x"}, {"from": "?x"}),
+        ({"from_": "\ud800x"}, {"from": "\ufffdx"}),
     ],
 )
 def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
-    find: DeclaredSpec, given: dict[str, Any], passed: dict[str, Any]
+    arguments: dict[str, Any], passed: dict[str, Any]
 ) -> None:
-    checked = find.check({"from_": "a"} | given if "from" not in given else given)
-    assert find.wired(checked) == {"from": "a"} | passed
+    checked = FIND.check({"from_": "a"} | arguments if "from" not in arguments else arguments)
+    assert FIND.wired(checked) == {"from": "a"} | passed
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         ({"frm": 1}, "find_pages has no argument 'frm'. Did you mean 'from_'? Its arguments: from_, page_size, "),
         ({"page_size": "many"}, "find_pages: argument 'page_size' must be int, not 'many'."),
-        ({"page_size": 0}, "argument 'page_size' must be int, not 0 (minimum: 1)."),
-        ({"page_size": 2.5}, "argument 'page_size' must be int, not 2.5."),
-        ({"from_": None}, "argument 'from_' must be str, not None."),
+        ({"page_size": 0}, "argument 'page_size' must be int, not 0 (Input should be greater than or equal to 1)."),
+        ({"from_": None}, "find_pages: argument 'from_' must be str, not None."),
         ({"from_": True}, "argument 'from_' must be str, not True."),
         ({"lang": "fr"}, "argument 'lang' must be Literal['en', 'de'] | None, not 'fr'."),
-        ({"tags": "a"}, "argument 'tags' must be list[str] | None, not 'a'."),
-        ({"tags": [["a"]]}, "argument 'tags' must be list[str] | None, not [['a']] (0: type: \"string\")."),
         (
-            {"filter": {"year": "x"}},
-            "must be Filter | None (Filter is {\"year\": int, \"also\"?: Any}), not {'year': 'x'} (year: type: ",
+            {"tags": [["a"]]},
+            "argument 'tags' must be list[str] | None, not [['a']] (0: Input should be a valid string).",
         ),
-        ({"filter": {}}, '(required: ["year"])'),
-        ({"score": "nan"}, "argument 'score' must be float | None, not 'nan'."),
-        ({"score": float("inf")}, "argument 'score' must be float | None, not inf."),
+        ({"filter": {"year": "x"}}, 'must be Filter | None (Filter is {"year": int, "also"?: Any}), not {'),
+        ({"filter": {}}, "(year: Field required)"),
+        ({"score": "nan"}, "argument 'score' must be float | None, not 'nan' (Input should be a finite number)."),
+        ({"score": float("inf")}, "argument 'score' must be float | None, not inf"),
         ({"filter": {1, 2}}, "argument 'filter' must be Filter | None"),
+        ({"tags": ["x"] * 10_000}, "find_pages: the arguments are too large."),
     ],
 )
-def test_a_complaint_is_worded_as_that_of_a_python_function(
-    find: DeclaredSpec, given: dict[str, Any], said: str
-) -> None:
-    assert said in complaint(find, **{"from_": "a"} | given)
+def test_a_complaint_is_worded_as_that_of_a_python_function(arguments: dict[str, Any], message: str) -> None:
+    assert message in complaint(FIND, **{"from_": "a"} | arguments)
 
 
-def test_a_missing_argument_is_named_with_the_signature(find: DeclaredSpec) -> None:
-    assert complaint(find).startswith(
+def test_a_missing_argument_is_named_with_the_signature() -> None:
+    assert complaint(FIND).startswith(
         "find_pages needs the argument 'from_'. Its arguments: from_: str, page_size: int"
     )
-
-
-def test_rules_for_several_arguments_are_said_without_one() -> None:
-    schema = {"properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    assert complaint(declare("either", "", schema)).endswith("Its arguments: a: Any = None, b: Any = None.")
-
-
-def test_positional_arguments_are_put_under_the_names(find: DeclaredSpec) -> None:
-    assert find.bind(("a", 3), {}) == {"from_": "a", "page_size": 3}
 
 
 @given(
@@ -191,34 +146,15 @@ def test_whatever_is_given_is_taken_or_complained_about(arguments: dict[str, Any
         assert len(message) < 700
 
 
-def test_arguments_nested_as_deep_as_a_session_lets_through_are_complained_about(find: DeclaredSpec) -> None:
+def test_arguments_nested_as_deep_as_a_session_lets_through_are_complained_about() -> None:
     deep: Any = 1
     for _ in range(120):
         deep = {"year": 1, "also": [deep]}
-    assert "find_pages: " in complaint(find, from_="a", filter=[deep])
+    assert "find_pages: " in complaint(FIND, from_="a", filter=[deep])
 
 
 @pytest.mark.parametrize(
-    ("value", "schema", "made"),
-    [
-        ("1", {"enum": [1, 2]}, 1),
-        ("3", {"oneOf": [{"type": "integer"}, {"type": "boolean"}]}, 3),
-        ("3", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "3"),
-        ("x", {"type": "integer"}, "x"),
-        ("9" * 5000, {"type": "integer"}, "9" * 5000),
-        ({"a": "1"}, {"allOf": [{"properties": {"a": {"type": "integer"}}}]}, {"a": 1}),
-        (True, {"type": "string"}, True),
-    ],
-)
-def test_a_value_is_only_converted_where_nothing_is_lost(value: Any, schema: dict[str, Any], made: Any) -> None:
-    assert coerced(value, schema) == made
-
-
-# What cannot be declared
-
-
-@pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "message"),
     [
         ({"type": "nonsense"}, "the schema of its arguments is invalid: 'nonsense' is not valid"),
         ({"properties": []}, r"the schema of its arguments is invalid: \[\] is not of type 'object'"),
@@ -228,63 +164,54 @@ def test_a_value_is_only_converted_where_nothing_is_lost(value: Any, schema: dic
         ({"patternProperties": {"^x": {}}}, "its schema does not name its arguments"),
     ],
 )
-def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         declare("find", "", schema)
-
-
-# Schemas of other dialects
 
 
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
-        ({"properties": {"n": {"type": "integer", "minimum": 0, "exclusiveMinimum": True}}}, {"n": 1}, {"n": 0}),
-        ({"properties": {"n": {"type": "integer", "required": True}}}, {"n": 1}, {}),
-        ({"properties": {"n": {"type": "STRING"}}}, {"n": "a"}, {"n": [1]}),
-        ({"properties": {"n": {"type": "string", "nullable": True}}}, {"n": None}, {"n": [1]}),
-        ({"properties": {"n": {"type": "string", "enum": [1.5, True]}}}, {"n": "1.5"}, {"n": "1"}),
-        ({"properties": {"n": {"type": "array", "items": [{"type": "integer"}]}}}, {"n": [1]}, {"n": ["a"]}),
-        ({"properties": None, "required": None}, {}, {"n": 1}),
-        ({"required": ["n"]}, {"n": {"any": [1]}}, {}),
-        (
-            {"anyOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]},
-            {"b": 1},
-            {},
-        ),
-        (
-            {"oneOf": [{"properties": {"n": {"const": 1}}}, {"properties": {"n": {"const": "a"}}}], "required": ["n"]},
-            {"n": "a"},
-            {"n": "b"},
-        ),
-        ({"properties": {"n": {"type": "string", "pattern": r"^[\p{L} ]+$"}}}, {"n": "Größe 東京"}, {"n": "a1"}),
-        ({"properties": {"n": {"patternProperties": {"^x": {"type": "integer"}}}}}, {"n": {"x": 1, "y": 2}}, None),
-        (
-            {"properties": {"n": {"patternProperties": {"^x": {}}, "additionalProperties": False}}},
-            {"n": {"x": 1}},
-            {"n": {"y": 1}},
-        ),
-        ({"properties": {"n": {"pattern": "("}}}, {"n": "anything"}, None),
+        ({"minimum": 0.5, "multipleOf": 2, "type": "integer"}, 2, [0, 3]),
+        ({"type": "number", "exclusiveMaximum": 1}, 0.5, [1]),
+        ({"type": "STRING", "maxLength": 2.0}, "日本", ["abc", [1]]),
+        ({"type": "string", "nullable": True}, None, [[1]]),
+        ({"type": "string", "enum": [1.5, True]}, "1.5", ["1"]),
+        ({"enum": [1.5, [2]]}, 1.5, [2]),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, [1], [[], ["a"]]),
+        ({"items": [{"type": "integer"}], "type": "array"}, ["left to the server"], []),
+        ({"oneOf": [{"type": "integer"}, {"type": "boolean"}]}, True, ["x", [1]]),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "3", [[1]]),
+        ({"allOf": [{"properties": {"a": {"type": "integer"}}}, {"required": ["b"]}]}, {"a": 1}, [{"a": "x"}]),
+        ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, [{"b": 1}]),
+        ({"patternProperties": {"^x": {}}, "properties": {"a": {}}, "additionalProperties": False}, {"x": 1}, []),
+        ({"type": "string", "pattern": r"^[\p{L} ]+$"}, "Größe 東京", ["a1"]),
+        ({"type": "string", "pattern": "^(?=a)"}, "left to the server", []),
     ],
 )
-def test_schemas_of_other_dialects_are_read_as_they_are_meant(
-    schema: dict[str, Any], good: dict[str, Any], bad: dict[str, Any] | None
+def test_rules_are_obeyed_or_left_to_the_server_but_never_made_stricter(
+    schema: dict[str, Any], good: Any, bad: list[Any]
 ) -> None:
-    spec = declare("find", "", schema)
-    assert spec.check(good) == good
-    if bad is not None:
-        assert complaint(spec, **bad)
+    spec = declare("find", "", {"properties": {"n": schema}})
+    assert spec.check({"n": good}) == {"n": good}
+    for value in bad:
+        assert complaint(spec, n=value)
 
 
-def test_a_pattern_that_not_all_servers_know_is_described() -> None:
+def test_alternatives_at_the_root_are_shown_as_one_and_checked() -> None:
+    branches = [{"properties": {"a": {}}, "required": ["a"]}, {"required": ["b"]}]
+    spec = declare("either", "", {"anyOf": branches})
+    assert list(spec.json_schema()["properties"]) == ["a", "b"]
+    assert spec.check({"b": 1}) == {"b": 1}
+    assert complaint(spec) == "either: it needs a, or b. Its arguments: a: Any = None, b: Any = None."
+
+
+def test_what_a_model_is_not_shown_is_noted() -> None:
     notes: list[str] = []
-    schema = {"properties": {"n": {"type": "string", "pattern": r"^\p{L}+$", "description": "A name."}}}
+    schema = {"properties": {"n": {"type": "string", "pattern": r"^\p{L}+$", "description": "A name."}}, "not": {}}
     shown = declare("find", "", schema, notes=notes).json_schema()
     assert shown["properties"]["n"] == {"type": "string", "description": r"A name. Pattern: ^\p{L}+$"}
-    assert notes == [r"the pattern ^\p{L}+$ is only described"]
-
-
-# Time
+    assert notes == [r"the pattern ^\p{L}+$ is only described", "its rule 'not' is left to the server"]
 
 
 @pytest.mark.parametrize(
@@ -292,16 +219,16 @@ def test_a_pattern_that_not_all_servers_know_is_described() -> None:
     [
         ({"type": "string", "pattern": "^(a+)+$"}, "a" * 30 + "b"),
         ({"type": "string", "pattern": "(.*)*(.*)*(.*)*x$"}, "a" * 100_000),
-        ({"type": "array", "items": {"pattern": "^(a|a)*$"}}, ["a" * 40 + "b"] * 1000),
-        ({"patternProperties": {"^(a+)+$": {"type": "string"}}}, {"a" * 40 + "b": 1}),
+        ({"type": "array", "items": {"type": "string", "pattern": "^(a|a)*$"}}, ["a" * 40 + "b"] * 1000),
         ({"type": "array", "uniqueItems": True}, [{"a": i} for i in range(2400)]),
         ({"type": "array", "items": {"anyOf": [{"const": i} for i in range(1000)]}}, list(range(2000))),
+        ({"type": "array", "items": {"anyOf": [{"type": "integer", "minimum": i} for i in range(900)]}}, ["x"] * 4000),
         ({"type": "string"}, "x" * 2_000_000),
         ({"type": "array"}, [0] * 1_000_000),
-        ({"pattern": "(?:" * 150 + "a" + ")*" * 150}, "a" * 1000),
-        ({"pattern": "(((a{0,99}){0,99}){0,99}){0,99}b"}, "a" * 10_000),
-        ({"pattern": "(((a?){12}){12}){12}b"}, "a" * 10_000),
-        ({"type": "array", "items": {"pattern": "(((a?){12}){12}){12}b"}}, ["a" * 100] * 4000),
+        ({"type": "string", "pattern": "(?:" * 150 + "a" + ")*" * 150}, "a" * 1000),
+        ({"type": "string", "pattern": "(((a{0,99}){0,99}){0,99}){0,99}b"}, "a" * 10_000),
+        ({"type": "string", "pattern": "(((a?){12}){12}){12}b"}, "a" * 10_000),
+        ({"type": "array", "items": {"type": "string", "pattern": "(((a?){12}){12}){12}b"}}, ["a" * 100] * 4000),
     ],
 )
 def test_no_schema_holds_up_a_call(schema: dict[str, Any], value: Any) -> None:
@@ -314,10 +241,7 @@ def test_no_schema_holds_up_a_call(schema: dict[str, Any], value: Any) -> None:
     assert quickest(check, enough=0.15) < 0.15
 
 
-def test_a_schema_of_the_result_that_is_none_is_left_out() -> None:
-    assert declare("find", "", {}, {"properties": []}).returns_schema() == {}
-
-
-def test_a_name_that_is_taken_gets_a_number() -> None:
+def test_names_that_are_taken_get_a_number_and_odd_schemas_of_results_are_left_out() -> None:
     assert declare("find.it", "", {}, None, {"find_it"}).name == "find_it_2"
     assert declare("Finish", "", {}).name == "Finish_2"
+    assert declare("find", "", {}, {"properties": []}).returns_schema() == {}

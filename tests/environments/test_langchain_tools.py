@@ -143,125 +143,97 @@ def call(kitchen: Any, sandbox: Sandbox) -> Callable[..., CallResult]:
     return lambda api, **arguments: asyncio.run(session.call(api, arguments))
 
 
-# What is offered
-
-
-def test_the_tools_are_the_query_apis(kitchen: Any) -> None:
-    names = ["find_dish", "later", "refuse", "crash", "slow", "injected", "half_of", "shout", "declared", "blocks"]
-    assert list(kitchen.specs()) == names
-    assert kitchen.description == "A kitchen."
-
-
 @pytest.mark.parametrize(
-    ("api", "stub"),
+    ("factory", "stubs"),
     [
-        ("find_dish", "def find_dish(name: str, limit: int = 2, order: Literal['name', 'time'] = 'name') -> Any:"),
-        ("injected", "def injected(what: str) -> Any:"),
-        ("half_of", "def half_of(number: int) -> Any:"),
-        ("shout", "def shout(tool_input: str) -> Any:"),
-        ("declared", "def declared(a: int) -> Any:"),
-        ("blocks", "def blocks() -> Any:"),
+        (
+            "kitchen",
+            [
+                "find_dish(name: str, limit: int = 2, order: Literal['name', 'time'] = 'name') -> Any",
+                "later(what: str) -> Any",
+                "refuse(what: str) -> Any",
+                "crash(what: str) -> Any",
+                "slow() -> Any",
+                "injected(what: str) -> Any",
+                "half_of(number: int) -> Any",
+                "shout(tool_input: str) -> Any",
+                "declared(a: int) -> Any",
+                "blocks() -> Any",
+            ],
+        ),
+        ("Toolkit", ["find_dish(name: str, limit: int = 2, order: ", "later(what: str) -> Any"]),
+        ("both", ["find_dish(name: str, limit: int = 2, order: ", "Retrieve(query: str) -> list[Document]"]),
     ],
 )
-def test_a_tools_schema_is_its_signature(kitchen: Any, api: str, stub: str) -> None:
-    assert kitchen.specs()[api].stub().startswith(stub)
+def test_the_tools_are_the_query_apis(file: Path, factory: str, stubs: list[str]) -> None:
+    environment = open_environment(f"langchain:{file}:{factory}")
+    for spec, stub in zip(environment.specs().values(), stubs, strict=True):
+        assert spec.stub().startswith(f"def {stub}")
+    assert environment.version == open_environment(f"langchain:{file}:{factory}").version
 
 
-def test_descriptions_are_those_of_the_docstring(kitchen: Any) -> None:
+def test_descriptions_are_those_of_the_docstrings(kitchen: Any, file: Path) -> None:
     spec = kitchen.specs()["find_dish"]
-    assert spec.summary == "Find dishes."
+    assert (kitchen.description, spec.summary) == ("A kitchen.", "Find dishes.")
     assert [p.description for p in spec.parameters] == ["A part of the name.", "At most so many.", ""]
+    assert open_environment(f"langchain:{file}:kitchen", {"description": "Food."}).description == "Food."
 
 
-def test_a_toolkit_gives_its_tools(file: Path) -> None:
-    assert list(open_environment(f"langchain:{file}:Toolkit").specs()) == ["find_dish", "later"]
-
-
-def test_a_retriever_is_one_query_api(file: Path, sandbox: Sandbox) -> None:
+def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
     environment = open_environment(f"langchain:{file}:shelf")
-    assert environment.specs()["Retrieve"].stub().startswith("def Retrieve(query: str) -> list[Document]:")
     result = asyncio.run(Session(environment, sandbox).call("Retrieve", {"query": "salt"}))
     assert result.value == [{"title": "water", "text": "water and salt"}, {"text": "no title"}]
-
-
-def test_tools_and_retrievers_go_together(file: Path) -> None:
-    assert list(open_environment(f"langchain:{file}:both").specs()) == ["find_dish", "Retrieve"]
-
-
-def test_the_version_follows_the_tools(file: Path, kitchen: Any) -> None:
-    assert open_environment(f"langchain:{file}:kitchen").version == kitchen.version
-    assert open_environment(f"langchain:{file}:both").version != kitchen.version
-
-
-# Calls
+    spec = environment.specs()["Retrieve"]
+    assert (spec.summary, spec.parameters[0].description, environment.description) == (
+        "Find the documents that say most about a query.",
+        "What to look for.",
+        "A shelf.",
+    )
 
 
 @pytest.mark.parametrize(
-    ("api", "arguments", "value"),
+    ("api", "arguments", "error", "value"),
     [
-        ("find_dish", {"name": "pie", "limit": "1"}, [{"name": "pie 0"}]),
-        ("later", {"what": "x"}, "x"),
-        ("injected", {"what": "x"}, "x for nobody"),
-        ("half_of", {"number": 8}, 4),
-        ("shout", {"tool_input": "hey"}, "HEY"),
-        ("declared", {"a": "1"}, {"a": 1}),
-        ("blocks", {}, "one\ntwo"),
-    ],
-)
-def test_what_a_tool_gives_is_the_value(
-    call: Callable[..., CallResult], api: str, arguments: dict[str, Any], value: Any
-) -> None:
-    result = call(api, **arguments)
-    assert (result.error, result.value) == (None, value)
-
-
-@pytest.mark.parametrize(
-    ("api", "arguments", "error", "said"),
-    [
+        ("find_dish", {"name": "pie", "limit": "1"}, None, [{"name": "pie 0"}]),
+        ("later", {"what": "x"}, None, "x"),
+        ("injected", {"what": "x"}, None, "x for nobody"),
+        ("half_of", {"number": 8}, None, 4),
+        ("shout", {"tool_input": "hey"}, None, "HEY"),
+        ("declared", {"a": "1"}, None, {"a": 1}),
+        ("blocks", {}, None, "one\ntwo"),
         ("refuse", {"what": "egg"}, "tool_error", "There is no egg."),
         ("find_dish", {"nme": "pie"}, "bad_arguments", "find_dish has no argument 'nme'. Did you mean 'name'?"),
-        ("half_of", {"number": 3}, "bad_arguments", "argument 'number' must be int, not 3 (multipleOf: 2)."),
+        ("half_of", {"number": 3}, "bad_arguments", "must be int, not 3 (Input should be a multiple of 2)."),
         ("injected", {"what": "x", "user": "me"}, "bad_arguments", "injected has no argument 'user'"),
+        ("crash", {"what": "egg"}, "failure", "crash failed: KeyError: 'egg'"),
+        ("slow", {}, "failure", "slow gave no answer within 2 s"),
     ],
 )
-def test_what_a_tool_refuses_is_an_observation(
-    call: Callable[..., CallResult], api: str, arguments: dict[str, Any], error: str, said: str
+def test_what_a_tool_gives_is_the_value_what_it_refuses_an_observation_and_a_crash_a_failure(
+    call: Callable[..., CallResult], api: str, arguments: dict[str, Any], error: str | None, value: Any
 ) -> None:
+    if error == "failure":
+        with pytest.raises(EnvironmentFailure, match=value):
+            call(api, **arguments)
+        return
     result = call(api, **arguments)
     assert result.error == error
-    assert said in result.observation
+    assert value in result.observation if error else result.value == value
 
 
 @pytest.mark.parametrize(
-    ("api", "arguments", "said"),
-    [("crash", {"what": "egg"}, "crash failed: KeyError: 'egg'"), ("slow", {}, "slow gave no answer within 2 s")],
-)
-def test_a_tool_that_breaks_is_a_failure(
-    call: Callable[..., CallResult], api: str, arguments: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(EnvironmentFailure, match=said):
-        call(api, **arguments)
-
-
-# What cannot be opened
-
-
-@pytest.mark.parametrize(
-    ("factory", "said"),
+    ("factory", "message"),
     [
-        ("fails", "fails: RuntimeError: no index"),
-        ("wrong", "gives a str: expected tools, a toolkit or a retriever"),
-        ("empty", "gives no tools"),
-        ("nothing", "has no nothing; it defines: "),
+        ("$FILE:fails", "fails: RuntimeError: no index"),
+        ("$FILE:wrong", "gives a str: expected tools, a toolkit or a retriever"),
+        ("$FILE:empty", "gives no tools"),
+        ("$FILE:nothing", "has no nothing; it defines: "),
+        ("", "expected langchain:<module or file.py>:<factory>"),
+        ("kitchen", ""),
+        ("no.such:thing", "cannot import no.such"),
     ],
 )
-def test_a_factory_that_gives_no_tools_is_the_persons_error(file: Path, factory: str, said: str) -> None:
+def test_a_factory_that_gives_no_tools_is_the_persons_error(file: Path, factory: str, message: str) -> None:
     with pytest.raises(UserError) as caught:
-        open_environment(f"langchain:{file}:{factory}")
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["langchain:", "langchain:kitchen", "langchain:no.such:thing"])
-def test_a_name_without_a_factory_is_the_persons_error(name: str) -> None:
-    with pytest.raises(UserError):
-        open_environment(name)
+        open_environment(f"langchain:{factory.replace('$FILE', str(file))}")
+    assert message in str(caught.value)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -53,11 +54,6 @@ def last_seen(item: str = "") -> str:
     seen.append(item)
     return ",".join(seen)
 
-@app.tool(structured_output=False)
-def as_json() -> str:
-    """Give JSON as text."""
-    return '{"a": [1, 2]}'
-
 @app.tool()
 def pid() -> int:
     """Give the process id."""
@@ -69,22 +65,10 @@ def secret() -> list[str]:
     return [os.environ.get(name, "nothing") for name in ("SHOP_SECRET", "SHOP_OTHER")]
 
 @app.tool()
-def boom() -> str:
-    """Fail."""
-    from mcp.server.mcpserver.exceptions import ToolError
-    raise ToolError("There is no such item. Ask for another.")
-
-@app.tool()
 async def slow(seconds: float) -> str:
     """Take long."""
     await asyncio.sleep(seconds)
     return "done"
-
-@app.tool()
-def die() -> str:
-    """End the process."""
-    print("out of stock", file=sys.stderr, flush=True)
-    os._exit(3)
 
 if len(sys.argv) > 1:
     app.run("streamable-http", port=int(sys.argv[1]))
@@ -108,13 +92,7 @@ def command(shop_file: Path) -> str:
 @pytest.fixture(scope="module")
 def shop(command: str) -> Any:
     """One process for all tests that do not mind."""
-    return open_environment(command, {"timeout": 3, "shared": True})
-
-
-@pytest.fixture(scope="module")
-def lone(command: str) -> Any:
-    """A process a session."""
-    return open_environment(command)
+    return open_environment(command, {"timeout": 20, "shared": True})
 
 
 @pytest.fixture
@@ -136,55 +114,28 @@ def gone(pid: int) -> bool:
     return False
 
 
-# What is offered
-
-
 def test_the_tools_are_the_query_apis(shop: Any) -> None:
-    assert list(shop.specs()) == ["find", "last_seen", "as_json", "pid", "secret", "boom", "slow", "die"]
+    assert list(shop.specs()) == ["find", "last_seen", "pid", "secret", "slow"]
     stub = shop.specs()["find"].stub()
     assert stub.startswith("def find(name: str, limit: int = 2, kind: str | None = None) -> list[Item]:")
     assert "name: A part of the name." in stub
     assert shop.description == "Things to buy."
 
 
-def test_the_version_is_that_of_the_list_of_tools(command: str, shop: Any, lone: Any) -> None:
-    assert lone.version == shop.version
-    some = open_environment(command, {"tools": ["find", "last*"]})
-    assert list(some.specs()) == ["find", "last_seen"]
-    assert some.version != shop.version
-
-
-def test_settings_of_a_command_line_are_texts(command: str) -> None:
-    some = open_environment(command, {"tools": "find, last*", "description": "A shop."})
-    assert (list(some.specs()), some.description) == (["find", "last_seen"], "A shop.")
-
-
-# Calls
+def test_tools_are_chosen_and_the_version_follows_the_choice(command: str, shop: Any) -> None:
+    settings = {"tools": "find, last*", "description": "A shop.", "timeout": 20}
+    versions = [shop.version]
+    for names in ("find, last*", ["find", "last-seen"]):
+        some = open_environment(command, {**settings, "tools": names})
+        assert (list(some.specs()), some.description) == (["find", "last_seen"], "A shop.")
+        versions.append(some.version)
+    assert versions[0] != versions[1] == versions[2]
 
 
 def test_structured_content_is_the_value(opened: Callable[..., CallResult]) -> None:
-    result = opened("find", name="pen", limit="1")
-    assert result.value == [{"name": "pen 0", "price": 1.5}]
-    assert result.observation == '1 result.\n{"name": "pen 0", "price": 1.5}'
-
-
-def test_json_as_text_is_read(opened: Callable[..., CallResult]) -> None:
-    assert opened("as_json").value == {"a": [1, 2]}
-
-
-def test_an_error_of_a_tool_is_an_observation(opened: Callable[..., CallResult]) -> None:
-    result = opened("boom")
-    assert result.error == "tool_error"
-    assert "There is no such item. Ask for another." in result.observation
-
-
-def test_arguments_are_checked_before_they_are_sent(opened: Callable[..., CallResult]) -> None:
-    result = opened("find", nam="pen")
-    assert (result.error, result.observation.split(".")[0]) == ("bad_arguments", "find has no argument 'nam'")
-
-
-def test_half_a_surrogate_pair_does_no_harm(opened: Callable[..., CallResult]) -> None:
-    assert opened("find", name="\ud800", limit=1).value[0]["name"] == "? 0"
+    result = opened("find", name="pen \ud800", limit="1")
+    assert result.value == [{"name": "pen \ufffd 0", "price": 1.5}]
+    assert result.observation == '1 result.\n{"name": "pen \ufffd 0", "price": 1.5}'
 
 
 def test_programs_call_tools(shop: Any, sandbox: Sandbox) -> None:
@@ -204,11 +155,9 @@ def test_a_process_gets_the_variables_that_are_named_and_no_others(
     assert asyncio.run(session.call("secret", {})).value == ["hush", "nothing"]
 
 
-# Sessions
-
-
-def test_every_session_has_a_server_of_its_own_and_ends_it(lone: Any, sandbox: Sandbox) -> None:
-    sessions = [Session(lone, sandbox) for _ in "ab"]
+def test_every_session_has_a_server_of_its_own_and_ends_it(command: str, sandbox: Sandbox) -> None:
+    environment = open_environment(command)
+    sessions = [Session(environment, sandbox) for _ in "ab"]
 
     async def calls() -> list[Any]:
         for session, item in zip(sessions, "ab", strict=True):
@@ -221,8 +170,20 @@ def test_every_session_has_a_server_of_its_own_and_ends_it(lone: Any, sandbox: S
     assert (first, second) == ("a,c", "b,c")
     sessions[0].close()
     assert gone(pids[0])
-    sessions.clear()
+    assert asyncio.run(sessions[1].call("pid", {})).value == pids[1]
+    sessions.clear()  # one that nothing refers to ends as well
     assert gone(pids[1])
+
+
+def test_a_process_ends_with_the_one_that_started_it(command: str) -> None:
+    code = f"""
+import asyncio
+from r_eval.environments.opening import open_environment
+print(asyncio.run(open_environment({command!r}).open().call("pid", {{}})))
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert gone(int(process.stdout))
+    assert "Traceback" not in process.stderr
 
 
 def test_sessions_may_share_one_server(shop: Any, sandbox: Sandbox) -> None:
@@ -238,37 +199,22 @@ def test_sessions_may_share_one_server(shop: Any, sandbox: Sandbox) -> None:
     assert len(set(before + asyncio.run(calls()))) == 1
 
 
-# Failures
-
-
-def test_a_server_that_is_too_slow_is_a_failure_and_goes_on(opened: Callable[..., CallResult]) -> None:
-    with pytest.raises(EnvironmentFailure, match="no answer within 3 s"):
-        opened("slow", seconds=20)
-    assert opened("slow", seconds=0).value == "done"
-
-
-def test_a_server_that_dies_is_a_failure_and_the_next_call_starts_another(opened: Callable[..., CallResult]) -> None:
-    with pytest.raises(EnvironmentFailure, match=r"the MCP server has gone; it said: out of stock"):
-        opened("die")
-    assert len(opened("find", name="pen").value) == 2
-
-
 def test_a_call_that_is_given_up_leaves_the_connection_usable(shop: Any, sandbox: Sandbox) -> None:
     session = Session(shop, sandbox)
 
     async def calls() -> Any:
-        await session.call("pid", {})
+        before = (await session.call("pid", {})).value
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await session.call("slow", {"seconds": 2})
-        return (await session.call("find", {"name": "pen", "limit": 1})).value
+        return before == (await session.call("pid", {})).value
 
-    assert asyncio.run(calls()) == [{"name": "pen 0", "price": 1.5}]
+    assert asyncio.run(calls())
     session.close()
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         ("no-such-program --x", "cannot be reached: FileNotFoundError"),
         (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "it said: no licence"),
@@ -277,37 +223,32 @@ def test_a_call_that_is_given_up_leaves_the_connection_usable(shop: Any, sandbox
         ("", "expected mcp:<command or URL>"),
     ],
 )
-def test_a_server_that_is_not_there_is_the_persons_error(where: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_a_server_that_is_not_there_is_the_persons_error(where: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         open_environment(f"mcp:{where}")
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"tools": ["nothing*"]}, r"no tool of the MCP server is named nothing\*; its tools: find, last-seen"),
         ({"pass_env": ["NOT_SET_ANYWHERE"]}, "the environment variable NOT_SET_ANYWHERE is not set"),
-        (
-            {"timeot": 3},
-            r"unknown setting 'timeot'\. Did you mean timeout\? Known: description, headers_env, ",
-        ),
+        ({"timeot": 3}, r"unknown setting 'timeot'\. Did you mean timeout\? Known: description, headers_env, "),
         ({"timeout": "soon"}, "setting 'timeout' must be float, not 'soon'"),
     ],
 )
-def test_wrong_settings_are_the_persons_error(command: str, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_wrong_settings_are_the_persons_error(command: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
         open_environment(command, settings)
 
 
-# Over HTTP
-
-
-def test_a_server_is_reached_over_http_and_its_end_is_a_failure(
-    shop_file: Path, sandbox: Sandbox, free_port: int
-) -> None:
-    process = subprocess.Popen([sys.executable, str(shop_file), str(free_port)], stderr=subprocess.DEVNULL)
+def test_a_server_is_reached_over_http_and_its_end_is_a_failure(shop_file: Path, sandbox: Sandbox) -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(shop_file), str(port)], stderr=subprocess.DEVNULL)
     try:
-        session = Session(_patiently(f"mcp:http://127.0.0.1:{free_port}/mcp", {"timeout": 5}), sandbox)
+        session = Session(_patiently(f"mcp:http://127.0.0.1:{port}/mcp", {"timeout": 5}), sandbox)
         result = asyncio.run(session.call("find", {"name": "pen", "limit": 1}))
         assert result.value == [{"name": "pen 0", "price": 1.5}]
     finally:
@@ -319,18 +260,9 @@ def test_a_server_is_reached_over_http_and_its_end_is_a_failure(
 
 
 def _patiently(name: str, settings: dict[str, Any]) -> Any:
-    for _ in range(100):
+    for _ in range(200):
         try:
             return open_environment(name, settings)
         except UserError:
             time.sleep(0.1)
     return open_environment(name, settings)
-
-
-@pytest.fixture
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])

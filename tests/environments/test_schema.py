@@ -8,8 +8,8 @@ from typing import Any, Literal
 import pytest
 
 from r_eval.environments.base import Environment, query_api
-from r_eval.environments.schema import ApiSpec, BadArguments, clip, shapes, type_name
-from r_eval.environments.signatures import spec_of, specs_of
+from r_eval.environments.schema import ApiSpec, BadArguments, shapes
+from r_eval.environments.signatures import specs_of
 
 
 @dataclasses.dataclass
@@ -83,11 +83,7 @@ def complaint(spec: ApiSpec, **arguments: Any) -> str:
 # What is read
 
 
-def test_only_marked_methods_are_query_apis_in_the_order_of_the_class() -> None:
-    assert list(specs_of(PEOPLE)) == ["find", "count", "bare"]
-
-
-def test_a_subclass_adds_its_own_after_those_that_it_inherits() -> None:
+def test_the_marked_methods_are_the_query_apis_those_of_base_classes_first() -> None:
     class More(People):
         """More people."""
 
@@ -100,19 +96,11 @@ def test_a_subclass_adds_its_own_after_those_that_it_inherits() -> None:
     assert list(specs_of(more)) == ["find", "count", "bare", "last"]
 
 
-def test_summary_and_details_come_from_the_docstring(find: ApiSpec) -> None:
-    assert find.summary == "Find people by name."
-    assert find.details == "Names are matched loosely."
-
-
-def test_a_parameters_description_is_one_line(find: ApiSpec) -> None:
+def test_summary_details_and_descriptions_come_from_the_docstring(find: ApiSpec) -> None:
+    assert (find.summary, find.details) == ("Find people by name.", "Names are matched loosely.")
     assert find.parameters[0].description == "A name, or a part of it."
-
-
-def test_a_method_without_docstring_and_types_is_an_api_all_the_same() -> None:
-    spec = spec_of(People.bare, is_bound=True)
-    assert (spec.name, spec.summary, [p.name for p in spec.parameters]) == ("bare", "", ["anything"])
-    assert spec.check({"anything": {"x": 1}}) == {"anything": {"x": 1}}
+    bare = specs_of(PEOPLE)["bare"]
+    assert (bare.summary, bare.check({"anything": {"x": 1}})) == ("", {"anything": {"x": 1}})
 
 
 # What is shown
@@ -127,11 +115,8 @@ def test_the_json_schema_is_what_function_calling_wants(find: ApiSpec) -> None:
     assert schema["properties"]["order"]["enum"] == ["name", "age"]
     assert "title" not in schema
     assert not any("title" in entry for entry in schema["properties"].values())
-
-
-def test_the_json_schema_of_an_api_without_parameters_has_no_properties() -> None:
-    schema = specs_of(PEOPLE)["count"].json_schema()
-    assert (schema["type"], schema["properties"]) == ("object", {})
+    empty = specs_of(PEOPLE)["count"].json_schema()
+    assert (empty["type"], empty["properties"]) == ("object", {})
 
 
 def test_the_action_marks_what_may_be_left_out(find: ApiSpec) -> None:
@@ -152,22 +137,6 @@ def test_the_shapes_name_every_field_of_what_comes_back(find: ApiSpec) -> None:
         '# Address is a dict: {"city": str, "number": int | None}',
         '# Person is a dict: {"name": str, "homes": list[Address]}',
     ]
-
-
-@pytest.mark.parametrize(
-    ("annotation", "name"),
-    [
-        (str, "str"),
-        (str | None, "str | None"),
-        (list[Person], "list[Person]"),
-        (dict[str, list[int]], "dict[str, list[int]]"),
-        (Literal["a", 1], "Literal['a', 1]"),
-        (Any, "Any"),
-        (None, "None"),
-    ],
-)
-def test_types_are_named_as_a_person_writes_them(annotation: Any, name: str) -> None:
-    assert type_name(annotation) == name
 
 
 # Arguments
@@ -196,27 +165,6 @@ def test_what_can_safely_be_converted_is(find: ApiSpec, given: dict[str, Any], p
     assert find.check({"name": "Ann"} | given) == {"name": "Ann"} | passed
 
 
-def test_an_unknown_argument_is_told_the_closest_and_all(find: ApiSpec) -> None:
-    message = complaint(find, nam="Ann")
-    assert "find has no argument 'nam'" in message
-    assert "Did you mean 'name'?" in message
-    assert "Its arguments: name, limit, minimum, alive, city, order, tags." in message
-
-
-def test_an_argument_that_nothing_is_close_to_gets_no_guess(find: ApiSpec) -> None:
-    assert "Did you mean" not in complaint(find, zzz="Ann")
-
-
-def test_an_api_without_arguments_says_so() -> None:
-    assert "Its arguments: none." in complaint(specs_of(PEOPLE)["count"], name="Ann")
-
-
-def test_a_missing_argument_is_named_with_the_signature(find: ApiSpec) -> None:
-    message = complaint(find, limit=3)
-    assert "find needs the argument 'name'" in message
-    assert "name: str, limit: int = 5" in message
-
-
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
@@ -229,33 +177,31 @@ def test_a_missing_argument_is_named_with_the_signature(find: ApiSpec) -> None:
         ({"order": "size"}, "argument 'order' must be Literal['name', 'age'], not 'size'"),
         ({"tags": "a"}, "argument 'tags' must be list[str] | None, not 'a'"),
         ({"tags": [["a"]]}, "argument 'tags' must be list[str] | None"),
+        ({"name": ["a" * 100_000]}, "argument 'name' must be str, not ['aaa"),
+        (
+            {"nam": "Ann"},
+            "find has no argument 'nam'. Did you mean 'name'? Its arguments: name, limit, minimum, ",
+        ),
+        ({"n" * 100_000: 1}, "find has no argument 'nnn"),
+        ({"zzz": 1}, "find has no argument 'zzz'. Its arguments: name, limit"),
     ],
 )
-def test_a_wrong_type_is_named_with_what_is_wanted(find: ApiSpec, given: dict[str, Any], wanted: str) -> None:
+def test_a_wrong_argument_is_named_with_what_is_wanted(find: ApiSpec, given: dict[str, Any], wanted: str) -> None:
     message = complaint(find, **({"name": "Ann"} | given))
-    assert "find: " in message
     assert wanted in message
+    assert len(message) < 300
 
 
-def test_no_complaint_is_longer_than_a_few_lines(find: ApiSpec) -> None:
-    assert len(complaint(find, name=["a" * 100_000])) < 300
-    assert len(complaint(find, **{"n" * 100_000: 1})) < 300
+def test_a_missing_argument_is_named_with_the_signature(find: ApiSpec) -> None:
+    assert "find needs the argument 'name'. Its arguments: name: str, limit: int = 5" in complaint(find, limit=3)
+    assert "Its arguments: none." in complaint(specs_of(PEOPLE)["count"], name="Ann")
 
 
 def test_arguments_by_order_are_put_under_their_names(find: ApiSpec) -> None:
     assert find.bind(("Ann", 3), {"city": "Nairobi"}) == {"name": "Ann", "limit": 3, "city": "Nairobi"}
-
-
-def test_too_many_arguments_are_counted(find: ApiSpec) -> None:
-    with pytest.raises(BadArguments, match="find takes at most 7 arguments, 8 were given"):
-        find.bind(range(8), {})
-
-
-def test_an_argument_given_twice_is_named(find: ApiSpec) -> None:
-    with pytest.raises(BadArguments, match="find: argument 'name' was given twice"):
-        find.bind(("Ann",), {"name": "Bob"})
-
-
-def test_clipped_text_says_that_it_was() -> None:
-    assert clip("short") == "short"
-    assert clip("a" * 100, 10) == "a" * 9 + "…"
+    for positional, named, why in (
+        (range(8), {}, "takes at most 7 arguments, 8 were given"),
+        (("Ann",), {"name": "Bob"}, "argument 'name' was given twice"),
+    ):
+        with pytest.raises(BadArguments, match=why):
+            find.bind(positional, named)

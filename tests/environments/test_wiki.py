@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.base import NotFound
+from r_eval.environments.json_lines import read_records
 from r_eval.environments.wiki import Wiki
 from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.folding import title_key
-from r_eval.environments.wiki.pages import Article, read_pages
+from r_eval.environments.wiki.pages import Article
 from r_eval.errors import UserError
 from tests.timing import quickest
 
@@ -89,8 +90,13 @@ def wiki() -> Wiki:
 
 
 @pytest.fixture(scope="module")
-def articles() -> list[Article]:
-    return read_pages(SNAPSHOT).articles
+def lines() -> list[Article]:
+    return [article for _, article in read_records(SNAPSHOT, lambda _: Article)]
+
+
+@pytest.fixture(scope="module")
+def articles(lines: list[Article]) -> list[Article]:
+    return [page for page in lines if not page.choices]
 
 
 @pytest.fixture(scope="module")
@@ -152,8 +158,8 @@ def test_about_half_of_the_triples_need_a_lookup(texts: dict[str, str], triples:
     assert 0.4 < hidden / len(triples) < 0.9
 
 
-def test_every_title_and_every_choice_is_found(wiki: Wiki, texts: dict[str, str]) -> None:
-    ambiguous = read_pages(SNAPSHOT).ambiguous
+def test_every_title_and_every_choice_is_found(wiki: Wiki, texts: dict[str, str], lines: list[Article]) -> None:
+    ambiguous = [page for page in lines if page.choices]
     assert {title for page in ambiguous for title in page.choices} <= texts.keys()
     assert all(wiki.Search(title) == text.split("\n\n")[0] for title, text in texts.items())
     assert all(wiki.Search(page.title).startswith(f"{page.title} may refer to:\n") for page in ambiguous)
@@ -297,49 +303,48 @@ def test_an_empty_request_is_told_what_to_give(wiki: Wiki) -> None:
 
 # Lookup
 
+MANY = "\n\n".join(f"Tea number {number} is sold in Nairobi." for number in range(1, 6))
 
-def test_lookup_walks_the_paragraphs_that_hold_the_keyword(small: Wiki) -> None:
+
+@pytest.fixture
+def reading(small: Wiki) -> Wiki:
+    """An episode that reads the page Ada."""
     episode = small.open()
     episode.Search("Ada")
-    assert episode.Lookup("TEA") == "(Result 1 / 2) Tea costs 2."
-    assert episode.Lookup("tea") == "(Result 2 / 2) Black tea costs 3. It is the best Tea."
+    return episode
+
+
+def test_lookup_shows_the_paragraphs_that_contain_the_keyword(reading: Wiki) -> None:
+    both = "(Result 1 / 2) Tea costs 2.\n(Result 2 / 2) Black tea costs 3. It is the best Tea."
+    assert reading.Lookup("TEA") == both
+    assert refusal(reading.Lookup, "tea") == "No more results for [tea] in the page Ada."
+    assert reading.Lookup("best") == "(Result 1 / 1) Black tea costs 3. It is the best Tea."
+    assert reading.Lookup("tea") == both
+
+
+def test_the_same_keyword_again_shows_the_next_paragraphs(tmp_path: Path) -> None:
+    episode = written(tmp_path, {"title": "Tea", "text": MANY})
+    episode.Search("Tea")
+    assert [line[:14] for line in episode.Lookup("tea").split("\n")] == [f"(Result {n} / 5)" for n in (1, 2, 3)]
+    assert [line[:14] for line in episode.Lookup("Tea").split("\n")] == [f"(Result {n} / 5)" for n in (4, 5)]
     assert refusal(episode.Lookup, "tea").startswith("No more results")
-    assert refusal(episode.Lookup, "tea").startswith("No more results")
+    episode.Search("Tea")
+    assert episode.Lookup("tea").startswith("(Result 1 / 5) Tea number 1")
 
 
-def test_lookup_folds_accents_and_reads_the_first_paragraph(small: Wiki) -> None:
-    episode = small.open()
-    episode.Search("Ada")
-    assert episode.Lookup("CAFE") == "(Result 1 / 1) Ada is a café."
+@pytest.mark.parametrize("keyword", ["Black tee costs", "blakc tea", "Bláck taa"])
+def test_a_misspelt_keyword_finds_what_is_similar_and_says_so(reading: Wiki, keyword: str) -> None:
+    said = f"No paragraph contains [{keyword}]; similar:\n(Result 1 / 1) Black tea costs 3. It is the best Tea."
+    assert reading.Lookup(keyword) == said
 
 
-def test_headings_are_not_paragraphs(small: Wiki) -> None:
-    episode = small.open()
-    episode.Search("Ada")
-    assert refusal(episode.Lookup, "menu").startswith("No results")
+def test_lookup_folds_accents_and_reads_the_first_paragraph(reading: Wiki) -> None:
+    assert reading.Lookup("CAFE") == "(Result 1 / 1) Ada is a café."
 
 
-@pytest.mark.parametrize("keyword", ["coffee", "", "  "])
-def test_a_keyword_that_is_nowhere_gives_no_results(small: Wiki, keyword: str) -> None:
-    episode = small.open()
-    episode.Search("Ada")
-    assert refusal(episode.Lookup, keyword).startswith("No results")
-
-
-def test_another_keyword_starts_again(small: Wiki) -> None:
-    episode = small.open()
-    episode.Search("Ada")
-    episode.Lookup("tea")
-    episode.Lookup("best")
-    assert episode.Lookup("tea").startswith("(Result 1 / 2)")
-
-
-def test_another_search_starts_again(small: Wiki) -> None:
-    episode = small.open()
-    episode.Search("Ada")
-    episode.Lookup("tea")
-    episode.Search("Ada")
-    assert episode.Lookup("tea").startswith("(Result 1 / 2)")
+@pytest.mark.parametrize("keyword", ["coffee", "", "  ", "menu", "tee", "tea costs 7.", "x" * 301])
+def test_what_no_paragraph_contains_gives_no_results(reading: Wiki, keyword: str) -> None:
+    assert refusal(reading.Lookup, keyword).startswith("No results")
 
 
 @pytest.mark.parametrize("asked", [None, "nobody", "Cafés"])
@@ -354,13 +359,19 @@ def test_lookup_without_a_page_asks_for_a_search(small: Wiki, asked: str | None)
     assert "Search for a page first" in refusal(episode.Lookup, "tea")
 
 
-def test_episodes_read_pages_of_their_own(small: Wiki) -> None:
-    one, two = small.open(), small.open()
-    one.Search("Ada")
-    two.Search("Bob")
-    assert one.Lookup("tea") == "(Result 1 / 2) Tea costs 2."
-    assert refusal(two.Lookup, "tea").startswith("No results")
+def test_episodes_read_pages_of_their_own(small: Wiki, reading: Wiki) -> None:
+    other = small.open()
+    other.Search("Bob")
+    assert reading.Lookup("tea").startswith("(Result 1 / 2)")
+    assert refusal(other.Lookup, "tea").startswith("No results")
     assert "Search for a page first" in refusal(small.open().Lookup, "tea")
+
+
+def test_a_long_page_is_looked_through_in_little_time(tmp_path: Path) -> None:
+    text = "\n\n".join(f"Paragraph {n} says that tea é grows near Nairobi. " * 20 for n in range(2000))
+    episode = written(tmp_path, {"title": "Tea", "text": text})
+    episode.Search("Tea")
+    assert quickest(lambda: refusal(episode.Lookup, "quantum chromodynamics"), enough=2.0) < 2.0
 
 
 # Anything that a model may write
@@ -421,6 +432,38 @@ def test_another_kind_has_no_records(wiki: Wiki) -> None:
 
 
 # The file
+
+PAGE = {"title": "Kenya", "text": "Kenya is a country.\n\nIts capital is Nairobi."}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "holds no page"),
+        (["{"], r"pages\.jsonl:1: not a JSON object"),
+        (["[" * 100_000], r"pages\.jsonl:1: not a JSON object"),
+        (["[]"], r"pages\.jsonl:1: "),
+        ([PAGE, {"title": "A"}], r"pages\.jsonl:2: a page needs text"),
+        ([PAGE, "", PAGE], r"pages\.jsonl:3: another page has the title 'Kenya'"),
+        ([{"titel": "A", "text": "b"}], r"pages\.jsonl:1: titel"),
+        ([{"title": " ", "text": "b"}], r"pages\.jsonl:1: the title ' ' has no letter"),
+        ([{"title": "A", "text": ["b"]}], r"pages\.jsonl:1: text"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_the_line(lines: list[Any], message: str, tmp_path: Path) -> None:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    (tmp_path / "pages.jsonl").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        Wiki(str(tmp_path / "pages.jsonl"))
+
+
+def test_pages_in_any_script_are_found_and_control_characters_are_not_shown(tmp_path: Path) -> None:
+    arabic = {"title": "القاهرة", "text": "القاهرة عاصمة مصر 🏙"}
+    unsafe = {"title": "Ke\x1b[31mnya", "text": "\x1b]0;title\x07It is\u202e red."}
+    wiki = written(tmp_path, {"title": "内罗毕", "text": "内罗毕是肯尼亚的首都。"}, arabic, unsafe)
+    assert wiki.Search("内罗毕") == "内罗毕是肯尼亚的首都。"
+    assert wiki.Search("القاهرة") == "القاهرة عاصمة مصر 🏙"
+    assert wiki.Search("Ke [31mnya") == "]0;title It is red."
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

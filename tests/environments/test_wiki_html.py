@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("lxml", reason="reading HTML needs lxml")
 
-from r_eval.environments.wiki.sources.html import begins_ambiguous, links, marked_ambiguous, paragraphs, parse
+from r_eval.environments.wiki.html import begins_ambiguous, links, marked_ambiguous, paragraphs, parse
 from tests.timing import quickest
 
 
@@ -144,6 +144,11 @@ def test_a_disambiguation_page_is_known_by_its_mark(mark: str) -> None:
 )
 def test_a_page_that_mentions_one_is_none(markup: str) -> None:
     assert not marked_ambiguous(markup)
+
+
+@pytest.mark.parametrize("markup", ['class="' + "disambig-x " * 100_000, "class='x " * 100_000, 'id="' * 300_000])
+def test_any_markup_is_searched_for_marks_in_a_moment(markup: str) -> None:
+    assert quickest(lambda: marked_ambiguous(markup), enough=1.0) < 1.0
 
 
 @pytest.mark.parametrize(

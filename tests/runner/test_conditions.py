@@ -61,14 +61,15 @@ class Renaming(Condition):
     """Every author has another name; odd questions are dropped."""
 
     name = "renaming"
+    notes = ("renamed",)
 
     def question(self, question, environment):
         if int(question.id[1:]) % 2:
             return None
         return question.model_copy(update={"answers": ["Eve 0"], "meta": {"renamed": "Eve"}})
 
-    def environment(self, environment, question, seeds):
-        return Renamed(environment, question.meta["renamed"])
+    def environment(self, environment, about, seeds):
+        return Renamed(environment, about.notes["renamed"])
 
 
 class Dropping(Renaming):
@@ -89,7 +90,7 @@ class Failing(Condition):
 
     name = "failing"
 
-    def environment(self, environment, question, seeds):
+    def environment(self, environment, about, seeds):
         raise RuntimeError("out of names")
 '''
 RETRYING = """
@@ -317,7 +318,7 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
 
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"
-    assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:65, in environment)"
+    assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:66, in environment)"
 
 
 def test_slow_counts_in_the_seconds_of_the_environment(grid: Make, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import yaml
 
 import r_eval
 from r_eval.checks.questions import check_questions, environment_for
-from r_eval.environments.tools.operations import parse
+from r_eval.environments.tools.documents import parse
 from r_eval.errors import UserError
 from r_eval.files import MOST_VALUES, read_yaml
 from r_eval.grid import Grid

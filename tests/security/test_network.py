@@ -83,6 +83,6 @@ def test_an_llms_server_that_redirects_is_not_followed(elsewhere: Elsewhere, mon
 
 
 def test_a_live_aminer_that_redirects_is_not_followed(elsewhere: Elsewhere) -> None:
-    with pytest.raises(EnvironmentFailure, match="check base_url"):
+    with pytest.raises(EnvironmentFailure, match="check the address"):
         AMiner(source="live", base_url=f"http://127.0.0.1:{elsewhere.first.server_port}").searchPerson(name="Ada")
     assert elsewhere.reached == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from r_eval.environments.corpus.chunks import Chunks, build_or_load, share
 from r_eval.errors import UserError
+from r_eval.fingerprints import short_hash
 from r_eval.plugins import unknown
 
-from .base import Hit, Indexed, Retriever
+from .base import Hit, Retriever
 
-__all__ = ["Hit", "Indexed", "Retriever", "make"]
+__all__ = ["Hit", "Retriever", "make", "open_retriever"]
 
 NAMES = ("bm25", "dense", "hybrid", "hybrid-sample", "hybrid+rerank")
 STORE = "langchain:"
@@ -29,22 +31,48 @@ def make(name: str, embedding: str | None = None, reranker: str | None = None) -
 
         return Store(name.removeprefix(STORE))
     if name not in NAMES:
-        raise UserError(unknown("retriever", name, [*NAMES, "langchain:<module or file.py>:<factory>"]))
+        raise UserError(unknown("retriever", name, [*NAMES, f"{STORE}<module or file.py>:<factory>"]))
     if name == "bm25":
         from .bm25 import BM25
 
         return BM25()
+    from .bm25 import BM25
     from .dense import Dense
+    from .hybrid import Hybrid
 
     dense = Dense(embedding)
     if name == "dense":
         return dense
-    from .bm25 import BM25
-    from .hybrid import Hybrid
-
     hybrid = Hybrid(BM25(), dense, sample=name == "hybrid-sample")
     if name != "hybrid+rerank":
         return hybrid
     from .rerank import Reranked
 
     return Reranked(hybrid, reranker)
+
+
+def open_retriever(retriever: Retriever, chunks: Chunks) -> Retriever:
+    """The retriever ready to search the chunks, or one like it that is open.
+
+    An index is known by a hash of the chunks and of the retriever's identity: all tasks over one corpus share it.
+
+    Raises:
+        UserError: An index cannot be written.
+    """
+    return share(f"open-{_name(retriever, chunks)}", lambda: _open(retriever, chunks))
+
+
+def _open(retriever: Retriever, chunks: Chunks) -> Retriever:
+    for part in retriever.parts:
+        _open(part, chunks)
+    build_or_load(
+        _name(retriever, chunks),
+        lambda folder: retriever.build(chunks, folder),
+        lambda folder: retriever.open(chunks, folder),
+    )
+    return retriever
+
+
+def _name(retriever: Retriever, chunks: Chunks) -> str:
+    kind = type(retriever)
+    return f"{kind.__name__.lower()}-{short_hash([kind.__qualname__, retriever.identity(), chunks.digest])}"

@@ -1,9 +1,9 @@
 """Reranking: all chunks that a sparse or a dense retriever finds are put in order by a model that reads query and text.
 
-Each of the two gives its k best; the model scores the at most 2k chunks, whatever their ranks were; the k best are
-found. The model is a cross-encoder of sentence-transformers, or `maxsim`, which needs no weights but those of the
-embedding model: the mean over the query's tokens of the largest cosine with a token of the text, from their contextual
-embeddings (late interaction, Khattab & Zaharia 2020, of a model that was not trained for it).
+Each of the two finds its k best; the model scores the at most 2k chunks, whatever their ranks were. The model is a
+cross-encoder of sentence-transformers, or `maxsim`, which needs no weights but those of the embedding model: the mean
+over the query's tokens of the largest cosine with a token of the text, from their contextual embeddings (late
+interaction, Khattab & Zaharia 2020, of a model that was not trained for it).
 """
 
 from __future__ import annotations
@@ -12,64 +12,46 @@ import functools
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from r_eval.environments.corpus import embedding
-from r_eval.environments.corpus.retrievers.base import Hit, Indexed
-from r_eval.environments.corpus.retrievers.dense import Dense
-from r_eval.environments.corpus.retrievers.hybrid import Hybrid
 from r_eval.errors import UserError
 from r_eval.text import clean
 
-if TYPE_CHECKING:
-    from sentence_transformers import CrossEncoder
+from .base import Hit, Retriever
+from .dense import Dense
+from .hybrid import Hybrid
 
 MAXSIM = "maxsim"
 DECIMALS = 5
 """Scores are compared to so many; what is behind them differs with the processor."""
 
 
-class Scorer(Protocol):
-    """Says how well texts fit a query."""
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What decides the scores."""
-        ...
-
-    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
-        """A number a text, the larger the better."""
-        ...
-
-
-class Reranked(Indexed):
+class Reranked(Retriever):
     """The chunks that two retrievers find, in the order of a model that reads them."""
 
     def __init__(self, first: Hybrid, model: str | None = None) -> None:
-        """Find the model; it is loaded when it is first used, once a process.
+        """Find the model; it is loaded when it is first used, once per process.
 
         Args:
             first: The two retrievers.
-            model: A cross-encoder's folder or its name on the Hub; default: `maxsim`, of the embeddings of the dense
-                one.
+            model: A cross-encoder's folder or its name on the Hub; default: `maxsim`, of the dense one's embeddings.
 
         Raises:
             MissingExtra, UserError: What is needed for it is not installed; there is no such model.
         """
         self.parts = first.parts
         self._first = first
-        self._scorer = _scorer(first, model or MAXSIM)
+        names = [part.embedding.name for part in first.parts if isinstance(part, Dense)]
+        self._scorer = MaxSim(*names) if model in (None, MAXSIM) else cross_encoder(str(model))
         self._texts: Sequence[str] = ()
 
     def identity(self) -> dict[str, Any]:
         parts = [part.identity() for part in self.parts]
         return {"retriever": "hybrid+rerank", "parts": parts, "reranker": self._scorer.identity, "decimals": DECIMALS}
-
-    def build(self, texts: Sequence[str], folder: Path) -> None:
-        """There is nothing to keep: texts are read with the query."""
 
     def open(self, texts: Sequence[str], folder: Path) -> None:
         self._texts = texts
@@ -78,18 +60,10 @@ class Reranked(Indexed):
         chunks = sorted(hit.chunk for hit in self._first.union(query, k))
         if not chunks:
             return []
-        texts = {chunk: self._texts[chunk] for chunk in chunks}
-        once = list(dict.fromkeys(texts.values()))
-        scored = np.round(self._scorer.scores(query, once), DECIMALS).tolist()
-        score = dict(zip(once, scored, strict=True))
-        found = [Hit(chunk, score[text]) for chunk, text in texts.items()]
-        return sorted(found, key=lambda hit: (-hit.score, hit.chunk))[:k]
-
-
-def _scorer(first: Hybrid, model: str) -> Scorer:
-    if model != MAXSIM:
-        return cross_encoder(model)
-    return MaxSim(next((part.embedding.name for part in first.parts if isinstance(part, Dense)), None))
+        once = list(dict.fromkeys(self._texts[chunk] for chunk in chunks))
+        score = dict(zip(once, np.round(self._scorer.scores(query, once), DECIMALS).tolist(), strict=True))
+        found = [Hit(chunk, score[self._texts[chunk]]) for chunk in chunks]
+        return sorted(found, key=lambda hit: -hit.score)[:k]
 
 
 class MaxSim:
@@ -100,33 +74,35 @@ class MaxSim:
 
     @property
     def identity(self) -> dict[str, Any]:
+        """What decides the scores."""
         return {"reranker": MAXSIM, "embedding": self._embedding.identity}
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
-        asked, *read = self._embedding.tokens([query, *texts])
-        return np.array([(asked @ tokens.T).max(axis=1).mean() for tokens in read])
+        """One number per text, the larger the better."""
+        wanted, *read = self._embedding.tokens([query, *texts])
+        return np.array([(wanted @ tokens.T).max(axis=1).mean() for tokens in read])
 
 
-class Crossed:
-    """A cross-encoder: a model that reads query and text at once."""
+class CrossEncoder:
+    """A model that reads query and text at once; `cross_encoder` returns the one that this process shares."""
 
     def __init__(self, name: str) -> None:
-        """Find the model; `cross_encoder` gives the one of a name that this process shares."""
         self._name = name
         self._folder = embedding.model_folder(name)
         self._lock = threading.Lock()
 
     @functools.cached_property
     def identity(self) -> dict[str, Any]:
+        """What decides the scores."""
         return {"reranker": "cross-encoder", **embedding.model_identity(self._name, self._folder)}
 
     @functools.cached_property
-    def _model(self) -> CrossEncoder:
-        model: CrossEncoder = embedding.load(self._name, self._folder, "CrossEncoder")
+    def _model(self) -> Any:
+        model = embedding.load(self._name, self._folder, "CrossEncoder")
         kinds = model.config.architectures or ["unknown"]
         has_modules = (self._folder / "modules.json").is_file()  # which say themselves how a score comes about
         if not has_modules and not any(str(kind).endswith("ForSequenceClassification") for kind in kinds):
-            raise UserError(f"model '{self._name}' is a {kinds[0]}, no cross-encoder: its scores would be random")
+            raise UserError(f"model '{self._name}' is a {kinds[0]}, not a cross-encoder: its scores would be random")
         return model
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
@@ -138,15 +114,8 @@ class Crossed:
             raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
         found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
         if found.shape[1] != 1:
-            raise UserError(f"model '{self._name}' gives {found.shape[1]} numbers for a pair: a reranker gives one")
+            raise UserError(f"model '{self._name}' returns {found.shape[1]} numbers per pair: a reranker returns one")
         return found[:, 0]
 
 
-_SHARING = threading.Lock()
-_shared = functools.cache(Crossed)
-
-
-def cross_encoder(name: str) -> Crossed:
-    """The cross-encoder of that name that this process shares."""
-    with _SHARING:
-        return _shared(name)
+cross_encoder = functools.cache(CrossEncoder)

@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from r_eval.environments.aminer.dice import Dice
 from r_eval.environments.aminer.search import words
 
+from .dice import Dice
 from .names import CULTURES
 from .organisations import Organisation, organisation
 from .topics import FIELDS, SERIES

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from r_eval.environments.aminer.dice import Dice
-from r_eval.environments.aminer.profiles import listed
-
+from .dice import Dice
+from .profiles import listed
 from .topics import METHODS, QUALITIES, SETTINGS, SYSTEMS
 
 _TITLES = (

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from r_eval.environments.wiki.base import Choice
 from r_eval.environments.wiki.folding import title_key
-from r_eval.environments.wiki.sources import Choice
 
 from .world import Draft, World
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.conditions.base import Condition
+from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
 from r_eval.records import Question, Step
@@ -52,6 +53,14 @@ Call = tuple[str, dict[str, Any]]
 BOOKS: Call = ("books", {"author": "Ada"})
 
 
+def environment_under(condition: Condition, inner: Environment, seeds: Seeds, question: Question) -> Environment:
+    """The environment of an episode of a question as it is asked under a condition."""
+    combined = Combined(condition.name, (condition,))
+    planned = combined.question(question, inner.for_documents(question.context))
+    assert planned is not None
+    return combined.environment(inner.for_documents(question.context), planned, seeds)
+
+
 def under(condition: Condition, calls: Iterable[Call], run: int = 0, epoch: int = 0) -> list[CallResult]:
     """What calls come to in one episode under a condition."""
     return recorded(condition, calls, run, epoch)[0]
@@ -62,7 +71,7 @@ def recorded(
 ) -> tuple[list[CallResult], list[Step]]:
     """What calls come to in one episode, and the steps that are recorded."""
     steps: list[Step] = []
-    environment = condition.environment(Shelves(), QUESTION, Seeds(run, QUESTION.id, epoch))
+    environment = environment_under(condition, Shelves(), Seeds(run, QUESTION.id, epoch), QUESTION)
 
     async def made() -> list[CallResult]:
         with Sandbox() as sandbox:

@@ -11,7 +11,8 @@ import pytest
 
 from r_eval.analysis.faithful import verdict
 from r_eval.environments.base import Environment, NotFound, query_api
-from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, UNKNOWN, Counterfactual
+from r_eval.environments.conditions.combined import Combined
+from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, Counterfactual
 from r_eval.environments.conditions.replacing import Replacements, is_number, normal
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
@@ -68,9 +69,14 @@ def under(question: Question, condition: Counterfactual | None = None) -> Questi
     return found
 
 
+def world_of(question: Question, bare: Environment) -> Environment:
+    """The environment in which a question is asked under the condition."""
+    condition = Counterfactual()
+    return Combined(condition.name, (condition,)).environment(bare, question, Seeds(0, question.id, 0))
+
+
 def call(question: Question, api: str, **arguments: Any) -> Any:
-    environment = Counterfactual().environment(Towns(), question, Seeds(0, question.id, 0))
-    return asyncio.run(environment.open().call(api, arguments))
+    return asyncio.run(world_of(question, Towns()).open().call(api, arguments)).value
 
 
 def test_the_new_gold_is_another_value_of_the_same_kind() -> None:
@@ -80,20 +86,19 @@ def test_the_new_gold_is_another_value_of_the_same_kind() -> None:
     assert (question.id, question.question) == ("q", asked().question)
 
 
-def test_the_environment_says_the_new_value() -> None:
+def test_every_text_says_the_new_value() -> None:
     question = under(asked())
     assert call(question, "river", town="Passau")["river"] == question.answers[0]
-
-
-def test_what_is_said_when_nothing_is_found_has_the_new_value_too() -> None:
-    question = under(asked())
-    with pytest.raises(NotFound, match=question.answers[0]):
+    with pytest.raises(NotFound, match=f"No town Ulm; on the {question.answers[0]} lies Passau"):
         call(question, "river", town="Ulm")
 
 
-def test_the_old_value_is_not_known() -> None:
-    with pytest.raises(NotFound, match=UNKNOWN):
-        call(under(asked()), "river", town="danube")
+@pytest.mark.parametrize("town", ["Danube", "danube", "DANUBE", "Ulm"])
+def test_an_old_value_is_answered_as_a_name_that_nobody_has_heard_of(town: str) -> None:
+    question = under(asked())
+    with pytest.raises(NotFound) as caught:
+        call(question, "river", town=town)
+    assert str(caught.value) == f"No town {town}; on the {question.answers[0]} lies Passau."
 
 
 def test_what_is_asked_for_by_its_new_name_is_found() -> None:
@@ -147,12 +152,6 @@ def test_a_choice_is_made_to_come_out_the_other_way() -> None:
     assert found.answers[0] in question.question
 
 
-@pytest.mark.parametrize("settings", [{"seed": "one"}, {"seed": True}, {"pool": "Oslo"}, {"kinds": [1]}])
-def test_a_setting_of_another_type_is_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-        Counterfactual(**settings)
-
-
 def test_a_question_over_an_environment_that_fails_is_dropped() -> None:
     class Down(Towns):
         @query_api
@@ -180,10 +179,9 @@ async def _oracle(question: Question, environment: Environment, sandbox: Sandbox
     steps: list[Step] = []
     session = Session(environment, sandbox, steps.append)
     result = await session.run_program(question.program or "")
-    draw = random.Random(question.id)
-    for value in draw.sample(sorted({*question.meta[REPLACED].values(), *question.evidence, question.question}), 1):
-        for api, spec in session.specs.items():
-            await session.call(api, dict.fromkeys(list(spec.json_schema()["properties"])[:1], value))
+    value = random.Random(question.id).choice(sorted({*question.meta[REPLACED].values(), *question.evidence}))
+    for api, spec in session.specs.items():
+        await session.call(api, dict.fromkeys(list(spec.json_schema()["properties"])[:1], value))
     return answer_text(result.answer), steps
 
 
@@ -198,8 +196,7 @@ def test_who_reads_is_faithful_who_remembers_leaks_and_no_observation_holds_an_o
 
     async def all_of_them(sandbox: Sandbox) -> None:
         for question in kept:
-            environment = condition.environment(bare, question, Seeds(0, question.id, 0))
-            answer, steps = await _oracle(question, environment, sandbox)
+            answer, steps = await _oracle(question, world_of(question, bare), sandbox)
             new, old = question.answers, question.meta[OLD_ANSWERS]
             assert answer.casefold() in [normal(gold).casefold() for gold in new] or normal(answer) in new, question
             assert {verdict(gold, new, old) for gold in (answer, *new)} == {"faithful"}, question

@@ -1,76 +1,139 @@
-"""Chunks are on disk and come back by number as the slices that they are."""
+"""Chunks come back from disk by number; a cache folder is built once, is whole or not there, and is built anew when it
+is damaged."""
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
+import time
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.environments.corpus.chunks import Chunks, Fingerprint, write_chunks
+from r_eval.environments.corpus.chunks import Chunks, build_or_load, open_chunks, write_chunks
 from r_eval.environments.corpus.documents import Document
 from r_eval.environments.corpus.splitting import split
+from r_eval.errors import UserError
+
+pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
 DOCUMENTS = [
-    Document("a", "第一句。 Second one. 👩‍🔬 Third one is here, and it is longer than the others are.", "Title"),
+    Document("a", "第一句。 Second one. 👩‍🔬 Third one. " * 5, "T"),
     Document("b", "é"),
-    Document("c", "x " * 200),
+    Document("c", "x " * 99),
 ]
 
 
-def chunks_of(documents: list[Document], folder: Path, size: int = 16, overlap: int = 4) -> Chunks:
-    write_chunks(documents, size, overlap, folder)
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
+    return tmp_path / "indexes"
+
+
+def chunks_of(documents: list[Document], folder: Path) -> Chunks:
+    write_chunks(documents, 16, 4, folder)
     return Chunks(folder)
-
-
-def test_every_chunk_is_a_slice_of_its_document(tmp_path: Path) -> None:
-    expected = [d.text[start:end] for d in DOCUMENTS for start, end in split(d.text, 16, 4)]
-    assert list(chunks_of(DOCUMENTS, tmp_path).texts) == expected
 
 
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=5))
 @settings(max_examples=60, deadline=None)
-def test_any_text_comes_back(texts: list[str]) -> None:
+def test_every_chunk_comes_back_with_its_place_in_its_document(texts: list[str]) -> None:
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    expected = [(f"{d.id}#{n}", text) for d in documents for n, text in enumerate(split(d.text, 16, 4), 1)]
     with tempfile.TemporaryDirectory() as folder:
-        chunks = chunks_of([Document(str(n), text) for n, text in enumerate(texts)], Path(folder), overlap=0)
-        assert ["".join(record["text"].split()) for record in chunks.records()] == ["".join(t.split()) for t in texts]
-        assert "".join("".join(chunks.texts).split()) == "".join("".join(texts).split())
+        chunks = chunks_of(documents, Path(folder))
+        assert [chunks.passage(number) for number in range(len(chunks))] == expected
+        assert list(chunks) == chunks[:] == [text for _, text in expected]
 
 
-def test_ids_count_the_chunks_of_each_document(tmp_path: Path) -> None:
-    chunks = chunks_of(DOCUMENTS, tmp_path)
-    ids = [chunks.passage_id(number) for number in range(len(chunks.texts))]
-    first, last = (sum(key.startswith(f"{name}#") for key in ids) for name in "ac")
-    assert ids == [*(f"a#{n + 1}" for n in range(first)), "b#1", *(f"c#{n + 1}" for n in range(last))]
-    assert min(first, last) > 1
+def test_another_id_or_text_makes_another_digest(tmp_path: Path) -> None:
+    found = set()
+    for number, (key, text) in enumerate([("x", "The same."), ("y", "The same."), ("x", "Another.")]):
+        (tmp_path / str(number)).mkdir()
+        found.add(chunks_of([Document(key, text)], tmp_path / str(number)).digest)
+    assert len(found) == 3
 
 
-def test_documents_come_back_with_their_titles(tmp_path: Path) -> None:
-    assert chunks_of(DOCUMENTS, tmp_path).records()[:2] == [
-        {"id": "a", "title": "Title", "text": DOCUMENTS[0].text},
-        {"id": "b", "title": "", "text": "é"},
-    ]
+def test_chunks_of_other_documents_are_never_taken_for_them(tmp_path: Path) -> None:
+    source = tmp_path / "d.txt"
+    texts = []
+    for text in ("One.", "Two."):
+        source.write_text(text, encoding="utf-8")
+        texts.append(open_chunks(str(source), 16, 0)[0])
+    assert texts == ["One.", "Two."]
 
 
-def test_a_slice_is_a_sequence_of_texts_too(tmp_path: Path) -> None:
-    texts = chunks_of(DOCUMENTS, tmp_path).texts
-    assert list(texts[1:3]) == [texts[1], texts[2]]
-    assert texts[-1] == list(texts)[-1]
+# Cache folders
 
 
-def test_another_id_makes_another_digest(tmp_path: Path) -> None:
-    found = []
-    for name in ("x", "y"):
-        (tmp_path / name).mkdir()
-        found.append(chunks_of([Document(name, "The same.")], tmp_path / name).digest)
-    assert found[0] != found[1]
+class Building:
+    """Writes a folder of one file and counts how often."""
+
+    count = 0
+
+    def build(self, folder: Path) -> None:
+        self.count += 1
+        (folder / "file").write_text("content", encoding="utf-8")
+
+    def get(self) -> str:
+        return build_or_load("it", self.build, self.load)
+
+    def load(self, folder: Path) -> str:
+        text = (folder / "file").read_text(encoding="utf-8")
+        if text != "content":
+            raise ValueError("damaged")
+        return text
 
 
-def test_a_fingerprint_tells_where_one_text_ends() -> None:
-    found = []
-    for documents in ([Document("a", "bc")], [Document("ab", "c")], [Document("a", "b"), Document("c", "")]):
-        fingerprint = Fingerprint()
-        list(fingerprint.passing(documents))
-        found.append(fingerprint.hex())
-    assert len(set(found)) == 3
+@pytest.mark.parametrize("damage", ["none", "changed", "deleted", "a file"])
+def test_what_is_there_is_not_built_again_and_what_is_damaged_is(cache: Path, damage: str) -> None:
+    building = Building()
+    building.get()
+    if damage == "changed":
+        (cache / "it" / "file").write_text("cont", encoding="utf-8")
+    elif damage == "deleted":
+        (cache / "it" / "file").unlink()
+    assert building.get() == "content"
+    assert building.count == (1 if damage in ("none", "a file") else 2)
+    assert [path.name for path in cache.iterdir()] == ["it"]
+
+
+def test_damaged_chunks_are_cut_anew(tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "d.txt").write_text("One.\nTwo.", encoding="utf-8")
+    open_chunks(str(tmp_path / "d.txt"), 16, 0)
+    (folder,) = cache.iterdir()
+    (folder / "chunks.bin").write_bytes(b"d.txt:1")
+    assert list(open_chunks(str(tmp_path / "d.txt"), 16, 0)) == ["One.", "Two."]
+
+
+def test_a_build_that_fails_leaves_nothing(cache: Path) -> None:
+    def build(folder: Path) -> None:
+        (folder / "half").touch()
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        build_or_load("it", build, str)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_cache_that_cannot_be_written_says_where_and_what_to_do(cache: Path) -> None:
+    cache.write_text("a file where the folder should be", encoding="utf-8")
+    with pytest.raises(UserError, match=r"the index cannot be written .*R_EVAL_CACHE"):
+        Building().get()
+
+
+def _slowly(folder: Path) -> None:
+    time.sleep(0.5)
+    (folder / "file").write_text("content", encoding="utf-8")
+
+
+def _process(number: int) -> str:
+    return build_or_load("it", _slowly, lambda folder: (folder / "file").read_text(encoding="utf-8"))
+
+
+def test_processes_that_build_at_once_end_with_one_folder(cache: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        assert pool.map(_process, range(3), chunksize=1) == ["content"] * 3
+    assert [path.name for path in cache.iterdir()] == ["it"]

@@ -44,6 +44,13 @@ def test_the_files_of_crud_rag_are_read_by_their_names(tmp_path: Path, name: str
     assert len(list(read_documents(written(tmp_path / name, "一。", "二。")))) == 2
 
 
+def test_control_characters_become_spaces_and_halves_of_characters_a_sign(tmp_path: Path) -> None:
+    line = '{"id": "a\\u001b", "text": "Re\\u001b[31md\\ttab\\u202e \\ud800"}'
+    assert list(read_documents(written(tmp_path / "d.jsonl", line))) == [Document("a ", "Re [31md\ttab  \ufffd")]
+    written(tmp_path / "d.txt", "Re\x1b[31md")
+    assert [d.text for d in read_documents(str(tmp_path / "d.txt"))] == ["Re [31md"]
+
+
 def test_a_byte_order_mark_and_carriage_returns_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_bytes(b"\xef\xbb\xbfOne.\r\nTwo.\r\n")
     assert [d.text for d in read_documents(str(tmp_path / "d.txt"))] == ["One.", "Two."]
@@ -83,18 +90,17 @@ def test_an_embedded_set_is_found_by_its_name(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("[1]", "expected an object with id and text, not a list"),
-        ('{"text": "x"}', "id must be a text or a number, not nothing"),
-        ('{"id": true, "text": "x"}', "not a truth value"),
+        ("{", "not a JSON object"),
+        ("[" * 100_000, "not a JSON object"),
+        ("[1]", "the line: "),
+        ('{"text": "x"}', "id: Field required"),
+        ('{"id": true, "text": "x"}', "id.*must be a text, not True"),
         ('{"id": "a\\nb", "text": "x"}', "must be one line"),
         ('{"id": " ", "text": "x"}', "must be one line"),
         ('{"id": 1, "text": " "}', "the text is empty"),
-        ('{"id": 1, "text": 5}', "text must be a text, not a number"),
-        ('{"id": 1, "text": "x", "title": []}', "title must be a text, not a list"),
-        ('{"id": 1, "text": "\\ud800"}', "half a character"),
-        ('{"id": "0", "text": "again"}', "there twice"),
+        ('{"id": 1, "text": 5}', "text: must be a text, not 5"),
+        ('{"id": 1, "text": "x", "title": []}', "title: must be a text, not "),
+        ('{"id": "0", "text": "again"}', "duplicate id '0'"),
     ],
 )
 def test_a_wrong_line_is_told_with_file_and_line(tmp_path: Path, line: str, said: str) -> None:

@@ -13,6 +13,9 @@ import pytest
 
 from r_eval.environments.base import NotFound
 from r_eval.environments.corpus import Corpus, Passage
+from r_eval.environments.corpus.retrievers import open_retriever
+from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.retrievers.hybrid import Hybrid
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
@@ -20,7 +23,7 @@ from r_eval.errors import UserError
 from r_eval.records import Step
 from r_eval.testing import EnvironmentContract
 
-pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
+pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
 ROWS = [
     {"id": "pears", "text": "Pears grow on trees. They are sweet and green. Some are yellow.", "title": "Pears"},
@@ -125,6 +128,13 @@ def test_the_same_corpus_is_indexed_once_and_shared(tmp_path: Path, monkeypatch:
     assert first._retriever is second._retriever
     assert first._chunks is second._chunks
     assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 2
+
+
+def test_a_retriever_whose_parts_are_open_elsewhere_opens_its_own(tmp_path: Path) -> None:
+    chunks = Corpus(documents(tmp_path), chunk_size=9)._chunks
+    alone = open_retriever(BM25(), chunks)
+    joined = open_retriever(Hybrid(BM25(), BM25()), chunks)
+    assert [hit.chunk for hit in joined.search("sweet", 3)] == [hit.chunk for hit in alone.search("sweet", 3)] != []
 
 
 def test_an_index_that_is_there_is_opened_and_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from r_eval.environments.corpus.retrievers import NAMES
 from r_eval.llms.model_files import model_path
 from tests import documents
 
-pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
+pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
 PAGE = Path(__file__).parents[3] / "docs" / "corpus.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 
 from r_eval.environments.corpus import Corpus
 
-pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
+pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
 FIRST_SENTENCE = re.compile(r".*?[。！？][”’」』）】》]*")
 

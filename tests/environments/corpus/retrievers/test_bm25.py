@@ -13,8 +13,6 @@ from r_eval.environments.corpus.retrievers.bm25 import BM25, K1, B
 from r_eval.environments.corpus.words import search_words
 from tests.hostile import HOSTILE
 
-pytest.importorskip("bm25s", reason="bm25s is not installed: pip install 'r-eval[retrieval]'")
-
 TEXTS = [
     "The cat sat on the mat.",
     "A dog barked at the cat.",
@@ -79,6 +77,19 @@ def test_an_index_of_other_chunks_is_refused(tmp_path: Path) -> None:
     opened(TEXTS, tmp_path)
     with pytest.raises(ValueError, match="the index is of 6 chunks, not of 1"):
         BM25().open(["One."], tmp_path)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 50])
+def test_the_best_are_those_of_a_full_sort_with_ties_in_order(tmp_path: Path, k: int) -> None:
+    texts = [f"word{n % 3} word{n % 5}" for n in range(40)]
+    scores = lucene(texts, "word1 word2")
+    expected = sorted((n for n, score in enumerate(scores) if score), key=lambda n: (-round(scores[n], 5), n))
+    assert [hit.chunk for hit in opened(texts, tmp_path).search("word1 word2", k)] == expected[:k]
+
+
+def test_a_few_texts_are_searched_in_memory_as_on_disk(tmp_path: Path) -> None:
+    on_disk, in_memory = opened(TEXTS, tmp_path), BM25.of(TEXTS)
+    assert all(in_memory.search(query, 3) == on_disk.search(query, 3) for query in (*TEXTS, "cat", "unicorn"))
 
 
 def test_threads_find_the_same(tmp_path: Path) -> None:

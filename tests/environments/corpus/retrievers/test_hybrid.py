@@ -60,32 +60,6 @@ def test_a_sample_is_k_of_the_union_in_the_order_of_their_scores(
     assert len(drawn) == min(k, len(union))
 
 
-def test_each_is_asked_for_as_many_as_are_wanted() -> None:
-    sparse, dense = Known([1, 2]), Known([3])
-    Hybrid(sparse, dense).search("q", 4)
-    assert (sparse.asked, dense.asked) == ([4], [4])
-
-
-def test_a_chunk_that_both_find_is_before_one_that_is_first_in_one_list() -> None:
-    assert found(Hybrid(Known([1, 7]), Known([2, 7])), "q", 2) == [7, 1]
-
-
-def test_equal_scores_are_in_the_order_of_the_sparse_list() -> None:
-    assert found(Hybrid(Known([9, 4]), Known([4, 9])), "q", 2) == [9, 4]
-    assert found(Hybrid(Known([9]), Known([4])), "q", 2) == [9, 4]
-
-
-def test_one_that_finds_nothing_leaves_the_others_ranking() -> None:
-    assert found(Hybrid(Known([]), Known([5, 3, 1])), "q", 2) == [5, 3]
-
-
-def test_the_same_query_draws_the_same_sample_and_another_one_another() -> None:
-    hybrid = Hybrid(Known(list(range(20))), Known(list(range(20, 40))), sample=True)
-    samples = {query: tuple(found(hybrid, query, 8)) for query in "abcdef"}
-    assert {query: tuple(found(hybrid, query, 8)) for query in "abcdef"} == samples
-    assert len(set(samples.values())) > 1
-
-
 def test_a_sample_is_this_one_on_every_machine() -> None:
     hybrid = Hybrid(Known([0, 1, 2, 3]), Known([4, 5, 6, 7]), sample=True)
     assert found(hybrid, "图书馆几点开放？", 4) == [1, 2, 3, 7]

@@ -88,13 +88,6 @@ def test_the_order_is_that_of_the_cross_encoders_scores(encoder: str, tmp_path: 
         assert [hit.score for hit in hits] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
 
 
-def test_only_what_either_finds_is_scored(encoder: str, tmp_path: Path) -> None:
-    reranked = made(Hybrid(Known(5, 1, 0), Known(1, 3, 2)), TEXTS, tmp_path, encoder)
-    found = chunks(reranked, "museum", 2)
-    assert len(found) == 2
-    assert set(found) < {5, 1, 3}
-
-
 def test_ranks_of_the_first_two_do_not_count(encoder: str, tmp_path: Path) -> None:
     one = made(Hybrid(Known(0, 1, 2), Known(3, 4, 5)), TEXTS, tmp_path, encoder)
     other = made(Hybrid(Known(5, 4, 3), Known(2, 1, 0)), TEXTS, tmp_path, encoder)
@@ -125,7 +118,7 @@ def test_any_query_is_answered(query: str, encoder: str, embedder: str, tmp_path
 
 def test_a_model_that_says_several_numbers_of_a_pair_is_refused(tmp_path: Path) -> None:
     folder = tiny_models.cross_encoder(tmp_path / "encoder", labels=3)
-    with pytest.raises(UserError, match="3 numbers for a pair"):
+    with pytest.raises(UserError, match="3 numbers per pair"):
         made(Hybrid(Known(0), Known(1)), TEXTS, tmp_path, str(folder)).search("fox", 1)
 
 
@@ -136,7 +129,7 @@ def test_other_weights_are_another_identity(encoder: str, tmp_path: Path) -> Non
 
 
 def test_an_embedding_model_is_refused_as_a_cross_encoder(embedder: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="BertModel, no cross-encoder"):
+    with pytest.raises(UserError, match="BertModel, not a cross-encoder"):
         made(Hybrid(Known(0), Known(1)), TEXTS, tmp_path, embedder).search("fox", 1)
 
 
@@ -145,20 +138,11 @@ def test_a_cross_encoder_is_loaded_once_a_process(encoder: str) -> None:
     assert Reranked(first, encoder)._scorer is Reranked(first, encoder)._scorer
 
 
-def test_a_folder_that_is_not_there_is_told() -> None:
-    with pytest.raises(UserError, match=r"'\./nowhere': no such folder"):
-        Reranked(Hybrid(Known(), Known()), "./nowhere")
-
-
 def test_maxsim_is_the_mean_over_the_querys_tokens_of_the_best_cosine(embedder: str) -> None:
     query, text = "the lazy fox", "the museum closed on monday"
     asked, read = embedding.embedding(embedder).tokens([query, text])
     expected = np.mean([max(float(one @ other) for other in read) for one in asked])
     assert MaxSim(embedder).scores(query, [text])[0] == pytest.approx(expected, abs=1e-5)
-
-
-def test_maxsim_of_a_text_with_itself_is_1(embedder: str) -> None:
-    assert MaxSim(embedder).scores(TEXTS[0], [TEXTS[0]])[0] == pytest.approx(1, abs=1e-5)
 
 
 def test_without_a_model_it_is_maxsim_of_the_dense_ones_embeddings(embedder: str, tmp_path: Path) -> None:
@@ -170,7 +154,3 @@ def test_without_a_model_it_is_maxsim_of_the_dense_ones_embeddings(embedder: str
 def test_letters_that_the_model_does_not_know_are_no_tokens(embedder: str) -> None:
     known, mixed = embedding.embedding(embedder).tokens(["the fox", "the zebra fox"])
     assert (len(known), len(mixed)) == (2, 2)
-
-
-def test_a_text_of_unknown_letters_only_has_tokens_all_the_same(embedder: str) -> None:
-    assert len(embedding.embedding(embedder).tokens(["zebra"])[0]) > 0

@@ -1,4 +1,4 @@
-"""What a source of wiki pages is, and what it answers with.
+"""What a source of wiki pages answers with, and how titles are compared.
 
 A source opens a page under the title that was asked for, under a title that redirects to it, or under one that differs
 in case, accents, punctuation and spaces alone (`folding.title_key`) where only one page has it. It never opens a page
@@ -8,19 +8,17 @@ that is merely similar: whoever asked decides.
 from __future__ import annotations
 
 import heapq
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rapidfuzz import fuzz
 
-from ..folding import title_key
+from .folding import title_key
 
 MOST_SIMILAR = 10
 LONGEST_TITLE = 300
 """Characters; a longer request matches no title, and no similar ones are looked for."""
-_UNSPOKEN = ("Cc", "Cs", "Zl", "Zp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,43 +45,27 @@ class Ambiguous:
     choices: tuple[Choice, ...]
 
 
-def spoken(text: str) -> str:
-    """A text with single spaces and without what neither a title nor a request can hold: control characters and
-    halves of characters. Invisible marks of a script stay."""
-    if text.isprintable():
-        return " ".join(text.split())
-    return " ".join("".join(" " if unicodedata.category(c) in _UNSPOKEN else c for c in text).split())
-
-
 class Source(Protocol):
-    """Pages by title. It is shared by all sessions and their threads, and can be pickled."""
+    """Pages by title: a file of pages, a ZIM file, a MediaWiki. Shared by all sessions and their threads; pickles.
+
+    Every method takes any text, and raises `EnvironmentFailure` if the source cannot be read.
+    """
 
     @property
     def version(self) -> str:
         """What changes when its pages may have changed."""
-        ...
 
     def find(self, title: str) -> Page | Ambiguous | None:
-        """What has this title; None where nothing has. Any text is safe.
-
-        Raises:
-            EnvironmentFailure: The source could not be read.
-        """
-        ...
+        """What has this title; None where nothing has."""
 
     def similar(self, text: str) -> list[str]:
-        """Titles close to a text, best first, at most `MOST_SIMILAR`. Any text is safe.
-
-        Raises:
-            EnvironmentFailure: The source could not be read.
-        """
-        ...
+        """Titles close to a text, best first, at most `MOST_SIMILAR`."""
 
 
 def closest(text: str, candidates: Iterable[tuple[str, str, Any]]) -> list[str]:
     """The titles closest to a text, best first, at most `MOST_SIMILAR`.
 
-    Titles that hold all words of the text, or of which it holds all words, come first; then those with the likest
+    Titles that hold all words of the text, or of which it holds all words, come first; then those with the most similar
     letters; then those of the highest rank.
 
     Args:

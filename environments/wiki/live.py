@@ -1,31 +1,28 @@
 """A MediaWiki as it is now, such as Wikipedia: pages by their titles, as plain text.
 
 The texts come from the TextExtracts extension, or from the rendered page where a wiki has none. Suggestions of the
-wiki's search are only shown, never followed: a page is opened because its title was asked for, case and
-punctuation aside (see `base`).
+wiki's search are only shown, never followed: a page is opened because its title was asked for, case and punctuation
+aside (see `base`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from typing import Any, Self
 
-from r_eval.files import user_path
+from r_eval.environments.json_api import USER_AGENT, ApiSettings, JsonApi
 
-from ..folding import title_key
 from . import html
-from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Choice, Page, closest, spoken
-from .mediawiki import REQUESTS_PER_SECOND, USER_AGENT, MediaWiki, Pace, checked_address
-from .replies import Replies, default_path
+from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Choice, Page, closest
+from .folding import one_line, title_key
 
 LONGEST_TITLE_BYTES = 255
 _NEVER_IN_TITLES = frozenset("#<>[]|{}")
 """MediaWiki would read them as its own syntax: C# as the page C."""
 _LANGUAGE = re.compile(r"[a-z][a-z0-9-]{1,19}")
 _TEMPLATES = "|".join(f"Template:{name}" for name in ("Disambiguation", "Disambig", "Dab", "Hndis", "Geodis"))
-_CATEGORY = re.compile(r".*:(.* )?disambiguation pages|.*:disambiguations?", re.I)
+_CATEGORY = re.compile(r"[^:]*:(.* )?disambiguation pages|[^:]*:disambiguations?", re.I)
 _BEGINNING = 50
 """Titles with the same beginning that are compared with one that was not found."""
 
@@ -36,13 +33,11 @@ class Live:
     Args:
         language: The Wikipedia of this language, by the code in its address; absent: "en".
         api_url: The `api.php` of another MediaWiki, instead.
-        cache: The file in which replies are kept; absent: `replies.default_path`.
-        requests_per_second: At most, over all threads.
-        user_agent: How requests name their sender.
+        cache, requests_per_second, user_agent: See `json_api.ApiSettings`.
 
     Raises:
-        ValueError: A setting does not fit.
-        MissingExtra: requests or lxml is not installed.
+        ValueError, UserError: A setting does not fit.
+        MissingExtra: A library is not installed.
     """
 
     def __init__(
@@ -50,35 +45,27 @@ class Live:
         language: str | None = None,
         api_url: str | None = None,
         cache: str | None = None,
-        requests_per_second: float = REQUESTS_PER_SECOND,
+        requests_per_second: float = 5.0,
         user_agent: str = USER_AGENT,
     ) -> None:
         if language is not None and api_url is not None:
             raise ValueError("language chooses a Wikipedia and api_url another wiki: give one of them")
         if not _LANGUAGE.fullmatch(language or "en"):
             raise ValueError(f"language: '{language}' is not a code in Wikipedia's addresses, such as en or zh-yue")
-        if not requests_per_second > 0:
-            raise ValueError(f"requests_per_second: {requests_per_second} is not more than 0")
-        if not (user_agent.isascii() and user_agent.isprintable() and user_agent.strip()):
-            raise ValueError("user_agent: it may hold printable ASCII characters only")
-        address = checked_address(api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php")
         html.require()
         self._settings = (language, api_url, cache, requests_per_second, user_agent)
-        replies = Replies(user_path(cache) if cache else default_path())
-        self._wiki = MediaWiki(address, replies, Pace(requests_per_second), user_agent)
+        settings = ApiSettings(cache, requests_per_second, user_agent=user_agent)
+        address = api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php"
+        self._api = JsonApi("wiki", address, settings, _is_answer)
+        self.version = self._api.version
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), self._settings
 
-    @property
-    def version(self) -> str:
-        """Hash of the wiki's address; what its pages say may change under it, and the replies that are kept do not."""
-        return hashlib.blake2b(f"live\0{self._wiki.address}".encode(), digest_size=8).hexdigest()
-
     def find(self, title: str) -> Page | Ambiguous | None:
         """The article with this title, or to which it redirects; or what the title may refer to."""
-        asked = title.replace("_", " ")
-        if _is_title(asked) and (found := self._titled(spoken(asked))):
+        wanted = title.replace("_", " ")
+        if _is_title(wanted) and (found := self._titled(one_line(wanted))):
             return found
         key = title_key(title) if len(title) <= LONGEST_TITLE else ""
         same = {near for near in self._near(title) if title_key(near) == key} if key else set()
@@ -91,8 +78,8 @@ class Live:
         head = beginning[: max(3, len(beginning) // 2)].partition(":")[0]
         if near or len(head) < 3:
             return near[:MOST_SIMILAR]
-        found = self._wiki.ask(action="query", list="prefixsearch", pssearch=head, pslimit=_BEGINNING)
-        titles = _titles(found["query"]["prefixsearch"])
+        found = self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)
+        titles = _titles(found["prefixsearch"])
         return closest(text, ((title_key(title), title, -place) for place, title in enumerate(titles)))
 
     def _titled(self, title: str) -> Page | Ambiguous | None:
@@ -101,15 +88,18 @@ class Live:
             return None
         page: dict[str, Any] = pages[0]
         extract = page.get("extract")
-        texts = self._rendered_paragraphs(page["title"]) if extract is None else _lines(extract)
+        if extract is None:
+            body, _ = self._rendered(page["title"])
+            texts = () if body is None else tuple(html.paragraphs(body))
+        else:
+            texts = tuple(filter(None, map(one_line, extract.split("\n"))))
         if _is_ambiguous(page, texts) and (choices := self._choices(page["title"])):
             return Ambiguous(page["title"], choices)
         return Page(page["title"], texts)
 
     def _read(self, title: str) -> dict[str, Any]:
         """Everything that the wiki says of a title."""
-        answer = self._wiki.ask(
-            action="query",
+        return self._query(
             titles=title,
             redirects=1,
             prop="extracts|pageprops|categories|templates",
@@ -120,26 +110,19 @@ class Live:
             cllimit="max",
             tltemplates=_TEMPLATES,
         )
-        said: dict[str, Any] = answer.get("query", {})
-        return said
 
     def _rendered(self, title: str) -> tuple[Any, set[str]]:
         """The body of a rendered page, and the titles of the articles that it links to."""
-        answer = self._wiki.ask(
+        answer = self._ask(
             action="parse", page=title, prop="text|links", disableeditsection=1, disabletoc=1, disablelimitreport=1
         )["parse"]
         return html.parse(answer["text"]), {link["title"] for link in answer["links"] if link["ns"] == 0}
 
-    def _rendered_paragraphs(self, title: str) -> tuple[str, ...]:
-        body, _ = self._rendered(title)
-        return () if body is None else tuple(html.paragraphs(body))
-
     def _choices(self, title: str) -> tuple[Choice, ...]:
         body, articles = self._rendered(title)
         found = {link.title: link for link in reversed(list(html.links(body)))} if body is not None else {}
-        return tuple(
-            Choice(link.title, link.description) for link in reversed(found.values()) if link.title in articles
-        )
+        offered = [link for link in reversed(found.values()) if link.title in articles]
+        return tuple(Choice(link.title, link.description) for link in offered)
 
     def _near(self, text: str) -> list[str]:
         """Titles that the wiki's search has for a text: its first choice, those with its beginning or its words."""
@@ -147,8 +130,7 @@ class Live:
         words = " ".join(re.findall(r"\w+", beginning))
         if not words or len(text) > LONGEST_TITLE:
             return []
-        query = self._wiki.ask(
-            action="query",
+        found = self._query(
             generator="search",
             gsrwhat="nearmatch",
             gsrsearch=beginning,
@@ -159,35 +141,49 @@ class Live:
             srlimit=MOST_SIMILAR,
             srprop="",
             srinfo="",
-        )["query"]
-        return _titles(entry for part in ("pages", "prefixsearch", "search") for entry in query.get(part, []))
+        )
+        return _titles(entry for part in ("pages", "prefixsearch", "search") for entry in found.get(part, []))
 
     def _without_prefix(self, text: str) -> str:
         """A text without what the wiki would read as another namespace or another wiki; searches stumble over those."""
         if ":" not in text:
             return text
-        said = self._read(text)
-        elsewhere = "interwiki" in said or any(page.get("ns", 0) != 0 for page in said.get("pages", []))
+        found = self._read(text)
+        elsewhere = "interwiki" in found or any(page.get("ns", 0) != 0 for page in found.get("pages", []))
         return text.rpartition(":")[2].strip() if elsewhere else text
+
+    def _query(self, **parameters: str | int) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask(action="query", **parameters).get("query", {})
+        return found
+
+    def _ask(self, **parameters: str | int) -> dict[str, Any]:
+        answer = self._api.get(**parameters, format="json", formatversion=2)
+        if "error" in answer:
+            error = answer["error"] if isinstance(answer["error"], dict) else {}
+            raise self._api.failure("", f"refused: {error.get('code')}: {str(error.get('info'))[:200]}")
+        if not _is_answer(answer):
+            raise self._api.failure("", "is not MediaWiki's API; is it an api.php?")
+        return answer
+
+
+def _is_answer(answer: dict[str, Any]) -> bool:
+    found = isinstance(answer.get("query", answer.get("parse")), dict) or answer.get("batchcomplete") is True
+    return "error" not in answer and found
 
 
 def _is_title(text: str) -> bool:
     whole = " ".join(text.split())
     fits = 0 < len(whole.encode("utf-8", "replace")) <= LONGEST_TITLE_BYTES
-    return fits and spoken(text) == whole and _NEVER_IN_TITLES.isdisjoint(text)
+    return fits and one_line(text) == whole and _NEVER_IN_TITLES.isdisjoint(text)
 
 
 def _searchable(text: str) -> str:
     """A text without what a request could not carry, or a title could not hold."""
-    return spoken("".join(" " if c == "_" or c in _NEVER_IN_TITLES else c for c in text[:LONGEST_TITLE]))
+    return one_line("".join(" " if char == "_" or char in _NEVER_IN_TITLES else char for char in text[:LONGEST_TITLE]))
 
 
 def _titles(entries: Iterable[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(entry["title"] for entry in entries if entry["ns"] == 0))
-
-
-def _lines(extract: str) -> tuple[str, ...]:
-    return tuple(text for line in extract.split("\n") if (text := line.strip()))
 
 
 def _is_ambiguous(page: dict[str, Any], texts: tuple[str, ...]) -> bool:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from r_eval.environments.aminer.scholars import Author, Paper, Scholar
+
 from .dice import Dice
-from .scholars import Paper, Scholar, World
 
 _MOST_NAMESAKES = 2
 _TODAY = (
@@ -38,9 +39,9 @@ _PUBLICATION = (
 )
 
 
-def profiles(world: World) -> list[dict[str, Any]]:
+def profiles(authors: dict[str, Author]) -> list[dict[str, Any]]:
     """A record for every scholar whose posts and interests are known, in the order of the file."""
-    scholars = [person.scholar for person in world.persons.values() if _is_known(person.scholar)]
+    scholars = [author.scholar for author in authors.values() if _is_known(author.scholar)]
     bearers: dict[str, list[Scholar]] = defaultdict(list)
     families: dict[str, list[Scholar]] = defaultdict(list)
     for scholar in scholars:
@@ -52,7 +53,7 @@ def profiles(world: World) -> list[dict[str, Any]]:
         namesakes = dice.some(_apart(scholar, bearers[scholar.name]), _MOST_NAMESAKES)
         strangers = [other for other in families[_family(scholar.name)] if other.name != scholar.name]
         others = namesakes or dice.some(_apart(scholar, strangers), 1)
-        text = _text(dice, scholar, others, world.persons[scholar.id].papers)
+        text = _text(dice, scholar, others, authors[scholar.id].papers)
         records.append({**_record(scholar), "num_namesakes": len(namesakes), "text": text})
     return records
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.errors import MissingExtra
 
+from .folding import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,9 +38,9 @@ _LEFT_OUT_CLASSES = frozenset((
 _HEADINGS = {f"h{level}": "=" * level for level in range(2, 7)}
 _LEFT_OUT_ROLES = ("navigation", "note", "presentation")
 _BODIES = (".//*[@id='mw-content-text']", ".//*[contains(concat(' ', @class, ' '), ' mw-parser-output ')]", ".//body")
-_AMBIGUOUS_MARK = re.compile(
-    r"""(?:class|id|property)=["'](?:[^"']*\s)?"""
-    r"""(?:disambig|disambigbox|disambiguation|dmbox-disambig|mw:PageProp/disambiguation)(?:\s[^"']*)?["']"""
+_ATTRIBUTE = re.compile(r"""(?:class|id|property)=(?:"([^"]*)"|'([^']*)')""")
+_AMBIGUOUS_MARKS = frozenset(
+    ("disambig", "disambigbox", "disambiguation", "dmbox-disambig", "mw:PageProp/disambiguation")
 )
 _AMBIGUOUS_START = re.compile(r"[^\n]{1,200}\b(may|can|could) (also )?refer to:?\s*$|[^\n]{1,200}\bmay be:\s*$")
 
@@ -50,13 +52,11 @@ class Link:
     Attributes:
         href: The link's address as it stands.
         title: The page's title as the link names it; empty where it does not.
-        text: The link's text.
         description: The line's text, without the link's where it begins with it.
     """
 
     href: str
     title: str
-    text: str
     description: str
 
 
@@ -91,12 +91,14 @@ def parse(markup: str | bytes) -> Any:
 
 
 def paragraphs(body: Any) -> Iterator[str]:
-    """The paragraphs, list items and headings ("== Heading ==") of what `parse` gives, in order."""
+    """The paragraphs, list items and headings ("== Heading ==") of what `parse` returns, in order."""
+    import lxml.etree
+
     words: list[str] = []
     heading = ""
-    for event, element in _walk(body):
+    for event, element in lxml.etree.iterwalk(body, events=("start", "end")):
         if element.tag in _BLOCKS:
-            text = " ".join("".join(words).split())
+            text = one_line("".join(words))
             words.clear()
             if text:
                 yield f"{heading} {text} {heading}" if heading else text
@@ -105,7 +107,7 @@ def paragraphs(body: Any) -> Iterator[str]:
             words.append(" ")
         inside = element.text if event == "start" else (element.tail if element is not body else None)
         words.append(inside or "")
-    text = " ".join("".join(words).split())
+    text = one_line("".join(words))
     if text:
         yield text
 
@@ -117,16 +119,17 @@ def links(body: Any) -> Iterator[Link]:
         link = next((a for a in anchors if a.get("href") and not {"new", "external", "extiw"} & _classes(a)), None)
         if link is None:
             continue
-        named = " ".join(link.text_content().split())
+        named = one_line(link.text_content())
         own = "".join(item.xpath("./text() | ./*[not(self::ul or self::ol or self::dl)]//text()"))
-        line = " ".join(own.split())
-        said = line.removeprefix(named).lstrip(" ,:;–—-") if line.startswith(named) else line
-        yield Link(link.get("href"), link.get("title") or "", named, said)
+        line = one_line(own)
+        description = line.removeprefix(named).lstrip(" ,:;–—-") if line.startswith(named) else line
+        yield Link(link.get("href"), link.get("title") or "", description)
 
 
 def marked_ambiguous(markup: str) -> bool:
     """Whether a page's mark-up says that it is a disambiguation page: by a class, an id or a property."""
-    return _AMBIGUOUS_MARK.search(markup) is not None
+    values = ((one or other).split() for one, other in _ATTRIBUTE.findall(markup))
+    return not all(map(_AMBIGUOUS_MARKS.isdisjoint, values))
 
 
 def begins_ambiguous(first: str) -> bool:
@@ -136,12 +139,6 @@ def begins_ambiguous(first: str) -> bool:
     (True, False)
     """
     return _AMBIGUOUS_START.fullmatch(first) is not None
-
-
-def _walk(body: Any) -> Iterator[tuple[str, Any]]:
-    import lxml.etree
-
-    yield from lxml.etree.iterwalk(body, events=("start", "end"))
 
 
 def _classes(element: Any) -> set[str]:

@@ -16,9 +16,9 @@ from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file, user_path
 
-from ..folding import title_key
 from . import html
-from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest, spoken
+from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest
+from .folding import one_line, title_key
 
 if TYPE_CHECKING:
     from libzim.reader import Archive, Entry
@@ -31,6 +31,7 @@ _NAMESPACES = frozenset((
 """What MediaWiki calls its namespaces in English; of each there is one more for its talk."""
 # fmt: on
 _COMPARED = 50
+"""Suggestions that are compared with a title."""
 
 
 class Zim:
@@ -80,16 +81,16 @@ class Zim:
         """The closest of the titles that the file's own search suggests, for the text or for a beginning of it."""
         if not title_key(text) or len(text) > LONGEST_TITLE:
             return []
-        asked = text.strip()
-        found = self._suggested(asked)
-        while not found and len(asked) > 2:
-            asked = asked[: len(asked) * 3 // 4]
-            found = self._suggested(asked)
+        beginning = text.strip()
+        found = self._suggested(beginning)
+        while not found and len(beginning) > 2:
+            beginning = beginning[: len(beginning) * 3 // 4]
+            found = self._suggested(beginning)
         return closest(text, ((title_key(entry.title), entry.title, -place) for place, entry in enumerate(found)))
 
     def _titled(self, title: str) -> Entry | None:
         """The article of exactly this title, or with the path that such a title has; its first letter may be small."""
-        if spoken(title) != title:
+        if one_line(title) != title:
             return None
         for written in dict.fromkeys((title, title[:1].upper() + title[1:])):
             entry = self._entry("title", written) or self._entry("path", written.replace(" ", "_"))
@@ -113,11 +114,11 @@ class Zim:
 
         Where the file has no index of its titles, libzim walks those with this beginning, capitals and all.
         """
-        kept = spoken(text)
-        kept = kept[:1].upper() + kept[1:]
+        words = one_line(text)
+        words = words[:1].upper() + words[1:]
         try:
             with self._searching:
-                paths = list(self._searcher.suggest(kept).getResults(0, _COMPARED)) if kept else []
+                paths = list(self._searcher.suggest(words).getResults(0, _COMPARED)) if words else []
             entries = (self._archive.get_entry_by_path(path) for path in paths)
             return [entry for entry in entries if _article(entry) is not None]
         except (KeyError, RuntimeError) as error:
@@ -133,8 +134,8 @@ class Zim:
         if html.marked_ambiguous(markup) or (texts and html.begins_ambiguous(texts[0])):
             choices = tuple(self._choices(body, article.path))
             if choices:
-                return Ambiguous(article.title, choices)
-        return Page(article.title, texts)
+                return Ambiguous(one_line(article.title), choices)
+        return Page(one_line(article.title), texts)
 
     def _choices(self, body: Any, path: str) -> Iterator[Choice]:
         offered: set[str] = set()
@@ -148,7 +149,7 @@ class Zim:
             title = self._archive.get_entry_by_path(target).title
             if title not in offered and not _elsewhere(title):
                 offered.add(title)
-                yield Choice(title, link.description)
+                yield Choice(one_line(title), link.description)
 
 
 def _article(entry: Entry) -> Entry | None:

@@ -1,0 +1,216 @@
+"""HTTP requests of query APIs: how they are sent, what is tried again, and what an answer means."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import random
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
+from r_eval.environments.schema import clip
+from r_eval.environments.tools import background
+from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
+from r_eval.environments.tools.declared import printable
+from r_eval.environments.tools.documents import is_json
+from r_eval.environments.tools.requests import Request
+
+if TYPE_CHECKING:
+    import aiohttp
+
+LONGEST_WAIT = 30.0
+FIRST_WAIT = 0.25
+CONNECTIONS = 32
+REDIRECTS = 5
+SHORTEST_KEY = 8
+AGAIN = frozenset({408, 425, 429})
+"""Statuses, besides those of a failing server, after which the same request may well succeed."""
+NOT_DONE = frozenset({425, 429, 503})
+"""Those that say that nothing was done, so that a request which is not idempotent can be made again."""
+NOT_IDEMPOTENT = frozenset({"post", "patch"})
+ACCOUNT_ERRORS = frozenset({401, 402, 407})
+"""Refusals that concern the key or the account, not the call."""
+ABSENT = frozenset({404, 410})
+
+
+class Client:
+    """Sends requests, on the background loop.
+
+    Args:
+        keys: Secrets that are struck out of whatever a server says.
+        timeout: Seconds of one attempt.
+        retries: Attempts after the first one, where the server is down, busy or failing.
+    """
+
+    def __init__(self, keys: Iterable[str], timeout: float, retries: int) -> None:
+        parts = [part for key in keys for part in (key, key.rpartition(" ")[2])]
+        self._secrets = [part for part in parts if len(part) >= SHORTEST_KEY]
+        self._timeout, self._retries = timeout, retries
+
+    async def value(self, request: Request, cookies: dict[str, str]) -> Any:
+        """What the server answers: JSON as data, anything else as text.
+
+        Args:
+            cookies: Sent along, and replaced by what the server sets.
+
+        Raises:
+            ToolError: The server refuses the call; the message is its own.
+            EnvironmentFailure: The server is down or failing after all attempts, or refuses the key.
+        """
+        return self._without_keys(_value_of(*await self.fetch(request, cookies)))
+
+    async def fetch(self, request: Request, cookies: dict[str, str]) -> tuple[str, str]:
+        """The media type and the text of what the server answers; raises as `value` does."""
+        for attempt in range(1, self._retries + 2):
+            try:
+                return await self._attempt(request, cookies)
+            except _TryAgain as error:
+                if request.method in NOT_IDEMPOTENT and not error.nothing_done:
+                    raise EnvironmentFailure(f"{error} (1 attempt: it might be done twice)") from None
+                if attempt > self._retries:
+                    raise EnvironmentFailure(f"{error} ({attempt} attempt{'s' if attempt > 1 else ''})") from None
+                grown = FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.75, 1.25)
+                await asyncio.sleep(min(grown if error.after is None else error.after, LONGEST_WAIT))
+        raise AssertionError("unreachable")
+
+    async def _attempt(self, request: Request, cookies: dict[str, str]) -> tuple[str, str]:
+        import aiohttp
+        from yarl import URL
+
+        sending = _session().request(
+            request.method,
+            URL(request.url, encoded=True),
+            headers=request.headers,
+            cookies={**cookies, **request.cookies},
+            data=request.data,
+            max_redirects=REDIRECTS,
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
+        )
+        try:
+            async with sending as answer:
+                for one in (*answer.history, answer):
+                    cookies.update({name: morsel.value for name, morsel in one.cookies.items()})
+                kind = answer.content_type if "Content-Type" in answer.headers else "text/plain"
+                text = self._without_keys(await _text(answer))
+                _check_status(answer.status, text, answer.headers)
+                return kind, text
+        except TimeoutError:
+            raise _TryAgain(f"the server gave no answer within {self._timeout:g} s") from None
+        except aiohttp.TooManyRedirects:
+            raise EnvironmentFailure("the server redirects without end") from None
+        except aiohttp.ClientError as error:
+            words = self._without_keys(clip(printable(str(error)), 200))
+            is_unsent = isinstance(error, aiohttp.ClientConnectorError)
+            raise _TryAgain(f"the server cannot be reached: {words}", nothing_done=is_unsent) from None
+
+    def _without_keys(self, value: Any) -> Any:
+        """What a server says, without the keys that it was sent and may repeat."""
+        if isinstance(value, list) and self._secrets:
+            return [self._without_keys(one) for one in value]
+        if isinstance(value, dict) and self._secrets:
+            return {self._without_keys(name): self._without_keys(one) for name, one in value.items()}
+        for secret in self._secrets if isinstance(value, str) else ():
+            value = value.replace(secret, "[key]")
+        return value
+
+
+class _TryAgain(Exception):
+    """An attempt failed in a way that may pass.
+
+    Args:
+        after: Seconds that the server asks to wait.
+        nothing_done: Whether the server certainly did nothing.
+    """
+
+    def __init__(self, message: str, after: float | None = None, nothing_done: bool = False) -> None:
+        super().__init__(message)
+        self.after, self.nothing_done = after, nothing_done
+
+
+@functools.cache
+def _session() -> aiohttp.ClientSession:
+    """The session of all clients; it keeps no cookies, and follows no redirect to another server."""
+    import aiohttp
+
+    async def check_redirect(session: Any, context: Any, about: aiohttp.TraceRequestRedirectParams) -> None:
+        target = urlsplit(urljoin(str(about.url), about.response.headers.get("Location", "")))
+        if target[:2] != urlsplit(str(about.url))[:2]:
+            place = clip(printable(target.netloc.rpartition("@")[2]))
+            raise EnvironmentFailure(f"the server redirects to another one, {place}")
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_redirect.append(check_redirect)
+    connector = aiohttp.TCPConnector(limit=0, limit_per_host=CONNECTIONS)
+    jar = aiohttp.DummyCookieJar()
+    session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, trace_configs=[trace])
+    background.closed_at_exit(session.close)
+    return session
+
+
+async def _text(answer: aiohttp.ClientResponse) -> str:
+    body = bytearray()
+    async for part in answer.content.iter_chunked(65536):
+        body += part
+        if len(body) > LARGEST:
+            raise ToolError(TOO_LARGE)
+    try:
+        return body.decode(answer.get_encoding(), "replace")
+    except (LookupError, RuntimeError):
+        return body.decode("utf-8", "replace")
+
+
+def _check_status(status: int, text: str, headers: Mapping[str, str]) -> None:
+    """Raises what an answer's status means, if it is an error.
+
+    Raises:
+        ToolError, EnvironmentFailure: As `Client.value` says.
+        _TryAgain: It should be requested again.
+    """
+    if status < 400:
+        return
+    phrase = HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
+    named, message = f"{status} {phrase}".rstrip(), printable(_message(text))
+    answers = f"the server answers {named}{f': {clip(message, 200)}' if message else ''}"
+    if status in AGAIN or status >= 500:
+        after = headers.get("Retry-After", "")
+        seconds = float(after) if after.isdecimal() and len(after) < 9 else None
+        raise _TryAgain(answers, seconds, status in NOT_DONE)
+    if status in ACCOUNT_ERRORS:
+        raise EnvironmentFailure(f"{answers}; check headers_env: and query_env:")
+    raise (NotFound if status in ABSENT else ToolError)(message or named)
+
+
+def _message(text: str) -> str:
+    """A server's own words on an error: the message in a JSON object, or the text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return "" if text.lstrip().startswith("<") else clip(text.strip(), LONGEST_ERROR)
+    for key in ("error", "message", "detail", "title", "message"):
+        inner = found.get(key) if isinstance(found, dict) else None
+        if isinstance(inner, dict):
+            found = inner
+        elif isinstance(inner, str) and inner:
+            return clip(inner, LONGEST_ERROR)
+    return clip(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), LONGEST_ERROR)
+
+
+def _value_of(kind: str, text: str) -> Any:
+    """The value of an answer of a media type.
+
+    Raises:
+        ToolError: It is no text.
+        EnvironmentFailure: It is not what it says it is.
+    """
+    if is_json(kind):
+        try:
+            return json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            raise EnvironmentFailure("the server's answer is not the JSON that it says it is") from None
+    if text and not kind.startswith("text/") and not kind.endswith(("xml", "json", "yaml", "javascript")):
+        raise ToolError(f"The answer is of the type {clip(printable(kind))}, which cannot be shown as text.")
+    return text

@@ -1,0 +1,318 @@
+"""Conditions by name, alone and nested: each does its own, keeps its rate, and knows no gold answer."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from r_eval import plugins
+from r_eval.environments import Environment, Observation, TemporaryFailure, ToolError, query_api
+from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
+from r_eval.environments.conditions.combined import CLEAN, Combined, combine
+from r_eval.environments.conditions.counterfactual import REPLACED, Counterfactual
+from r_eval.environments.conditions.faulty import CUT, Faulty, FaultyEnvironment, failed
+from r_eval.environments.conditions.slow import Slow, SlowEnvironment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.environments.session import Session
+from r_eval.errors import UserError
+from r_eval.records import Question, Step
+from r_eval.seeds import Seeds
+from tests.environments.conditions.shelves import BOOKS, QUESTION, Shelves, recorded
+
+SEEDS = Seeds(0, "q1", 0)
+OWN = """
+from r_eval.environments.conditions.base import Condition
+
+class Renaming(Condition):
+    name = "renaming"
+
+    def __init__(self, rate=1.0, to="other"):
+        self.rate, self.to = rate, to
+
+    def question(self, question, environment):
+        return question.model_copy(update={"id": self.to})
+
+    def environment(self, environment, about, seeds):
+        return environment
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    """A condition of a user's own."""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN, encoding="utf-8")
+    return f"{file}:Renaming"
+
+
+# By name
+
+
+def test_every_condition_has_the_name_of_its_module() -> None:
+    found = plugins.names("conditions", Condition)
+    assert sorted(found) == ["counterfactual", "faulty", "noisy", "slow"]
+    assert all(condition.name == name for name, condition in found.items())
+
+
+def test_clean_gives_the_very_environment() -> None:
+    environment = Shelves()
+    assert combine("clean", ["clean"], {}).environment(environment, QUESTION, SEEDS) is environment
+    assert (CLEAN.identity(), CLEAN.changes_questions) == ({}, False)
+
+
+def test_the_first_condition_is_the_innermost_and_a_setting_goes_to_the_one_that_takes_it() -> None:
+    combined = combine("both", ["faulty", "slow"], {"seconds": 0.0, "rate": 0.5})
+    assert combined.identity() == [["faulty", Faulty(0.5).identity()], ["slow", {"seconds": 0.0}]]
+    made = combined.environment(Shelves(), QUESTION, SEEDS)
+    assert isinstance(made, SlowEnvironment)
+    assert isinstance(made.inner, FaultyEnvironment)
+
+
+def test_a_setting_that_two_take_goes_to_both(own: str) -> None:
+    parts: Any = combine("both", ["faulty", own], {"rate": 0.5}).parts
+    assert [(part.name, part.rate) for part in parts] == [("faulty", 0.5), ("renaming", 0.5)]
+
+
+def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
+    with pytest.raises(ValueError, match="renaming changes the id of the question 'q1'"):
+        combine("mine", [own], {}).question(QUESTION, Shelves())
+
+
+def test_a_condition_that_drops_a_question_ends_the_matter() -> None:
+    class Dropping(Faulty):
+        def question(self, question: Question, environment: object) -> Question | None:
+            return None
+
+    combined = Combined("two", (Dropping(), Dropping()))
+    assert combined.changes_questions
+    assert combined.question(QUESTION, Shelves()) is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "settings", "message"),
+    [
+        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
+        (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
+        (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
+        (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
+        (["faulty"], {"rate": "0.1"}, "rate: Input should be a valid number, not '0.1'"),
+        (["faulty"], {"rate": True}, "rate: Input should be a valid number"),
+        (["faulty"], {"burst": 0}, "burst: Input should be greater than 0, not 0"),
+        (["faulty"], {"kinds": ["eror"]}, "kinds: expected one or several of error, timeout, truncated, not ['eror']"),
+        (["faulty"], {"kinds": []}, "kinds: Tuple should have at least 1 item"),
+        (["slow"], {"seconds": -1}, "seconds: Input should be greater than or equal to 0, not -1"),
+        (["slow"], {"seconds": float("inf")}, "seconds: Input should be a finite number"),
+        (["noisy"], {"distractors": 0}, "distractors: Input should be greater than 0"),
+        (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated', 'sibling' or 'near-duplicate'"),
+        (["noisy"], {"at": "middle"}, "at: Input should be 'first', 'last' or 'random'"),
+        (["counterfactual"], {"seed": True}, "seed: Input should be a valid integer, not True"),
+        (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
+        (["counterfactual"], {"kinds": [1]}, "kinds.0: Input should be a valid string, not 1"),
+        (["faulty", "faulty"], {}, "condition 'x': duplicate condition faulty"),
+        (["clean", "faulty"], {}, "condition 'x': clean is the bare environment, and combines with nothing"),
+        (["json:JSONDecoder"], {}, "json:JSONDecoder is not a Condition"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(kinds: list[str], settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        combine("x", kinds, settings)
+
+
+# An environment around another one
+
+
+class Rich(Shelves):
+    """Books with everything."""
+
+    closed = False
+
+    def retrieved_ids(self, api: str, value: Any) -> list[str]:
+        return [api]
+
+    def render(self, api: str, value: Any) -> str:
+        return f"rendered {api}"
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        if kind != "book":
+            raise KeyError(kind)
+        return [{"kind": kind}]
+
+    def triples(self) -> Iterator[tuple[str, str, str]]:
+        yield "Ada", "wrote", "notes"
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_every_part_of_an_environment_is_passed_on() -> None:
+    inner = Rich()
+    outer = Wrapped(inner)
+    assert list(outer.specs()) == ["books", "count", "go"]
+    assert (outer.description, outer.version) == ("Books with everything.", inner.version)
+    assert (outer.retrieved_ids("books", []), outer.render("books", [])) == (["books"], "rendered books")
+    assert (outer.records("book"), list(outer.triples())) == ([{"kind": "book"}], [("Ada", "wrote", "notes")])
+    assert asyncio.run(outer.call("count", {})) == Observation(7, "rendered count", ["count"])
+    with pytest.raises(KeyError):
+        outer.records("shelf")
+    public = {name for name in vars(Environment) if not name.startswith("_")} - {"query_apis", "timeout"}
+    assert public <= set(vars(Wrapped))
+
+
+def test_an_opened_copy_does_not_change_the_environment_inside() -> None:
+    inner = Rich()
+    opened: Any = Wrapped(inner).open()
+    asyncio.run(opened.call("go", {"shelf": 3}))
+    opened.close()
+    assert (inner.shelf, inner.closed, opened.inner.shelf, opened.inner.closed) == (0, False, 3, True)
+
+
+def test_a_slow_call_takes_the_seconds_and_its_step_says_so() -> None:
+    results, steps = recorded(Slow(0.05), [BOOKS] * 3)
+    assert [result.error for result in results] == [None] * 3
+    assert all(step.seconds >= 0.05 for step in steps)
+
+
+# Nested
+
+
+class Articles(Environment):
+    """Articles about a town on the Danube."""
+
+    @query_api
+    def search(self, words: str, top_k: int = 2) -> list[dict[str, str]]:
+        """Find articles.
+
+        Args:
+            words: What to look for, such as Łódź.
+            top_k: How many.
+        """
+        if words == "nothing":
+            raise TemporaryFailure("Łódź is closed.")
+        return [{"id": f"a{n}", "text": f"Article {n} says that Łódź has {n} parks."} for n in range(top_k)]
+
+    @query_api
+    def titled(self, words: str) -> Observation[list[str]]:
+        """Find titles."""
+        if words == "closed":
+            raise ToolError(f"No {words} in Łódź.")
+        return Observation(["Łódź", "Kraków"], f"Titles: Łódź and Kraków, not {words}", ["t1", "t2"])
+
+
+def asked(n: int, **changes: Any) -> Question:
+    return Question(id=f"q{n}", question="How many parks?", answers=["no such answer"], level="KS", **changes)
+
+
+async def calls(combined: Combined, n: int, made: Sequence[tuple[str, dict[str, Any]]], sandbox: Sandbox) -> list[Step]:
+    """The steps of an episode under nested conditions, as a run plans and makes it."""
+    steps: list[Step] = []
+    question = asked(n, meta={REPLACED: {"Łódź": "Gdańsk"}})
+    for part in combined.parts:
+        if not isinstance(part, Counterfactual):  # whose question is made above
+            question = part.question(question, Articles()) or question
+    session = Session(combined.environment(Articles(), question, Seeds(0, f"q{n}", 0)), sandbox, steps.append)
+    for api, arguments in made:
+        await session.call(api, arguments)
+    return steps
+
+
+ORDERS = [
+    ["faulty"],
+    ["faulty", "noisy"],
+    ["noisy", "faulty"],
+    ["faulty", "counterfactual"],
+    ["faulty", "noisy", "counterfactual"],
+    ["counterfactual", "noisy", "faulty"],
+    ["noisy", "counterfactual", "faulty"],
+]
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="+".join)
+def test_a_rate_is_the_rate_wherever_the_condition_stands(order: list[str], sandbox: Sandbox) -> None:
+    combined = combine("x", order, {"rate": 0.2})
+
+    async def every() -> list[list[bool]]:
+        made = [("search", {"words": "Łódź"})] * 10
+        return [[failed(step) for step in await calls(combined, n, made, sandbox)] for n in range(200)]
+
+    rows = asyncio.run(every())
+    alone = combine("alone", ["faulty"], {"rate": 0.2})
+
+    async def bare() -> list[list[bool]]:
+        made = [("titled", {"words": "x"})] * 10
+        return [[failed(step) for step in await calls(alone, n, made, sandbox)] for n in range(200)]
+
+    assert rows == asyncio.run(bare())
+    assert 0.16 < sum(map(sum, rows)) / 2000 < 0.24
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if "counterfactual" in order], ids="+".join)
+def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[str], sandbox: Sandbox) -> None:
+    combined = combine("x", order, {"rate": 0.3})
+    made = [("search", {"words": "Gdańsk"}), ("titled", {"words": "x"}), ("titled", {"words": "closed"})] * 4
+    steps = asyncio.run(calls(combined, 1, [*made, ("search", {"words": "nothing"})], sandbox))
+    assert any("Gdańsk" in (step.observation or "") for step in steps)
+    assert not any("Łódź" in (step.observation or "") for step in steps)
+    environment = combined.environment(
+        Articles(), asked(1, meta={REPLACED: {"Łódź": "Gdańsk", "Danube": "Rhine"}}), SEEDS
+    )
+    told = [environment.description, *(json.dumps(spec.json_schema()) for spec in environment.specs().values())]
+    assert not any("Łódź" in text or "\\u0141" in text or "Danube" in text for text in told)
+
+
+@pytest.mark.parametrize("order", [["faulty", "noisy"], ["noisy", "faulty"]], ids="+".join)
+def test_a_truncated_result_says_so_and_a_whole_one_does_not(order: list[str], sandbox: Sandbox) -> None:
+    combined = combine("x", order, {"rate": 0.5, "kinds": "truncated", "distractors": 1, "at": "last"})
+    steps = asyncio.run(calls(combined, 1, [("search", {"words": "x", "top_k": 4})] * 40, sandbox))
+    texts = [step.observation or "" for step in steps]
+    found = {(text.startswith(CUT), text.count("says that") < 5) for text in texts}
+    assert found == {(True, True), (False, False)}
+
+
+def test_the_text_and_ids_of_an_observation_pass_through_all_conditions(sandbox: Sandbox) -> None:
+    combined = combine("x", ["slow", "noisy", "faulty", "counterfactual"], {"seconds": 0.0, "rate": 0.0})
+    (step,) = asyncio.run(calls(combined, 1, [("titled", {"words": "Łódź"})], sandbox))
+    assert (step.observation, step.found) == ("Titles: Gdańsk and Kraków, not Łódź", ["t1", "t2"])
+
+
+# Gold answers
+
+GOLD = "Zanzibar"
+
+
+def held(value: Any, seen: set[int]) -> Iterator[str]:
+    """All texts that are reachable from an object through attributes and containers."""
+    if id(value) in seen or (callable(value) and not hasattr(value, "__dict__")):
+        return
+    seen.add(id(value))
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from held(pair, seen)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from held(each, seen)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield from held([getattr(value, field.name) for field in dataclasses.fields(value)], seen)
+    elif isinstance(value, Environment | Condition | ConditionInput | Question):
+        yield from held(vars(value), seen)
+
+
+def test_no_environment_of_an_episode_holds_a_gold_answer() -> None:
+    question = asked(1).model_copy(update={"answers": [GOLD], "evidence": [f"in {GOLD}"], "program": "answer = 1"})
+    combined = combine("x", ["noisy", "slow", "faulty"], {"seconds": 0.0})
+    planned = combined.question(question, Articles())
+    assert planned is not None
+    environment = combined.environment(Articles(), planned, SEEDS)
+    texts = list(held([environment, *combined.parts], set()))
+    assert texts
+    assert not [text for text in texts if GOLD.casefold() in text.casefold()]
+    about = ConditionInput.of(planned.model_copy(update={"entities": ["Łódź"]}), combined.parts[0])
+    assert (about.program, about.entities, list(about.notes)) == ("answer = 1", ("Łódź",), ["noise_screen"])
