@@ -60,11 +60,14 @@ class Server:
         self.at_once = self.most_at_once = 0
         self.url = ""
 
-    async def start(self) -> web.AppRunner:
+    def app(self) -> web.Application:
         app = web.Application()
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.05)
+        return app
+
+    async def start(self) -> web.AppRunner:
+        runner = web.AppRunner(self.app(), shutdown_timeout=0.05)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()

@@ -11,12 +11,12 @@ from aiohttp import web
 
 
 @contextmanager
-def serving(app: web.Application) -> Iterator[str]:
+def serving(app: web.Application, port: int = 0) -> Iterator[str]:
     """The address of an application that runs on a thread of its own."""
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(app, access_log=None)
     loop.run_until_complete(runner.setup())
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", port)
     loop.run_until_complete(site.start())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

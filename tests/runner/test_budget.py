@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,13 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from r_eval import Grid, UserError, run
+from r_eval import Grid, UserError, arun, run
 from r_eval.api import Run
 from r_eval.llms.replay import LLMUsage
-from r_eval.runner.budget import BudgetGuard, Stopwatch, quantity
+from r_eval.runner.budget import BudgetGuard, Stopwatch
 from r_eval.runner.plan import resolve
+from r_eval.runner.watching import Silent
+from tests.commands import typed_here
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 LLM = """
 from r_eval.llms.base import Reply
 from r_eval.records import Tokens
@@ -135,8 +134,6 @@ def test_money_that_was_spent_without_a_price_is_not_taken_for_nothing(tmp_path:
 
 
 def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> None:
-    from r_eval.runner.watching import Silent
-
     class Noting(Silent):
         def __init__(self) -> None:
             self.said: list[str] = []
@@ -157,8 +154,7 @@ def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> No
 def test_the_command_says_what_stopped_it_and_ends_with_1(tmp_path: Path) -> None:
     text = yaml.safe_dump(keys(llm(tmp_path, price=PRICE, budget={"usd": 3})))
     (tmp_path / "grid.yaml").write_text(text, encoding="utf-8")
-    command = [str(R_EVAL), "run", "grid.yaml", "--quiet"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    done = typed_here(["run", "grid.yaml", "--quiet"], tmp_path)
     assert (done.returncode, "budget of 3 USD for one reached: 3 USD used" in done.stderr) == (1, True)
     report = tmp_path / "runs" / "grid" / "report"
     texts = (path.read_text(encoding="utf-8") for path in report.rglob("*") if path.suffix in (".html", ".js"))
@@ -191,20 +187,6 @@ def test_a_budget_is_no_part_of_a_fingerprint(tmp_path: Path) -> None:
     assert one == other
 
 
-@pytest.mark.parametrize(
-    ("unit", "number", "text"),
-    [
-        ("usd", 0.0, "0 USD"),
-        ("usd", 0.5, "0.5 USD"),
-        ("usd", 5.024, "5.02 USD"),
-        ("usd", 20000.0, "20,000 USD"),
-        ("hours", 2.0, "2 hours"),
-    ],
-)
-def test_a_quantity_has_as_many_digits_as_are_worth_reading(unit: str, number: float, text: str) -> None:
-    assert quantity(unit, number) == text
-
-
 def test_what_is_spent_is_written_down_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("r_eval.runner.run.MANIFEST_SECONDS", 0.05)
     code = LLM.replace("    return", "    import asyncio\n    await asyncio.sleep(0.1)\n    return")
@@ -213,8 +195,6 @@ def test_what_is_spent_is_written_down_while_the_run_goes_on(tmp_path: Path, mon
     seen: list[dict[str, Any]] = []
 
     async def watch() -> None:
-        from r_eval import arun
-
         going = asyncio.create_task(arun(grid(tmp_path, one), tmp_path / "out"))
         while not going.done():
             await asyncio.sleep(0.1)

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +19,6 @@ from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
 
-R_EVAL = Path(sys.executable).with_name("r-eval")
 NODE = {
     "node_ip_address": "127.0.0.1",
     "num_cpus": 1,
@@ -175,32 +170,7 @@ def test_a_cancelled_run_leaves_no_worker_behind(cluster: Any, desk: Desk, tmp_p
     assert load_run(tmp_path / "out").state == "interrupted"
 
 
-def test_a_signal_lets_the_episodes_under_way_finish(cluster: Any, desk: Desk, tmp_path: Path) -> None:
-    import yaml
-
-    grid = {"workflows": ["direct"], "tasks": ["aminer/soay-easy"], "samples": 40}
-    text = yaml.safe_dump({**grid, "llms": [desk.llm(LOGGING, connections=2, seconds=0.3)]})
-    (desk.path / "grid.yaml").write_text(text, encoding="utf-8")
-    command = [str(R_EVAL), "run", "grid.yaml", "--engine", "ray", "--quiet", "--out", "out"]
-    process = subprocess.Popen(command, cwd=desk.path, env=os.environ, stdout=subprocess.DEVNULL)
-    while len(desk.log()) < 4 and process.poll() is None:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=300) == 130
-    found = load_run(desk.path / "out")
-    assert found.state == "interrupted"
-    words = [word for word, *_ in desk.log()]
-    assert words.count("asked") == words.count("told") == len(list(found.episodes())) < 40
-
-
 def test_an_llm_that_needs_more_gpus_than_there_are_ends_the_run(cluster: Any, desk: Desk, tmp_path: Path) -> None:
     grid = desk.grid({**desk.llm(LOGGING, seconds=0), "num_gpus": 1})
     with pytest.raises(UserError, match="num_gpus is 1, and no machine of the cluster has more than 0"):
         on_ray(grid, tmp_path / "out")
-
-
-def test_an_address_where_no_cluster_is_ends_the_command_in_one_line(desk: Desk, tmp_path: Path) -> None:
-    code = "from r_eval.runner.ray import _join\n_join()"
-    env = {**os.environ, "RAY_ADDRESS": "ray://127.0.0.1:10001"}
-    said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, encoding="utf-8")
-    assert "UserError: RAY_ADDRESS: type the command on a machine of the cluster" in said.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import errno
-import http.server
 import json
 import os
 import random
@@ -14,7 +13,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +26,9 @@ from r_eval.folder import CellWriter
 from r_eval.runner.run import Runner
 from r_eval.runner.watching import Silent
 from r_eval.tasks.base import installed
-from tests.timing import slowness
+from tests.chat_server import Server, good
+from tests.runner.desks import THOUGHTFUL, Desk, contents
+from tests.serving import serving
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 TASKS = ["aminer/soay-easy", "aminer/soay-hard"]
@@ -57,49 +57,21 @@ def reply(request):
         raise LLMError("server", "the machine is on fire")
     return "Ada"
 """
-THOUGHTFUL = """
-import asyncio, hashlib, random
-
-REPLIES = [
-    "Action 1: Finish[Ada]",
-    "Thought 1: Look it up.\\nAction 1: searchPerson(name=\\"Anil Mishra\\")",
-    "I do not know.",
-    "```python\\nanswer = [p['name'] for p in searchPerson(name='Jonas')]\\n```",
-    "```python\\nanswer = searchPerson(nam='Jonas')\\n```",
-    '<tool_call>{"name": "getPerson", "arguments": {}}</tool_call>',
-    '<tool_call>{"name": "Finish", "arguments": {"return_type": "give_answer", "answer": "Ada"}}</tool_call>',
-]
-
-async def reply(request):
-    said = repr([(m.role, m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in request.messages])
-    await asyncio.sleep(random.random() / 200)
-    return REPLIES[hashlib.sha256(said.encode()).digest()[0] % len(REPLIES)]
-"""
 
 
-class Desk:
+class CommandDesk(Desk):
     """A folder with a grid in it, and the `r-eval` command."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.out = path / "runs" / "grid"
 
-    def llm(self, code: str, name: str = "one", **values: Any) -> dict[str, Any]:
-        """Write a scripted LLM; returns its entry in a grid."""
-        for key, value in {"asked": str(self.path / f"{name}.asked"), **values}.items():
-            code = code.replace(f"{{{key}!r}}", repr(value)).replace(f"{{{key}}}", str(value))
-        (self.path / f"{name}.py").write_text(code, encoding="utf-8")
-        return {"llm": f"scripted/./{name}.py:reply", "name": name}
-
-    def keys(self, *llms: dict[str, Any], **keys: Any) -> dict[str, Any]:
-        """A grid's keys: the direct workflow over the embedded tasks, unless they say otherwise."""
-        return {"llms": list(llms), "workflows": ["direct"], "tasks": TASKS, "samples": 6, **keys}
-
     def grid(self, *llms: dict[str, Any], **keys: Any) -> Grid:
-        return Grid(**self.keys(*llms, **keys), folder=self.path)
+        return super().grid(*llms, **{"tasks": TASKS, **keys})
 
     def write(self, *llms: dict[str, Any], **keys: Any) -> None:
-        text = yaml.safe_dump(self.keys(*llms, **keys), allow_unicode=True)
+        keys = {"workflows": ["direct"], "tasks": TASKS, "samples": 6, **keys}
+        text = yaml.safe_dump({"llms": list(llms), **keys}, allow_unicode=True)
         (self.path / "grid.yaml").write_text(text, encoding="utf-8")
 
     def start(self, *options: str) -> subprocess.Popen[str]:
@@ -137,8 +109,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> CommandDesk:
+    return CommandDesk(tmp_path)
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
@@ -148,30 +120,10 @@ def wait_for(what: Callable[[], bool], seconds: float = 120.0) -> None:
         time.sleep(0.01)
 
 
-def timeless(record: Any) -> Any:
-    """A record with every duration set to zero."""
-    if isinstance(record, list):
-        return [timeless(item) for item in record]
-    if not isinstance(record, dict):
-        return record
-    known = {key: value for key, value in record.items() if key not in ("replayed", "checksum")}
-    return {key: 0 if key == "seconds" else timeless(value) for key, value in known.items()}
-
-
-def contents(out: Path) -> dict[str, list[Any]]:
-    """The episode files of a run by their path, durations set to zero, key order kept."""
-    root = out / "episodes"
-    found = {}
-    for path in sorted(root.rglob("*.jsonl")):
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        found[str(path.relative_to(root))] = [json.dumps(timeless(json.loads(line))) for line in lines]
-    return found
-
-
 # Once
 
 
-def test_a_complete_run_records_every_episode_exactly_once(desk: Desk) -> None:
+def test_a_complete_run_records_every_episode_exactly_once(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN), workflows=["direct", "react", "oracle"], epochs=2)
     result = run(grid, desk.out)
     found = collections.Counter((e.system, e.task, e.question_id, e.epoch) for e in result.episodes())
@@ -181,7 +133,7 @@ def test_a_complete_run_records_every_episode_exactly_once(desk: Desk) -> None:
     assert len(desk.lines()) == len(found)
 
 
-def test_running_again_runs_nothing(desk: Desk) -> None:
+def test_running_again_runs_nothing(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN), workflows=["direct", "react", "oracle"])
     run(grid, desk.out)
     asked, before = desk.asked(), desk.lines()
@@ -191,7 +143,7 @@ def test_running_again_runs_nothing(desk: Desk) -> None:
     assert desk.lines() == before
 
 
-def test_three_kills_at_any_instant_lose_nothing_and_ask_nothing_twice(desk: Desk) -> None:
+def test_three_kills_at_any_instant_lose_nothing_and_ask_nothing_twice(desk: CommandDesk) -> None:
     seed = random.randrange(2**32)
     chance = random.Random(seed)
     sys.stdout.write(f"instants from seed {seed}\n")
@@ -225,7 +177,7 @@ def test_three_kills_at_any_instant_lose_nothing_and_ask_nothing_twice(desk: Des
     assert (missing - asked).total() <= 4, "only as many as there are connections"
 
 
-def test_a_killed_run_leaves_no_process_behind(desk: Desk) -> None:
+def test_a_killed_run_leaves_no_process_behind(desk: CommandDesk) -> None:
     desk.write(desk.llm(SLOW, seconds=0.05), workflows=["oracle", "direct"], samples=40)
     process = desk.start("--quiet")
     wait_for(lambda: len(desk.lines()) > 3)
@@ -252,7 +204,7 @@ def status_of(process: Path) -> str:
         return ""
 
 
-def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: Desk) -> None:
+def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN))
     run(grid, desk.out)
     whole = contents(desk.out)
@@ -265,7 +217,7 @@ def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: Desk) -> N
     assert contents(desk.out) == whole
 
 
-def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: Desk) -> None:
+def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: CommandDesk) -> None:
     broken = desk.path / "broken"
     grid = desk.grid(desk.llm(FAILING, broken=str(broken)), tasks=TASKS[:1])
     broken.touch()
@@ -276,7 +228,7 @@ def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: De
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 6
 
 
-def test_what_the_system_did_wrong_is_a_result_and_not_tried_again(desk: Desk) -> None:
+def test_what_the_system_did_wrong_is_a_result_and_not_tried_again(desk: CommandDesk) -> None:
     (desk.path / "silent.py").write_text("def reply(request):\n    return ''\n", encoding="utf-8")
     grid = desk.grid({"llm": "scripted/./silent.py:reply", "name": "one"})
     assert run(grid, desk.out).state == "complete"
@@ -286,7 +238,7 @@ def test_what_the_system_did_wrong_is_a_result_and_not_tried_again(desk: Desk) -
 # The same bytes
 
 
-def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: Desk, tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: CommandDesk, tmp_path: Path) -> None:
     workflows = ["direct", "react", "pal", {"workflow": "dfsdt", "max_calls": 8}, "fc", "oracle"]
     grid = desk.grid(desk.llm(THOUGHTFUL), workflows=workflows, samples=4, limits={"steps": 4})
     runs = {n: run(grid, tmp_path / str(n), connections=n) for n in (1, 3, 16)}
@@ -296,7 +248,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: Desk, tmp_pa
     assert kinds >= {"finished", "exhausted", "tool_misuse"}, "the replies show too little"
 
 
-def test_the_bytes_do_not_depend_on_an_interruption(desk: Desk, tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_an_interruption(desk: CommandDesk, tmp_path: Path) -> None:
     grid = desk.grid(desk.llm(THOUGHTFUL), samples=10)
     once = run(grid, tmp_path / "once")
     runners: list[Runner] = []
@@ -312,7 +264,7 @@ def test_the_bytes_do_not_depend_on_an_interruption(desk: Desk, tmp_path: Path) 
     assert contents(again) == contents(once.path)
 
 
-def test_a_cell_whose_last_episode_came_just_before_a_crash_is_put_in_order(desk: Desk) -> None:
+def test_a_cell_whose_last_episode_came_just_before_a_crash_is_put_in_order(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN))
     run(grid, desk.out)
     whole = contents(desk.out)
@@ -325,7 +277,7 @@ def test_a_cell_whose_last_episode_came_just_before_a_crash_is_put_in_order(desk
     assert contents(desk.out) == whole
 
 
-def test_episode_ids_do_not_depend_on_the_folder_or_the_rest_of_the_grid(desk: Desk, tmp_path: Path) -> None:
+def test_episode_ids_do_not_depend_on_the_folder_or_the_rest_of_the_grid(desk: CommandDesk, tmp_path: Path) -> None:
     one = desk.llm(PLAIN)
     small = run(desk.grid(one, tasks=TASKS[:1]), tmp_path / "small")
     large = run(desk.grid(one, workflows=["oracle", "direct"]), tmp_path / "large")
@@ -335,7 +287,7 @@ def test_episode_ids_do_not_depend_on_the_folder_or_the_rest_of_the_grid(desk: D
 # What differs is never mixed
 
 
-def own_questions(desk: Desk, first: str = "Who?") -> dict[str, Any]:
+def own_questions(desk: CommandDesk, first: str = "Who?") -> dict[str, Any]:
     texts = [first, "Where?", "When?"]
     lines = [{"id": str(i), "question": text, "answers": ["Ada"], "level": "KS"} for i, text in enumerate(texts)]
     path = desk.path / "own.jsonl"
@@ -354,23 +306,24 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("part", CHANGES)
-def test_a_change_is_refused_with_a_message_that_names_it(desk: Desk, part: str) -> None:
-    keys = desk.keys(desk.llm(PLAIN), workflows=["dfsdt"], tasks=TASKS[:1], samples=2)
-    run(Grid(**keys, folder=desk.path), desk.out)
+def test_a_change_is_refused_with_a_message_that_names_it(desk: CommandDesk, part: str) -> None:
+    llms, keys = [desk.llm(PLAIN)], {"workflows": ["dfsdt"], "tasks": TASKS[:1], "samples": 2}
+    run(desk.grid(*llms, **keys), desk.out)
+    run(desk.grid(*llms, **{**keys, "workflows": ["oracle"]}), desk.out)  # what ran in between hides nothing
     before = {p: p.read_bytes() for p in desk.out.rglob("*") if p.is_file()}
     with pytest.raises(UserError, match=rf"differs from this grid in: (\w+, )*{part}\b.*--fresh"):
-        run(Grid(**{**keys, **CHANGES[part]}, folder=desk.path), desk.out)
+        run(Grid(**{"llms": llms, **keys, **CHANGES[part]}, folder=desk.path), desk.out)
     assert {p: p.read_bytes() for p in desk.out.rglob("*") if p.is_file()} == before
 
 
-def test_a_changed_question_file_is_refused(desk: Desk) -> None:
+def test_a_changed_question_file_is_refused(desk: CommandDesk) -> None:
     llm = desk.llm(PLAIN)
     run(desk.grid(llm, tasks=[own_questions(desk)]), desk.out)
     with pytest.raises(UserError, match=r"differs from this grid in: task .*on own\)"):
         run(desk.grid(llm, tasks=[own_questions(desk, "Who else?")]), desk.out)
 
 
-def test_a_changed_prompt_is_refused(desk: Desk) -> None:
+def test_a_changed_prompt_is_refused(desk: CommandDesk) -> None:
     llm = desk.llm(PLAIN)
     (desk.path / "mine.py").write_text(WITH_PROMPT, encoding="utf-8")
     (desk.path / "prompts").mkdir()
@@ -383,15 +336,7 @@ def test_a_changed_prompt_is_refused(desk: Desk) -> None:
         run(grid, desk.out)
 
 
-def test_a_change_is_refused_even_if_other_systems_ran_in_between(desk: Desk) -> None:
-    llm = desk.llm(PLAIN)
-    run(desk.grid(llm), desk.out)
-    run(desk.grid(llm, workflows=["oracle"]), desk.out)
-    with pytest.raises(UserError, match=r"--fresh"):
-        run(desk.grid(llm, limits={"steps": 3}), desk.out)
-
-
-def test_a_system_that_was_left_out_for_a_while_is_not_run_again(desk: Desk) -> None:
+def test_a_system_that_was_left_out_for_a_while_is_not_run_again(desk: CommandDesk) -> None:
     llm = desk.llm(PLAIN)
     run(desk.grid(llm), desk.out)
     asked = desk.asked()
@@ -400,7 +345,7 @@ def test_a_system_that_was_left_out_for_a_while_is_not_run_again(desk: Desk) -> 
     assert desk.asked() == asked
 
 
-def test_a_grid_may_grow(desk: Desk) -> None:
+def test_a_grid_may_grow(desk: CommandDesk) -> None:
     llm = desk.llm(PLAIN)
     run(desk.grid(llm, tasks=TASKS[:1]), desk.out)
     asked = desk.asked()
@@ -411,7 +356,7 @@ def test_a_grid_may_grow(desk: Desk) -> None:
     assert desk.asked()[: len(asked)] == asked
 
 
-def test_fresh_moves_the_old_run_aside_and_begins_again(desk: Desk) -> None:
+def test_fresh_moves_the_old_run_aside_and_begins_again(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN))
     run(grid, desk.out)
     before = desk.lines()
@@ -423,7 +368,7 @@ def test_fresh_moves_the_old_run_aside_and_begins_again(desk: Desk) -> None:
     assert before in [desk.lines(path) for path in aside]
 
 
-def test_a_second_process_on_the_same_folder_is_refused(desk: Desk) -> None:
+def test_a_second_process_on_the_same_folder_is_refused(desk: CommandDesk) -> None:
     desk.write(desk.llm(SLOW, seconds=1.0), samples=20)
     first = desk.start("--quiet", "--connections", "2")
     try:
@@ -440,7 +385,7 @@ def test_a_second_process_on_the_same_folder_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_a_folder_that_is_not_a_run_is_refused_and_left_alone(desk: Desk, fresh: bool) -> None:
+def test_a_folder_that_is_not_a_run_is_refused_and_left_alone(desk: CommandDesk, fresh: bool) -> None:
     precious = desk.path / "precious"
     precious.mkdir()
     (precious / "thesis.txt").write_text("years of work", encoding="utf-8")
@@ -450,13 +395,7 @@ def test_a_folder_that_is_not_a_run_is_refused_and_left_alone(desk: Desk, fresh:
     assert desk.asked() == []
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused(desk: Desk) -> None:
-    (desk.path / "out").write_text("", encoding="utf-8")
-    with pytest.raises(UserError, match=r"out is (a file|not a folder)"):
-        run(desk.grid(desk.llm(PLAIN)), desk.path / "out")
-
-
-def test_a_limit_keeps_the_first_questions_and_a_later_run_adds_the_rest(desk: Desk) -> None:
+def test_a_limit_keeps_the_first_questions_and_a_later_run_adds_the_rest(desk: CommandDesk) -> None:
     llm = desk.llm(PLAIN)
     some = run(desk.grid(llm, samples=None), desk.out, limit=3)
     first = [e.question_id for e in some.episodes()]
@@ -470,84 +409,30 @@ def test_a_limit_keeps_the_first_questions_and_a_later_run_adds_the_rest(desk: D
 # LLMs that are down, slow, or strange
 
 
-class Server:
-    """A chat completions server on this machine."""
-
-    def __init__(self, port: int) -> None:
-        asked = self.asked = []  # type: list[str]
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._send({"data": []})
-
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                asked.append(body["messages"][-1]["content"])
-                message = {"role": "assistant", "content": "Ada"}
-                usage = {"prompt_tokens": 5, "completion_tokens": 1}
-                self._send({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
-
-            def _send(self, data: dict[str, Any]) -> None:
-                raw = json.dumps(data).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(raw)))
-                self.end_headers()
-                self.wfile.write(raw)
-
-            def log_message(self, *arguments: Any) -> None: ...
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@pytest.fixture
-def port() -> int:
-    """A port of this machine on which nobody listens yet."""
-    with socket.socket() as probe:
+def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(desk: CommandDesk) -> None:
+    with socket.socket() as probe:  # a port on which nobody listens yet
         probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(desk: Desk, port: int) -> None:
-    remote = {
-        "llm": "openai/some-model",
-        "base_url": f"http://127.0.0.1:{port}/v1",
-        "price": {"prompt": 1, "completion": 2},
-    }
+        port = int(probe.getsockname()[1])
+    address, name = f"http://127.0.0.1:{port}/v1", "openai/some-model"
+    remote = {"llm": name, "base_url": address, "price": {"prompt": 1, "completion": 2}}
     desk.write(remote, desk.llm(PLAIN), workflows=["direct", "oracle"])
-    started = time.monotonic()
     down = desk.type()
-    assert time.monotonic() - started < 10 * slowness()
-    assert down.returncode == 1
-    assert f"no server answers at http://127.0.0.1:{port}/v1" in down.stderr
+    assert (down.returncode, desk.state()) == (1, "incomplete")
+    assert f"no server answers at {address}" in down.stderr
     assert "Traceback" not in down.stderr
     ends = collections.Counter((r["llm"], r["outcome"]["kind"], r["outcome"]["cause"]) for r in desk.lines())
-    assert ends == {
-        ("one", "finished", ""): 12,
-        ("none", "finished", ""): 12,
-    }
-    assert desk.state() == "incomplete"
-    assert (
-        f":{port}/v1"
-        in json.loads((desk.out / "run.json").read_text(encoding="utf-8"))["llms"]["openai/some-model"]["unavailable"]
-    )
-    server = Server(port)
-    try:
+    assert ends == {("one", "finished", ""): 12, ("none", "finished", ""): 12}
+    assert address in json.loads((desk.out / "run.json").read_text(encoding="utf-8"))["llms"][name]["unavailable"]
+    server = Server(good("Ada", usage={"prompt_tokens": 5, "completion_tokens": 1}))
+    with serving(server.app(), port):
         up = desk.type()
-    finally:
-        server.stop()
-    assert (up.returncode, desk.state(), len(server.asked), len(desk.asked())) == (0, "complete", 1 + 12, 12)
-    mine = [r for r in desk.lines() if r["llm"] == "openai/some-model"]
+    assert (up.returncode, desk.state(), len(server.bodies), len(desk.asked())) == (0, "complete", 12, 12)
+    mine = [r for r in desk.lines() if r["llm"] == name]
     assert [r["outcome"]["kind"] for r in mine] == ["finished"] * 12
     assert mine[0]["usage"]["cost"] == pytest.approx((5 * 1 + 1 * 2) / 1e6)
 
 
-def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: Desk) -> None:
+def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: CommandDesk) -> None:
     order: list[str] = []
 
     class Listening(Silent):
@@ -559,7 +444,7 @@ def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: Desk) -> None:
     assert order == ["quick", "quick", "slow", "slow"]
 
 
-def test_connections_bound_what_is_asked_at_once(desk: Desk) -> None:
+def test_connections_bound_what_is_asked_at_once(desk: CommandDesk) -> None:
     code = """
 import asyncio
 now, most = 0, []
@@ -580,6 +465,7 @@ async def reply(request):
 ODD = {
     "line separators": "one\u2028two\u0085three",
     "half a surrogate pair": "half \ud800 a pair",
+    "half a pair in a call": '<tool_call>{"name": "getPerson", "arguments": {"person_id": "\\ud800"}}</tool_call>',
     "control characters": "\x00\x1b[31m",
     "one endless word": "a" * 300_000,
     "endless blank lines": "a" + "\n" * 300_000,
@@ -588,26 +474,16 @@ ODD = {
 
 
 @pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
-def test_no_reply_breaks_the_run_or_its_files(desk: Desk, reply: str) -> None:
+def test_no_reply_breaks_the_run_or_its_files(desk: CommandDesk, reply: str) -> None:
     (desk.path / "odd.py").write_text(f"def reply(request):\n    return {reply!a}\n", encoding="utf-8")
-    grid = desk.grid({"llm": "scripted/./odd.py:reply", "name": "one"}, workflows=["direct", "react"], samples=2)
+    grid = desk.grid({"llm": "scripted/./odd.py:reply", "name": "one"}, workflows=["direct", "react", "fc"], samples=2)
     first = run(grid, desk.out)
     assert first.state == "complete"
-    assert len(list(first.episodes())) == 8
+    assert len(list(first.episodes())) == 12
     assert run(grid, desk.out).state == "complete"
 
 
-def test_an_odd_reply_inside_a_call_breaks_nothing_either(desk: Desk) -> None:
-    code = """
-def reply(request):
-    return r'<tool_call>{"name": "searchPerson", "arguments": {"name": "\\ud800"}}</tool_call>'
-"""
-    grid = desk.grid(desk.llm(code), workflows=["fc"], samples=1, limits={"steps": 2})
-    result = run(grid, desk.out)
-    assert {e.outcome.kind for e in result.episodes()} <= {"exhausted", "tool_misuse"}
-
-
-def test_many_programs_at_once_do_not_wait_for_each_other_for_ever(desk: Desk) -> None:
+def test_many_programs_at_once_do_not_wait_for_each_other_for_ever(desk: CommandDesk) -> None:
     code = """
 def reply(request):
     return "answer = [len(searchPerson(name='Jonas')) for _ in range(3)]"
@@ -617,7 +493,7 @@ def reply(request):
     assert {(e.outcome.kind, e.answer) for e in result.episodes()} == {("finished", "5; 5; 5")}
 
 
-def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: Desk) -> None:
+def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: CommandDesk) -> None:
     (desk.path / "bad.py").write_text("def reply(request):\n    return 1 / 0\n", encoding="utf-8")
     grid = desk.grid({"llm": "scripted/./bad.py:reply", "name": "bad"}, desk.llm(PLAIN))
     assert run(grid, desk.out).state == "incomplete"
@@ -626,7 +502,7 @@ def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: 
     assert sum(n for (llm, kind), n in ends.items() if llm == "bad" and kind in ("llm_failure", "tool_failure")) == 12
 
 
-def test_a_full_disk_stops_every_lane(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_stops_every_lane(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: CellWriter, line: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -645,40 +521,15 @@ def test_a_full_disk_stops_every_lane(desk: Desk, monkeypatch: pytest.MonkeyPatc
     assert desk.state() == "interrupted"
 
 
-SLOW_WORKFLOW = """
-import asyncio
-from r_eval.llms.base import Message, Request
-from r_eval.workflows.base import Workflow, finished
-
-class Mine(Workflow):
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    async def run(self, question, session, llm, limits):
-        await llm.generate(Request((Message("user", f"{self.seconds} {question.text}"),)))
-        await asyncio.sleep(self.seconds)
-        return finished("Ada", "text")
-"""
-
-
-def test_what_takes_longest_is_run_first_so_that_the_end_is_short(desk: Desk) -> None:
-    (desk.path / "mine.py").write_text(SLOW_WORKFLOW, encoding="utf-8")
-    seconds = (0.0, 0.6, 0.3)
-    workflows = [{"workflow": "./mine.py:Mine", "name": f"w{s}", "seconds": s} for s in seconds]
-    run(desk.grid(desk.llm(PLAIN), workflows=workflows, samples=2, tasks=TASKS[:1]), desk.out, connections=1)
-    order = [float(asked.split()[0]) for asked in desk.asked()]
-    assert order[:3] == list(seconds)
-    assert order[3:] == sorted(order[3:], reverse=True)
-
-
 # Stopping
 
 
-def test_one_interrupt_lets_the_episodes_under_way_finish(desk: Desk) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_lets_the_episodes_under_way_finish(desk: CommandDesk, sent: signal.Signals) -> None:
     desk.write(desk.llm(SLOW, seconds=0.5), samples=20)
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "are kept" in err
@@ -688,7 +539,7 @@ def test_one_interrupt_lets_the_episodes_under_way_finish(desk: Desk) -> None:
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
 
 
-def test_an_interrupt_that_reaches_the_whole_process_group_spoils_no_program(desk: Desk) -> None:
+def test_an_interrupt_that_reaches_the_whole_process_group_spoils_no_program(desk: CommandDesk) -> None:
     code = """
 def reply(request):
     with open({asked!r}, "a", encoding="utf-8") as log:
@@ -706,27 +557,7 @@ def reply(request):
     assert [(r["outcome"]["kind"], r["answer"]) for r in desk.lines()] == [("finished", "71999994000000")]
 
 
-def test_a_second_interrupt_cancels_programs_too(desk: Desk) -> None:
-    code = """
-def reply(request):
-    with open({asked!r}, "a", encoding="utf-8") as log:
-        log.write("asked" + chr(10))
-    return chr(10).join(["while True:", "    n = len(searchPerson(name='Jonas'))", "    sum(range(50_000))"])
-"""
-    desk.write(desk.llm(code), workflows=["pal"], samples=20)
-    process = desk.start("--connections", "8", "--quiet")
-    wait_for(lambda: len(desk.asked()) == 8)
-    time.sleep(0.1)
-    for _ in range(2):
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-    started = time.monotonic()
-    _, err = process.communicate(timeout=300)
-    assert (process.returncode, "Traceback" in err) == (130, False)
-    assert time.monotonic() - started < 3 * slowness()
-
-
-def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
+def test_a_second_interrupt_cancels_what_is_under_way(desk: CommandDesk) -> None:
     desk.write(desk.llm(SLOW, seconds=3600), samples=20)
     process = desk.start("--connections", "3")
     wait_for(lambda: len(desk.asked()) == 3)
@@ -741,7 +572,7 @@ def test_a_second_interrupt_cancels_what_is_under_way(desk: Desk) -> None:
     assert ([r["outcome"]["kind"] for r in desk.lines()], desk.state()) == (["cancelled"] * 3, "interrupted")
 
 
-def test_cancelled_episodes_run_again_and_ask_nothing_twice(desk: Desk) -> None:
+def test_cancelled_episodes_run_again_and_ask_nothing_twice(desk: CommandDesk) -> None:
     code = """
 import asyncio, os
 
@@ -770,17 +601,7 @@ async def reply(request):
     assert len(desk.asked()) == 9
 
 
-def test_a_termination_lets_the_episodes_under_way_finish(desk: Desk) -> None:
-    desk.write(desk.llm(SLOW, seconds=0.5), samples=20)
-    process = desk.start("--connections", "3")
-    wait_for(lambda: len(desk.asked()) == 3)
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=300)
-    assert (process.returncode, desk.state()) == (130, "interrupted")
-    assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
-
-
-def test_a_run_that_is_interrupted_before_its_first_episode_says_so(desk: Desk) -> None:
+def test_a_run_that_is_interrupted_before_its_first_episode_says_so(desk: CommandDesk) -> None:
     desk.write(desk.llm(SLOW, seconds=0.01), samples=20)
     grid = Grid.load(desk.path / "grid.yaml")
     result = run(grid, desk.out, on_runner=lambda runner: runner.stop())
@@ -816,7 +637,7 @@ class Mine(Workflow):
 """
 
 
-def test_a_workflow_from_a_file_beside_the_grid_runs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workflow_from_a_file_beside_the_grid_runs(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     (desk.path / "elsewhere").mkdir()
     monkeypatch.chdir(desk.path / "elsewhere")
     (desk.path / "mine.py").write_text(MINE, encoding="utf-8")
@@ -827,14 +648,14 @@ def test_a_workflow_from_a_file_beside_the_grid_runs(desk: Desk, monkeypatch: py
     assert next(result.episodes()).steps[0].arguments == {"organization": "Institute"}
 
 
-def test_an_exception_in_a_workflow_is_no_fault_of_the_system(desk: Desk) -> None:
+def test_an_exception_in_a_workflow_is_no_fault_of_the_system(desk: CommandDesk) -> None:
     (desk.path / "mine.py").write_text(MINE.replace("len(found.value)", "1 / 0"), encoding="utf-8")
     result = run(desk.grid(desk.llm(PLAIN), workflows=["./mine.py:Mine"], samples=1), desk.out)
     assert result.state == "incomplete"
     assert {(e.outcome.kind, e.outcome.cause) for e in result.episodes()} == {("tool_failure", "workflow")}
 
 
-def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: Desk) -> None:
+def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: CommandDesk) -> None:
     task = own_questions(desk)
     shown = {"id": "d", "question": "Where?", "answers": ["Oslo"], "level": "KS", "program": "answer = 'Oslo'"}
     by_id = {**shown, "id": "2", "question": "When then?"}
@@ -844,7 +665,7 @@ def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: Desk) 
     assert desk.asked() == ["Who?"]
 
 
-def test_nothing_of_the_gold_reaches_the_llm(desk: Desk) -> None:
+def test_nothing_of_the_gold_reaches_the_llm(desk: CommandDesk) -> None:
     code = """
 def reply(request):
     with open({asked!r}, "a", encoding="utf-8") as log:
@@ -866,7 +687,7 @@ def reply(request):
 
 @pytest.mark.parametrize("program", [None, "answer = 1 / 0"])
 def test_a_demonstration_without_a_working_program_is_refused_before_anything_is_written(
-    desk: Desk, program: str | None
+    desk: CommandDesk, program: str | None
 ) -> None:
     task = own_questions(desk)
     shown = {"id": "d", "question": "Which?", "answers": ["Oslo"], "level": "KS", "program": program}
@@ -876,7 +697,7 @@ def test_a_demonstration_without_a_working_program_is_refused_before_anything_is
     assert not desk.out.parent.exists()
 
 
-def test_run_works_inside_an_event_loop_as_in_a_notebook(desk: Desk) -> None:
+def test_run_works_inside_an_event_loop_as_in_a_notebook(desk: CommandDesk) -> None:
     grid = desk.grid(desk.llm(PLAIN), samples=1)
 
     async def inside() -> list[str]:

@@ -6,12 +6,11 @@ import asyncio
 import collections
 import functools
 import json
-import os
 import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -99,38 +98,13 @@ def test_a_kill_while_run_json_is_written_for_the_first_time_is_no_obstacle(tmp_
     assert sorted(path.name for path in folder.path.glob("*run.json*")) == ["run.json"]
 
 
-def test_what_is_missing_is_what_was_not_appended(store: Store, cell: PlannedCell) -> None:
-    assert [question for question, _ in store.missing(cell)] == list(cell.planned.asked)
-    for number in (1, 4):
-        store.append(cell, episode(cell, number))
-    assert [question for question, _ in store.missing(cell)] == [cell.planned.asked[n] for n in (0, 2, 3)]
-    assert (store.count(cell), store.is_complete()) == (2, False)
-
-
-@pytest.mark.parametrize("kind", sorted(INFRASTRUCTURE_FAILURES))
-def test_what_the_machinery_did_is_missing_still(store: Store, cell: PlannedCell, kind: OutcomeKind) -> None:
+@pytest.mark.parametrize("kind", get_args(OutcomeKind))
+def test_what_the_system_did_is_done_and_what_the_machinery_did_is_missing_still(
+    store: Store, cell: PlannedCell, kind: OutcomeKind
+) -> None:
     store.append(cell, episode(cell, 0, kind))
-    assert cell.planned.asked[0] in [question for question, _ in store.missing(cell)]
-    assert store.count(cell) == 0
-
-
-@pytest.mark.parametrize("kind", ["finished", "gave_up", "exhausted", "tool_misuse"])
-def test_what_the_system_did_is_done(store: Store, cell: PlannedCell, kind: OutcomeKind) -> None:
-    store.append(cell, episode(cell, 0, kind))
-    assert store.count(cell) == 1
-
-
-def test_the_newest_line_of_an_episode_counts(tmp_path: Path, store: Store, cell: PlannedCell) -> None:
-    for kind, answer in (("llm_failure", ""), ("finished", "first"), ("finished", "second")):
-        store.append(cell, episode(cell, 0, kind, answer))  # type: ignore[arg-type]
-    assert [e.answer for e in store.folder.cell_episodes(cell.cell)] == ["second"]
-
-
-def test_a_complete_cell_is_put_in_the_order_of_the_questions(store: Store, cell: PlannedCell) -> None:
-    for number in (4, 0, 2, 1, 3):
-        store.append(cell, episode(cell, number))
-    asyncio.run(store.complete(cell))
-    assert [r["question_id"] for r in recorded(store, cell)] == [q.id for q in cell.planned.asked]
+    done = kind not in INFRASTRUCTURE_FAILURES
+    assert (store.count(cell), len(list(store.missing(cell)))) == (done, 5 - done)
 
 
 def test_an_incomplete_cell_is_left_as_it_is(store: Store, cell: PlannedCell) -> None:
@@ -160,31 +134,6 @@ def test_a_complete_cell_has_the_newest_line_of_each_episode_alone(store: Store,
     assert [path.name for path in cell.cell.path(store.folder.episodes_root).parent.iterdir()] == [
         "aminer__soay-easy.jsonl"
     ]
-
-
-def test_episodes_beyond_the_wanted_ones_are_kept(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path / "run")
-    wide = planned()
-    with Store(folder, wide) as store:
-        store.write_manifest("running")
-        for number in range(5):
-            store.append(wide.cells[0], episode(wide.cells[0], number))
-        asyncio.run(store.complete(wide.cells[0]))
-    narrow = planned(samples=2)
-    with Store(folder, narrow) as store:
-        assert store.is_complete()
-        asyncio.run(store.complete(narrow.cells[0]))
-    assert len(recorded(store, wide.cells[0])) == 5
-
-
-def test_what_was_appended_is_synced_once(store: Store, cell: PlannedCell, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    store.append(cell, episode(cell, 0))
-    store.append(cell, episode(cell, 1))
-    for _ in range(2):
-        asyncio.run(store.sync())
-    assert len(synced) == 1
 
 
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "a\r\nb", '"\\', '","checksum":"00000000"}'])
@@ -313,14 +262,6 @@ def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.Monke
     with Store(RunFolder(tmp_path / "run"), plan) as store:
         store.write_manifest("running")
     assert "very-secret" not in (tmp_path / "run" / "run.json").read_text(encoding="utf-8")
-
-
-def test_a_run_of_a_newer_version_is_refused(tmp_path: Path, plan: Plan) -> None:
-    folder = RunFolder(tmp_path / "run")
-    folder.path.mkdir()
-    folder.run_file.write_text('{"schema": 99}', encoding="utf-8")
-    with pytest.raises(UserError, match=r"run\.json: written by a newer version"):
-        Store(folder, plan)
 
 
 def test_ids_of_episodes_differ_in_every_part(plan: Plan) -> None:

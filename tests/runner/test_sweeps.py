@@ -89,10 +89,6 @@ def answers(out: Path) -> dict[str, str]:
     return {episode.workflow: episode.answer for episode in episodes if episode.question_id == "one"}
 
 
-def test_each_variant_is_a_system_of_its_own(desk: Path) -> None:
-    assert systems(resolve(grid(desk))) == ["rag+a", "rag@size=5+a", "rag@top_k=2+a"]
-
-
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
@@ -239,12 +235,6 @@ def test_a_run_resumes_with_a_further_variant(desk: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
     assert answers(desk / "out")["rag@size=9"] == "[1] one 9 title 0 of 4"
     assert load_run(desk / "out").state == "complete"
-
-
-def test_another_base_is_refused_in_the_same_folder(desk: Path) -> None:
-    run(grid(desk), desk / "out")
-    with pytest.raises(UserError, match="differs from this grid in: environment"):
-        run(grid(desk, vary={**VARY, SIZE: [21, 5]}), desk / "out")
 
 
 def test_a_workflow_without_an_llm_varies_too(desk: Path) -> None:
