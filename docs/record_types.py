@@ -1,8 +1,8 @@
-"""Writes the table of types of docs/records.md, from the models in `r_eval.records`.
+"""Writes the list of types in docs/records.md from the models in `r_eval.records`.
 
     python docs/record_types.py
 
-The table stands between two marks in the page. A test compares the two, so that neither can change alone.
+The list stands between two marks in the page. A test compares the two, so that neither can change alone.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ BEGIN, END = "<!-- types: python docs/record_types.py -->\n", "<!-- end of types
 MODELS: tuple[type[BaseModel], ...] = (Question, Document, Episode, Outcome, SentMessage, Step, Tokens, Usage, Seconds)
 
 
-def table() -> str:
-    """The types of all records, as a table of Markdown."""
-    lines = ["| record | field | type | default |", "| --- | --- | --- | --- |"]
+def listing() -> str:
+    """The fields of all records with their types and defaults, as a block of Markdown."""
+    lines = ["```text"]
     for model in MODELS:
         types = model.model_json_schema(by_alias=True)["properties"]
+        lines.append(model.__name__)
         for name, field in model.model_fields.items():
             key = field.alias or name
-            lines.append(f"| {model.__name__} | `{key}` | {_type(types[key])} | {_default(field)} |")
-    return "\n".join(lines) + "\n"
+            lines.append(f"  {key}: {_type(types[key])}{_default(field)}")
+    return "\n".join([*lines, "```"]) + "\n"
 
 
 def page() -> str:
     """The page as it should be."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+    return f"{before}{BEGIN}\n{listing()}\n{END}{rest.partition(END)[2]}"
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """A JSON Schema in a few words."""
+    """A JSON Schema in one word."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:
-        return " or ".join(_type(part) for part in schema["anyOf"])
+        return "|".join(_type(option) for option in schema["anyOf"])
     if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+        return "|".join(json.dumps(value) for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {_type(schema['items'])}"
+        return f"list[{_type(schema['items'])}]"
     return str(schema.get("type", "any"))
 
 
 def _default(field: FieldInfo) -> str:
+    """The default as an assignment; nothing for a required field."""
     if field.is_required():
-        return "required"
+        return ""
     default = field.get_default(call_default_factory=True, validated_data={})
-    if isinstance(default, BaseModel):
-        return f"an empty {type(default).__name__}"
-    return f"`{json.dumps(default)}`"
+    return f" = {type(default).__name__}()" if isinstance(default, BaseModel) else f" = {json.dumps(default)}"
 
 
 if __name__ == "__main__":

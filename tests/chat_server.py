@@ -11,10 +11,11 @@ from typing import Any
 
 from aiohttp import web
 
-from r_eval.llms.base import Message, Request, make_llm
+from r_eval.llms.base import Message, Request, ToolSpec, make_llm
 
 KEY = "sk-very-secret-1234567890"
 ASK = Request((Message("user", "Where is Kenya?"),))
+SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
 
 
 @dataclasses.dataclass
@@ -49,6 +50,8 @@ class Server:
     The call that an LLM makes when it is opened has answers of its own, `opening`; by default it goes well.
     """
 
+    llm = "openai/some-model"
+
     def __init__(self, *answers: Answer, opening: tuple[Answer, ...] = (), models: Answer = MODELS) -> None:
         self.answers = list(answers)
         self.opening = list(opening) or [good("ready", usage=USED)]
@@ -61,23 +64,30 @@ class Server:
         self.url = ""
 
     def app(self) -> web.Application:
-        app = web.Application()
+        app = web.Application(client_max_size=2**26)
         app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
         return app
 
+    def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+        """The settings of an LLM that is asked here."""
+        return {"base_url": self.url, **more}
+
     async def start(self) -> web.AppRunner:
         runner = web.AppRunner(self.app(), shutdown_timeout=0.05)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        port = runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{port}/v1"
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         return runner
 
     async def _models(self, request: web.Request) -> web.Response:
         self.headers.append(dict(request.headers))
         return web.json_response(self.models.body, status=self.models.status)
+
+    def _next(self, body: dict[str, Any], opening: bool) -> Answer:
+        (self.opened if opening else self.bodies).append(body)
+        answers = self.opening if opening else self.answers
+        return answers.pop(0) if len(answers) > 1 else answers[0]
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         self.headers.append(dict(request.headers))
@@ -85,9 +95,7 @@ class Server:
         opening = "tests the connection" in str(body["messages"])
         if not opening:
             self.times.append(time.monotonic())
-        (self.opened if opening else self.bodies).append(body)
-        answers = self.opening if opening else self.answers
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        answer = self._next(body, opening)
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         await asyncio.sleep(answer.seconds)
@@ -110,7 +118,7 @@ def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) 
 
     async def main() -> Any:
         runner = await server.start()
-        llm = make_llm("openai/some-model", {"base_url": server.url, **settings})
+        llm = make_llm(server.llm, server.settings(settings))
         try:
             await llm.open()
             return await talk(llm)

@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -69,6 +70,36 @@ def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
             encoding="utf-8",
             check=False,
         )
+
+
+def follow(
+    page: Path,
+    folder: Path,
+    entered: Callable[[Path], None] = lambda folder: None,
+    passed_over: Callable[[str], bool] = lambda line: False,
+) -> Path:
+    """Type the commands of a page in order: each ends well and prints what the page says.
+
+    Args:
+        page: The page.
+        folder: Where the first command is typed.
+        entered: Called with the folder after each `cd`.
+        passed_over: Whether a command is not typed.
+
+    Returns:
+        The folder of the last command.
+    """
+    for command in commands(page):
+        words = command.line.split()
+        if words[0] == "cd":
+            folder = folder / words[1]
+            entered(folder)
+        elif not passed_over(command.line):
+            done = typed(command.line, folder)
+            assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
+            printed = not command.expected or matches(done.stdout, command.expected)
+            assert printed, f"{command.line}\n{done.stdout}"
+    return folder
 
 
 def hurry(grid: Path) -> None:

@@ -7,12 +7,11 @@ import itertools
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from aiohttp import web
 
-from r_eval.llms.base import make_llm
+from tests import chat_server
 from tests.chat_server import KEY, Answer
 
 TOKEN = "eyJ0eXAi.eyJvaWQi.entra-token_of-Azure"
@@ -70,8 +69,8 @@ def bad(status: int, message: str, code: str | None = None, **headers: str) -> A
     return Answer(status, {"error": error}, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
-class Server:
-    """Plays its answers in order, the last one for ever; items get ids of their own as they are sent.
+class Server(chat_server.Server):
+    """Plays its answers in order; items get ids of their own as they are sent, "URL" in a setting is its address.
 
     It is also the endpoint at which azure-identity gets a managed identity's token, as on App Service.
 
@@ -81,34 +80,30 @@ class Server:
         signs_in: Whether the identity gets a token.
     """
 
+    llm = "responses/some-model"
+
     def __init__(
-        self,
-        *answers: Answer,
-        opening: tuple[Answer, ...] = (),
-        refuses: tuple[str, ...] = (),
-        signs_in: bool = True,
+        self, *answers: Answer, opening: tuple[Answer, ...] = (), refuses: tuple[str, ...] = (), signs_in: bool = True
     ) -> None:
-        self.answers, self.opening = list(answers) or [response(text("ready"))], list(opening)
+        ready = response(text("ready"))
+        super().__init__(*(answers or (ready,)), opening=opening or (ready,))
         self.refuses, self.signs_in = refuses, signs_in
-        self.bodies: list[dict[str, Any]] = []
-        self.opened: list[dict[str, Any]] = []
         self.wrong: list[str] = []
-        self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self._ids = itertools.count()
         self._sent: dict[str, dict[str, Any]] = {}
         self._pairs: dict[str, str] = {}
-        self.url = ""
 
-    async def start(self) -> web.AppRunner:
+    def app(self) -> web.Application:
         app = web.Application(client_max_size=2**26)
         app.router.add_get("/msi/token", self._token)
         app.router.add_post("/{path:.*}", self._create)
-        runner = web.AppRunner(app, shutdown_timeout=0.05)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        return runner
+        return app
+
+    def settings(self, more: dict[str, Any]) -> dict[str, Any]:
+        where = more if "azure_endpoint" in more else {"base_url": "URL/v1", **more}
+        host = self.url.removesuffix("/v1")
+        return {k: v.replace("URL", host) if isinstance(v, str) else v for k, v in where.items()}
 
     async def _token(self, request: web.Request) -> web.Response:
         if not self.signs_in or request.headers.get("X-IDENTITY-HEADER") != KEY or request.query["resource"] != SCOPE:
@@ -122,18 +117,15 @@ class Server:
         self.headers.append(dict(request.headers))
         self.paths.append(request.path_qs)
         body = await request.json()
-        preflight = "tests the connection" in str(body.get("input"))
-        (self.opened if preflight else self.bodies).append(body)
+        opening = "tests the connection" in str(body.get("input"))
         try:
             self._check_key(request)
             self._check(body)
         except Wrong as wrong:
+            (self.opened if opening else self.bodies).append(body)
             self.wrong.append(str(wrong))
             return web.json_response({"error": wrong.error}, status=401 if wrong.error["code"] else 400)
-        if preflight:
-            answer = self.opening.pop(0) if self.opening else response(text("ready"))
-        else:
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer = self._next(body, opening)
         await asyncio.sleep(answer.seconds)
         data = answer.body
         if isinstance(data, bytes | str):
@@ -227,21 +219,3 @@ class Server:
             raise Wrong("Duplicate item found with id.", "input")
         if {*calls} - {*answered}:
             raise Wrong(f"No tool output found for function call {min({*calls} - {*answered})}.", "input")
-
-
-def run(server: Server, talk: Callable[[Any], Awaitable[Any]], **settings: Any) -> Any:
-    """Open an LLM at the server, talk to it, close everything; "URL" in a setting stands for the server's address."""
-
-    async def main() -> Any:
-        runner = await server.start()
-        where = settings if "azure_endpoint" in settings else {"base_url": "URL/v1", **settings}
-        filled = {k: v.replace("URL", server.url) if isinstance(v, str) else v for k, v in where.items()}
-        llm = make_llm("responses/some-model", filled)
-        try:
-            await llm.open()
-            return await talk(llm)
-        finally:
-            await llm.close()
-            await runner.cleanup()
-
-    return asyncio.run(main())

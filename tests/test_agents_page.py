@@ -33,10 +33,7 @@ def test_the_grid_of_the_page_runs(tmp_path: Path) -> None:
         (tmp_path / text.partition("\n")[0].removeprefix("# ")).write_text(text, encoding="utf-8")
     shutil.copy(EXAMPLES / "plain.py", tmp_path)
     documents.hurry(tmp_path / "grid.yaml")
-    for command in documents.commands(PAGE):
-        done = documents.typed(command.line, tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert documents.matches(done.stdout, command.expected), done.stdout
+    documents.follow(PAGE, tmp_path)
     episodes = list(load_run(tmp_path / "runs" / "agents").episodes())
     assert {episode.workflow for episode in episodes} == {"plain", "mine", "fc"}
     assert all(episode.outcome.kind == "finished" and episode.usage.calls for episode in episodes)

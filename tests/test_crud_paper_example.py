@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,18 +27,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stdout) == (0, f"Report    {out / 'index.html'}\n"), done.stderr
     return out
-
-
-def test_the_command_of_the_readme_is_the_one_that_is_run_here() -> None:
-    assert "r-eval report examples/crud-paper --out runs/crud-paper-report" in README
-
-
-def test_the_readme_counts_the_cells_that_are_here() -> None:
-    found = lines(CRUD / "components.csv")
-    sources = Counter(line["source"].partition(",")[0].partition(":")[0] for line in found)
-    assert len(found) == 252
-    assert "Of the 1,008 cells of the six tables (28 settings, 36 numbers each), 252 are here" in README
-    assert sources["second-hand copy of table 8"] == 24
 
 
 def test_the_base_run_is_the_same_in_all_six_tables() -> None:

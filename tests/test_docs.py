@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import json
 import re
 import shutil
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
+from aiohttp import web
 
 from r_eval import load_run
 from r_eval.llms.model_files import model_path
@@ -22,33 +19,11 @@ from r_eval.tasks.questions import read_questions
 from r_eval.tasks.templates import Template
 from r_eval.workflows.base import Workflow
 from tests import documents
+from tests.serving import serving
 
 PAGE = Path(__file__).parents[1] / "docs" / "custom-domain.md"
 ENVIRONMENTS = PAGE.with_name("environments.md")
-COMMANDS = documents.commands(PAGE)
 OTHERS = {"langchain:": "langchain_core", "mcp:": "mcp", "openapi:": "jsonschema"}
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    """The port of an API of fruit prices."""
-
-    class Prices(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"/prices/pear": 0.6}[self.path]).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Prices) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
 
 
 def needs(line: str) -> str | None:
@@ -59,45 +34,35 @@ def needs(line: str) -> str | None:
     return None
 
 
-def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path, port: int) -> None:
+def test_every_command_of_the_page_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     if not model_path("smollm2-135m").exists():
         pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
-    folder = tmp_path
-    for command in COMMANDS:
-        words = command.line.split()
-        if words[0] == "cd":
-            folder = folder / words[1]
-            write_files(folder, port)
+    prices = web.Application()
+    prices.router.add_get("/prices/pear", lambda request: _json(0.6))
+    with serving(prices) as address:
+
+        def entered(folder: Path) -> None:
+            write_files(folder, address)
             documents.hurry(folder / "grid.yaml")
-        elif needs(command.line) is None:
-            done = documents.typed(command.line, folder)
-            assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
-            assert not command.expected or documents.matches(done.stdout, command.expected), (
-                f"{command.line}\n{done.stdout}"
-            )
+
+        folder = documents.follow(PAGE, tmp_path, entered, lambda line: needs(line) is not None)
     assert (folder / "runs" / "recipes" / "report" / "index.html").is_file()
+
+
+async def _json(value: object) -> web.Response:
+    return web.json_response(value)
 
 
 def test_every_command_about_environments_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(documents.block(ENVIRONMENTS, "json", "Mercury"), encoding="utf-8")
-    for command in documents.commands(ENVIRONMENTS):
-        done = documents.typed(command.line, tmp_path)
-        assert done.returncode == 0, f"{command.line}\n{done.stderr}"
-        assert documents.matches(done.stdout, command.expected), f"{command.line}\n{done.stdout}"
+    documents.follow(ENVIRONMENTS, tmp_path)
 
 
-def write_files(folder: Path, port: int) -> None:
+def write_files(folder: Path, address: str) -> None:
     """The files that the page shows whole: their first line is their name."""
     for kind, text in documents.blocks(PAGE):
         if kind in ("python", "yaml") and (name := re.match(r"# (\w+\.(?:py|yaml))\n", text)):
-            (folder / name[1]).write_text(text.replace("127.0.0.1:8000", f"127.0.0.1:{port}"), encoding="utf-8")
-
-
-@pytest.mark.parametrize("scheme", OTHERS)
-def test_the_page_shows_every_way_without_a_class(scheme: str) -> None:
-    if (package := needs(scheme)) is not None:
-        pytest.skip(f"{package} is not installed")
-    assert any(scheme in command.line for command in COMMANDS)
+            (folder / name[1]).write_text(text.replace("http://127.0.0.1:8000", address), encoding="utf-8")
 
 
 def test_the_template_of_the_page_is_the_scaffolds() -> None:
@@ -140,26 +105,11 @@ def test_the_page_of_workflows_shows_the_example_as_it_is(name: str) -> None:
     assert (REFLECT[name], (EXAMPLES / name).read_text(encoding="utf-8")) in documents.blocks(CUSTOM_WORKFLOW)
 
 
-def test_a_workflow_of_ones_own_takes_less_than_forty_lines() -> None:
-    assert len((EXAMPLES / "reflect.py").read_text(encoding="utf-8").splitlines()) < 40
-
-
 def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     if not model_path("smollm2-135m").exists():
         pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns("runs", "__pycache__"))
-    folder = tmp_path
-    for command in documents.commands(CUSTOM_WORKFLOW):
-        words = command.line.split()
-        if words[0] == "cd":
-            folder = folder / words[1]
-            documents.hurry(folder / "reflect.yaml")
-            continue
-        done = documents.typed(command.line, folder)
-        assert done.returncode == 0, f"{command.line}\n{done.stdout}{done.stderr}"
-        assert not command.expected or documents.matches(done.stdout, command.expected), (
-            f"{command.line}\n{done.stdout}"
-        )
+    folder = documents.follow(CUSTOM_WORKFLOW, tmp_path, lambda folder: documents.hurry(folder / "reflect.yaml"))
     run = load_run(folder / "runs" / "reflect")
     assert {episode.workflow for episode in run.episodes()} == {"react", "reflect"}
 

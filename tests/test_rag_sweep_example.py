@@ -59,11 +59,3 @@ def test_every_pipeline_reads_as_many_passages_as_it_says(tmp_path: Path, retrie
     for workflow, episode in found.items():
         (looked_up,) = [step.found for step in episode.steps if step.kind == "call"]
         assert len(looked_up or []) == (2 if "top_k=2" in workflow else 4)
-
-
-def test_it_asks_the_embedded_model() -> None:
-    assert [entry.llm for entry in Grid.load(EXAMPLE / "sweep.yaml").llms] == ["gguf/smollm2-135m"]
-
-
-def test_the_readme_names_the_command() -> None:
-    assert "\nr-eval run examples/rag-sweep/sweep.yaml\n" in (EXAMPLE / "README.md").read_text(encoding="utf-8")

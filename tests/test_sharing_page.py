@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -30,10 +28,7 @@ def test_the_commands_make_a_dataset_that_a_grid_reads(tmp_path: Path, monkeypat
     pytest.importorskip("datasets", reason="the library datasets is not installed")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     (tmp_path / "templates.yaml").write_text(TEMPLATES, encoding="utf-8")
-    for command in documents.commands(PAGE):
-        done = documents.typed(command.line, tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert documents.matches(done.stdout, command.expected)
+    documents.follow(PAGE, tmp_path)
     (entry,) = yaml.safe_load(documents.block(PAGE, "yaml", "./scholars"))["tasks"]
     grid = Grid(llms=["gguf/smollm2-135m"], workflows=["oracle"], tasks=[entry])
     grid.folder = tmp_path
@@ -47,10 +42,3 @@ def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     run(grid, out="runs/mine")
     exec(compile(documents.block(PAGE, "python", "load_run"), "page", "exec"), {})
     assert {path.name for path in tmp_path.glob("episodes.*")} == {"episodes.parquet", "episodes.jsonl"}
-
-
-def test_what_the_page_says_of_the_hub_stands_in_the_page_of_questions_too() -> None:
-    (task,) = yaml.safe_load(documents.block(PAGE, "yaml", "trivia_qa"))["tasks"]
-    questions = re.sub(r"\s+", " ", PAGE.with_name("questions.md").read_text(encoding="utf-8"))
-    assert task["data"] in questions
-    assert textwrap.dedent(task["task"]) in questions

@@ -14,10 +14,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
 def test_every_command_prints_what_the_page_says(tmp_path: Path) -> None:
     write(tmp_path / "runs" / "before", BETTER)
     write(tmp_path / "runs" / "after", {**BETTER, "pal": {KS: [1] * 29 + [0] * 11}})
-    for command in documents.commands(PAGE):
-        done = documents.typed(command.line, tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert documents.matches(done.stdout, command.expected), done.stdout
+    documents.follow(PAGE, tmp_path)
 
 
 def test_the_python_of_the_page_runs() -> None:

@@ -36,7 +36,6 @@ SLOW = (
     "tests/environments/corpus/test_published_documents.py",
     "tests/environments/corpus/test_page.py",
     "tests/llms/test_langchain.py::test_a_real_model",
-    "tests/tasks/graphs/test_judging.py::test_a_small_local_model",
     # kills, storms, full disks, hostile programs and servers
     "tests/chaos/",
     "tests/offline/",
@@ -76,7 +75,6 @@ SLOW = (
     "tests/test_rag_sweep_example.py",
     "tests/test_packaging.py",
     "tests/scaffold/",
-    "tests/test_testing_page.py",
     "tests/test_agents_page.py",
     "tests/test_docs.py",
     "tests/test_readme.py",

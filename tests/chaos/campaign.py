@@ -150,13 +150,8 @@ class Campaign:
             (self.folder / f"t{task}.jsonl").write_text(text, encoding="utf-8")
             tasks.append({"task": f"t{task}", "questions": f"./t{task}.jsonl", "environment": "./words.py:Words"})
         llm = {"llm": "openai/stub", "base_url": f"http://127.0.0.1:{port}/v1", "connections": self.connections}
-        grid = {
-            "llms": [{**llm, "temperature": 0.7}],
-            "workflows": list(WORKFLOWS),
-            "tasks": tasks,
-            "shots": 0,
-            "limits": {"steps": TURNS},
-        }
+        grid = {"llms": [{**llm, "temperature": 0.7}], "workflows": [*WORKFLOWS], "tasks": tasks}
+        grid |= {"shots": 0, "limits": {"steps": TURNS}}
         (self.folder / "grid.yaml").write_text(yaml.safe_dump(grid), encoding="utf-8")
 
     # What is done

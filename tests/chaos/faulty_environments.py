@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from r_eval.environments import Environment, NotFound, query_api
@@ -46,34 +47,35 @@ class _Unlucky(Exception):
         raise SystemExit(3)
 
 
-class _Silent(Exception):
-    def __repr__(self) -> str:
-        return ""
-
-
 def _raising(error: BaseException) -> type[Environment]:
-    def find(self: Any, name: str) -> str:
+    def find() -> str:
         raise error
 
-    return _made(find)
+    return _doing(find)
 
 
 def _raising_async(error: BaseException) -> type[Environment]:
-    async def find(self: Any, name: str) -> str:
+    async def find() -> str:
         await asyncio.sleep(0)
         raise error
 
-    return _made(find)
+    return _doing(find)
 
 
 def _returning(value: Any) -> type[Environment]:
-    def find(self: Any, name: str) -> Any:
-        return value() if callable(value) else value
+    return _doing(value if callable(value) else lambda: value)
 
-    return _made(find)
+
+def _after(action: Callable[[], object]) -> type[Environment]:
+    def find() -> str:
+        action()
+        return "Nairobi"
+
+    return _doing(find)
 
 
 def _doing(function: Any) -> type[Environment]:
+    """An environment whose query API does what a function does, sync or async."""
     if asyncio.iscoroutinefunction(function):
 
         async def find(self: Any, name: str) -> Any:
@@ -84,32 +86,20 @@ def _doing(function: Any) -> type[Environment]:
         def find(self: Any, name: str) -> Any:
             return function()
 
-    return _made(find)
-
-
-def _made(find: Any, **members: Any) -> type[Environment]:
     find.__doc__ = "Find where somebody lives.\n\nArgs:\n    name: The person."
-    find.__name__ = "find"
-    find.__annotations__ = {"name": str, "return": Any}
-    return type("Faulty", (Environment,), {"find": query_api(find), "__doc__": "People.", **members})
+    return type("Faulty", (Environment,), {"find": query_api(find), "__doc__": "People."})
 
 
-def _hooked(hook: str, error: BaseException) -> type[Environment]:
-    def raise_(self: Any, *arguments: Any) -> Any:
-        raise error
+def _hooked(hook: str, error: BaseException | None) -> type[Environment]:
+    """An environment one of whose hooks raises an error, or hangs."""
 
-    return type("Faulty", (Good,), {hook: raise_, "__doc__": "People."})
+    def fail(self: Any, *arguments: Any) -> Any:
+        if error is None:
+            time.sleep(1_000_000)
+        else:
+            raise error
 
-
-def _slow_hook(hook: str) -> type[Environment]:
-    def wait(self: Any, *arguments: Any) -> Any:
-        time.sleep(1_000_000)
-
-    return type("Faulty", (Good,), {hook: wait, "__doc__": "People."})
-
-
-def _forever() -> Any:
-    return itertools.count()
+    return type("Faulty", (Good,), {hook: fail, "__doc__": "People."})
 
 
 def _nested() -> Any:
@@ -129,62 +119,10 @@ def _recursing() -> Any:
     return _recursing()
 
 
-def _left_thread() -> str:
-    threading.Thread(target=time.sleep, args=(1_000_000,), daemon=False).start()
-    return "Nairobi"
-
-
-def _many_threads() -> str:
-    for _ in range(50):
-        threading.Thread(target=time.sleep, args=(20,), daemon=True).start()
-    return "Nairobi"
-
-
-def _chdir() -> str:
-    os.chdir("/")
-    return "Nairobi"
-
-
-def _raised_in_thread() -> str:
+def _raised_in_thread() -> None:
     thread = threading.Thread(target=lambda: 1 / 0)
     thread.start()
     thread.join()
-    return "Nairobi"
-
-
-def _printing() -> str:
-    sys.stdout.write("\x1b[2Jnoise " * 1000)
-    return "Nairobi"
-
-
-def _exit_in_child() -> str:
-    subprocess.run([sys.executable, "-c", "raise SystemExit(3)"], check=True)
-    return "Nairobi"
-
-
-def _own_loop() -> str:
-    return asyncio.run(_soon())
-
-
-async def _soon() -> str:
-    await asyncio.sleep(0.01)
-    return "Nairobi"
-
-
-def _signal_handler() -> str:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # raises ValueError outside the main thread
-    return "Nairobi"
-
-
-def _warning() -> str:
-    warnings.warn("this is old", stacklevel=1)
-    return "Nairobi"
-
-
-def _collect() -> str:
-    gc.collect()
-    gc.set_threshold(1)
-    return "Nairobi"
 
 
 async def _blocking() -> str:
@@ -230,11 +168,8 @@ async def _left_task() -> str:
     return "Nairobi"
 
 
-def _async_generator() -> Any:
-    async def numbers() -> Any:
-        yield 1
-
-    return numbers()
+async def _numbers() -> Any:
+    yield 1
 
 
 class _NotFoundSpeechless(NotFound):
@@ -243,32 +178,20 @@ class _NotFoundSpeechless(NotFound):
 
 
 HARMLESS, FAILS = "finished", "tool_failure"
+ERRORS: tuple[BaseException, ...] = (
+    SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), StopIteration(),
+    StopAsyncIteration(), _Odd("odd"), _Speechless(), _Unlucky(), MemoryError(), RecursionError("deep"),
+    TimeoutError("slow"), OSError(28, "No space left on device"), BrokenPipeError(),
+    ExceptionGroup("several", [ValueError("a"), KeyError("b")]), BaseExceptionGroup("several", [SystemExit(1)]),
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), ValueError("\ud83d half a pair"),
+    ValueError("x" * 10_000_000),
+)  # fmt: skip
 FAULTS: dict[str, tuple[type[Environment], str]] = {
     # What an API raises, sync and async
     **{
         f"raises {type(error).__name__}{' async' if make is _raising_async else ''}": (make(error), FAILS)
         for make in (_raising, _raising_async)
-        for error in (
-            SystemExit(3),
-            KeyboardInterrupt(),
-            GeneratorExit(),
-            asyncio.CancelledError(),
-            StopIteration(),
-            StopAsyncIteration(),
-            _Odd("odd"),
-            _Speechless(),
-            _Unlucky(),
-            MemoryError(),
-            RecursionError("deep"),
-            TimeoutError("slow"),
-            OSError(28, "No space left on device"),
-            BrokenPipeError(),
-            ExceptionGroup("several", [ValueError("a"), KeyError("b")]),
-            BaseExceptionGroup("several", [SystemExit(1)]),
-            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"),
-            ValueError("\ud83d half a pair"),
-            ValueError("x" * 10_000_000),
-        )
+        for error in ERRORS
     },
     "raises NotFound without a text": (_raising(_NotFoundSpeechless()), FAILS),
     "raises no exception class at all": (_doing(lambda: (_ for _ in ()).throw(TypeError("not an exception"))), FAILS),
@@ -278,9 +201,9 @@ FAULTS: dict[str, tuple[type[Environment], str]] = {
         for hook in ("open", "close", "for_documents", "render", "retrieved_ids")
         for error in (ValueError("broken"), SystemExit(3), KeyboardInterrupt(), _Odd(), _Speechless())
     },
-    "open hangs": (_slow_hook("open"), FAILS),
-    "close hangs": (_slow_hook("close"), FAILS),
-    "for_documents hangs": (_slow_hook("for_documents"), FAILS),
+    "open hangs": (_hooked("open", None), FAILS),
+    "close hangs": (_hooked("close", None), FAILS),
+    "for_documents hangs": (_hooked("for_documents", None), FAILS),
     "retrieved_ids gives numbers": (
         type("Faulty", (Good,), {"retrieved_ids": lambda self, api, value: [1, None, {}]}),
         FAILS,
@@ -295,8 +218,8 @@ FAULTS: dict[str, tuple[type[Environment], str]] = {
     "awaits what was cancelled": (_doing(_inner_cancelled), FAILS),
     "stops its loop": (_doing(_stops_loop), FAILS),
     # What it returns
-    "an endless iterator": (_returning(_forever), FAILS),
-    "an async generator": (_returning(_async_generator), FAILS),
+    "an endless iterator": (_returning(itertools.count), FAILS),
+    "an async generator": (_returning(lambda: _numbers()), FAILS),
     "itself nested": (_returning(_nested), FAILS),
     "a circle": (_returning(_circular), FAILS),
     "an object": (_returning(object), FAILS),
@@ -315,17 +238,23 @@ FAULTS: dict[str, tuple[type[Environment], str]] = {
     "keys that are no text": (_returning({1: "a", None: "b"}), HARMLESS),
     # What it does beside
     "recurses": (_doing(_recursing), FAILS),
-    "leaves a thread": (_doing(_left_thread), HARMLESS),
-    "leaves many threads": (_doing(_many_threads), HARMLESS),
+    "leaves a thread": (_after(lambda: threading.Thread(target=time.sleep, args=(1_000_000,)).start()), HARMLESS),
+    "leaves many threads": (
+        _after(lambda: [threading.Thread(target=time.sleep, args=(20,), daemon=True).start() for _ in range(50)]),
+        HARMLESS,
+    ),
     "leaves a task": (_doing(_left_task), HARMLESS),
-    "changes the folder": (_doing(_chdir), HARMLESS),
-    "an exception in a thread": (_doing(_raised_in_thread), HARMLESS),
-    "prints": (_doing(_printing), HARMLESS),
-    "a child that fails": (_doing(_exit_in_child), FAILS),
-    "runs a loop of its own": (_doing(_own_loop), HARMLESS),
-    "sets a signal handler": (_doing(_signal_handler), FAILS),
-    "warns": (_doing(_warning), HARMLESS),
-    "plays with the collector": (_doing(_collect), HARMLESS),
+    "changes the folder": (_after(lambda: os.chdir("/")), HARMLESS),
+    "an exception in a thread": (_after(_raised_in_thread), HARMLESS),
+    "prints": (_after(lambda: sys.stdout.write("\x1b[2Jnoise " * 1000)), HARMLESS),
+    "a child that fails": (
+        _after(lambda: subprocess.run([sys.executable, "-c", "raise SystemExit(3)"], check=True)),
+        FAILS,
+    ),
+    "runs a loop of its own": (_after(lambda: asyncio.run(asyncio.sleep(0.01))), HARMLESS),
+    "sets a signal handler": (_after(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)), FAILS),
+    "warns": (_after(lambda: warnings.warn("this is old", stacklevel=1)), HARMLESS),
+    "plays with the collector": (_after(lambda: (gc.collect(), gc.set_threshold(1))), HARMLESS),
 }
 
 

@@ -1,7 +1,4 @@
-"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices.
-
-`python -m tests.chaos.test_faulty_environments` prints a table with a line for each fault.
-"""
+"""Whatever an environment does becomes the outcome of its own episode; the good task beside it never notices."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import collections
 import json
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +26,8 @@ def reply(request):
 QUESTION = {"id": "q", "question": "Where does Ada live?", "answers": ["Nairobi"], "level": "KS"}
 
 
-def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) -> tuple[int, float, str]:
-    """Run a grid of faulty tasks and a good one in a process of its own: exit status, seconds, standard error."""
+def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) -> int:
+    """Run a grid of faulty tasks and a good one in a process of its own: its exit status."""
     (folder / "llm.py").write_text(LLM, encoding="utf-8")
     (folder / "q.jsonl").write_text(json.dumps(QUESTION) + "\n", encoding="utf-8")
     (folder / "good.jsonl").write_text(
@@ -51,9 +46,7 @@ def run(folder: Path, faults: list[str], workflow: str, timeout: float = 2.0) ->
     }  # fmt: skip
     (folder / "grid.yaml").write_text(yaml.safe_dump(grid, allow_unicode=True), encoding="utf-8")
     command = [str(Path(sys.executable).with_name("r-eval")), "run", "grid.yaml", "--out", "out", "--quiet"]
-    started = time.monotonic()
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
-    return done.returncode, time.monotonic() - started, done.stderr
+    return subprocess.run(command, cwd=folder, capture_output=True, timeout=300).returncode
 
 
 def records(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -67,60 +60,24 @@ def records(folder: Path) -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("workflow", ["react", "pal"])
 def test_all_faults_in_one_run(tmp_path: Path, workflow: str) -> None:
     names = list(FAULTS)
-    status, _, _ = run(tmp_path, names, workflow)
+    status = run(tmp_path, names, workflow)
     found = records(tmp_path)
     assert [(e["outcome"]["kind"], e["answer"]) for e in found["good"]] == [("finished", "Nairobi")] * 20
     outcomes = {name: [e["outcome"]["kind"] for e in found[f"t{k}"]] for k, name in enumerate(names)}
     wanted = {name: expected for name, (_, expected) in FAULTS.items()}
     if workflow == "pal":  # a program has 64 MB
         wanted |= dict.fromkeys(("100 MB of text", "a million rows"), "tool_misuse")
+        assert all(path.stat().st_size < 1_000_000 for path in (tmp_path / "out" / "episodes").rglob("*.jsonl"))
     assert outcomes == {name: [expected] for name, expected in wanted.items()}
     assert status == 1
-
-
-def test_the_record_names_the_line_of_the_users_code(tmp_path: Path) -> None:
-    run(tmp_path, ["raises SystemExit", "recurses", "raises _Speechless async"], "react")
-    found = records(tmp_path)
-    for task in ("t0", "t1", "t2"):
-        outcome = found[task][0]["outcome"]
-        assert "faulty_environments.py:" in outcome["detail"]
-        assert "faulty_environments.py" in outcome["traceback"]
+    assert (tmp_path / "out" / "report" / "index.html").exists()  # one fault changes the folder
+    if workflow == "react":
+        for name in ("raises SystemExit", "recurses", "raises _Speechless async"):  # the line of the user's code
+            outcome = found[f"t{names.index(name)}"][0]["outcome"]
+            assert "faulty_environments.py:" in outcome["detail"]
+            assert "faulty_environments.py" in outcome["traceback"]
 
 
 @pytest.mark.parametrize("fault", ["hangs", "leaves a thread", "blocks its loop", "swallows cancellation"])
 def test_the_process_ends(tmp_path: Path, fault: str) -> None:
-    status, seconds, _ = run(tmp_path, [fault], "react", 1.0)
-    assert status == (1 if FAULTS[fault][1] == FAILS else 0)
-    assert seconds < 60
-
-
-def test_the_records_of_large_results_are_small(tmp_path: Path) -> None:
-    run(tmp_path, ["100 MB of text", "a million rows"], "pal")
-    assert all(path.stat().st_size < 1_000_000 for path in (tmp_path / "out" / "episodes").rglob("*.jsonl"))
-
-
-def test_a_relative_folder_stays_where_it_was(tmp_path: Path) -> None:
-    run(tmp_path, ["changes the folder"], "react")
-    assert (tmp_path / "out" / "report" / "index.html").exists()
-    assert set(records(tmp_path)) == {"good", "t0"}
-
-
-def main() -> None:
-    """Print what comes of each fault, each in a run of its own beside the good task."""
-    out = sys.stdout.write
-    out(f"{'fault':<44}{'outcome':<14}{'s':>6}  {'good task':<12}{'exit':>4}  what the record says\n")
-    for workflow, faults in (("react", list(FAULTS)), ("pal", list(FAULTS)[::10])):
-        for fault in faults:
-            with tempfile.TemporaryDirectory() as name:
-                status, seconds, _ = run(Path(name), [fault], workflow)
-                found = records(Path(name))
-            outcome = found["t0"][0]["outcome"]
-            good = sum(episode["outcome"]["kind"] == "finished" for episode in found["good"])
-            label = fault if workflow == "react" else f"{fault} (pal)"
-            out(f"{label:<44}{outcome['kind']:<14}{seconds:>6.1f}  {good} of 20{'':<4}{status:>4}")
-            out(f"  {outcome['detail'][:90]}\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+    assert run(tmp_path, [fault], "react", 1.0) == (1 if FAULTS[fault][1] == FAILS else 0)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.campaign import Again, Campaign, cluster
+from tests.chaos.campaign import Campaign, cluster
 
 pytestmark = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to look at processes (Linux)")
 KILLS = 5
@@ -27,43 +27,23 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def again(campaign: Campaign) -> list[Again]:
-    """What a run that was killed five times made again."""
+def holds(campaign: Campaign, out: str, most: int) -> None:
+    """What is asked of a run that was killed: every episode once, as in one go, and no answer paid for twice."""
+    found, again = Counter(e.episode_id for e in campaign.recorded(out)), campaign.made_again()
+    assert len(found) == campaign.episodes == campaign.lines(out) == 60
+    assert campaign.is_as_unbroken(out)
+    assert [one for one in again if one.lag is None or one.taken_in or not one.same] == []
+    assert len(again) <= most
+    assert campaign.left_over(out) == []
+
+
+def test_a_run_that_is_killed_ends_as_an_unbroken_one_and_costs_only_what_was_on_its_way(campaign: Campaign) -> None:
     seed = random.randrange(2**32)
     sys.stdout.write(f"kills from seed {seed}\n")
     campaign.begin("killed")
     campaign.kill_processes(KILLS, random.Random(seed))
     campaign.finish()
-    return campaign.made_again()
-
-
-def test_a_run_that_is_killed_records_every_episode_once(campaign: Campaign, again: list[Again]) -> None:
-    found = Counter(e.episode_id for e in campaign.recorded("killed"))
-    assert len(found) == campaign.episodes == campaign.lines("killed") == 60
-
-
-def test_a_run_that_is_killed_ends_with_the_files_and_scores_of_an_unbroken_one(
-    campaign: Campaign, again: list[Again]
-) -> None:
-    assert campaign.is_as_unbroken("killed")
-
-
-def test_no_answer_that_a_run_had_taken_in_before_a_kill_is_asked_for_again(again: list[Again]) -> None:
-    assert [one for one in again if one.taken_in] == []
-
-
-def test_a_kill_costs_no_more_calls_than_were_on_their_way(campaign: Campaign, again: list[Again]) -> None:
-    assert [one for one in again if one.lag is None] == []
-    assert len(again) <= KILLS * campaign.connections
-
-
-def test_a_call_that_was_broken_off_is_made_again_as_it_was(again: list[Again]) -> None:
-    assert all(one.same for one in again)
-
-
-def test_a_run_that_was_killed_leaves_no_draft_behind(campaign: Campaign, again: list[Again]) -> None:
-    assert campaign.left_over("killed") == []
+    holds(campaign, "killed", KILLS * campaign.connections)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
@@ -72,9 +52,5 @@ def test_a_worker_of_a_cluster_that_is_killed_costs_nothing_but_what_was_on_its_
         campaign.begin("ray", "ray", environ)
         campaign.kill_workers(1, random.Random(4), workers, runs=0.0)
         campaign.finish()
-    again = campaign.made_again()
     assert len(campaign.kills) == 1
-    assert campaign.lines("ray") == campaign.episodes
-    assert campaign.is_as_unbroken("ray")
-    assert len(again) <= campaign.connections
-    assert [one for one in again if one.lag is None or one.taken_in or not one.same] == []
+    holds(campaign, "ray", campaign.connections)

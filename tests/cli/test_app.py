@@ -13,11 +13,9 @@ from typing import Any
 
 import pytest
 
-from r_eval import __version__
 from r_eval.cli.app import COMMANDS
 from r_eval.cli.data import DataCommands
 from tests.commands import typed_here
-from tests.timing import of_children, quickest
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
 HEAVY = {"torch", "transformers", "langchain", "pandas", "matplotlib", "plotly", "numpy", "scipy", "xllamacpp"}
@@ -65,22 +63,14 @@ def test_the_line_of_the_table_is_the_first_of_the_command_s_own_help(name: str,
     assert (inspect.getdoc(function) or "").partition("\n")[0] == line
 
 
-def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
-    assert quickest(lambda: process(tmp_path, "--help"), enough=0.5, clock=of_children) < 0.5
-    (found,) = loaded(tmp_path, "from r_eval.cli.app import app; app(['--help'], standalone_mode=False)")
-    assert (HEAVY | {"pydantic", "rich", "aiohttp"}) & found == set()
-
-
 def test_what_is_not_needed_is_not_loaded(tmp_path: Path) -> None:
     names = "r_eval.Grid; r_eval.run; r_eval.load_run"
     listing = "from r_eval.cli.app import app; app(['list', 'tasks'], standalone_mode=False)"
+    (found,) = loaded(tmp_path, "from r_eval.cli.app import app; app(['--help'], standalone_mode=False)")
+    assert (HEAVY | {"pydantic", "rich", "aiohttp"}) & found == set()
     package, interface, command = loaded(tmp_path, "import r_eval", names, listing)
     assert (HEAVY | OWN) & package == set()
     assert HEAVY & (interface | command) == set()
-
-
-def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
-    assert typed_here(["--version"], tmp_path).stdout == f"{__version__}\n"
 
 
 @pytest.mark.parametrize(

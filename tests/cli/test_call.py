@@ -106,23 +106,13 @@ def test_several_calls_share_a_session(tmp_path: Path) -> None:
     assert [result["observation"] for result in results] == [first, second, third.rstrip()]
 
 
-def test_values_are_coerced_and_may_hold_an_equals_sign(pantry: Path) -> None:
+def test_values_are_coerced_settings_are_the_environments_and_nothing_acts_on_the_terminal(pantry: Path) -> None:
     assert call(pantry, "pantry.py:Pantry", "count", "dish=a=b", "times=2") == "6\n"
-
-
-def test_settings_are_the_environments(pantry: Path) -> None:
+    assert call(pantry, "pantry.py:Pantry", "bare") == "\\u001b[31mred\n"
+    assert call(pantry, "pantry.py:Pantry", "broken", status=1).startswith("broken failed: KeyError: 'nothing'")
     assert call(pantry, "pantry.py:Pantry", "count", "dish=ab", "--set", "shelf=3") == "6\n"
     assert "setting 'shelf' must be int" in call(pantry, "pantry.py:Pantry", "--set", "shelf=top", status=2)
     assert "Did you mean shelf?" in call(pantry, "pantry.py:Pantry", "--set", "shelve=3", status=2)
-
-
-def test_an_observation_does_not_act_on_the_terminal(pantry: Path) -> None:
-    assert call(pantry, "pantry.py:Pantry", "bare") == "\\u001b[31mred\n"
-
-
-def test_a_failure_of_the_environment_ends_with_1(pantry: Path) -> None:
-    said = call(pantry, "pantry.py:Pantry", "broken", status=1)
-    assert said.startswith("broken failed: KeyError: 'nothing'")
 
 
 @pytest.mark.parametrize(

@@ -85,10 +85,6 @@ def test_a_key_that_is_missing_is_to_be_set(tmp_path: Path) -> None:
     assert text.endswith("next: export THE_KEY=...\n")
 
 
-def test_a_model_file_that_is_missing_is_named(tmp_path: Path) -> None:
-    assert "there is no file none.gguf" in doctor(tmp_path, LOCAL.format(model="none.gguf"), status=1)
-
-
 def test_an_environment_that_does_not_open_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(
         "from r_eval.environments.base import Environment, query_api\n\nclass Shop(Environment):\n    '''Shop.'''\n"
@@ -119,7 +115,3 @@ def test_fetch_fetches_the_embedded_models_once(tmp_path: Path, monkeypatch: pyt
         assert doctor(tmp_path, grid, status=1).endswith("next: r-eval doctor grid.yaml --fetch\n")
     assert "ok       model smollm2-135m" in doctor(tmp_path, grid, "--fetch")
     assert fetched == ["smollm2-135m"]
-
-
-def test_a_grid_that_is_wrong_ends_with_2(tmp_path: Path) -> None:
-    assert "Did you mean wiki/high-freq?" in doctor(tmp_path, DEAD.replace("high-freq", "hihg-freq"), status=2)

@@ -40,21 +40,6 @@ def test_a_template_that_gives_nothing_is_named_and_the_status_is_1(folder: Path
     assert done.stdout.startswith("out.jsonl: 20 questions; dropped: ")
 
 
-def test_templates_that_give_no_question_at_all_write_nothing(folder: Path) -> None:
-    text = (folder / "templates.yaml").read_text(encoding="utf-8").partition("  - id: dish-of-ing")[0]
-    (folder / "bad.yaml").write_text(text.replace("find_dish(name", "find_dish(nome"), encoding="utf-8")
-    done = typed_here(["generate", "bad.yaml", "--out", "out.jsonl"], folder)
-    assert done.returncode == 2
-    assert "bad.yaml: no question is left; dropped: 30 program: bad_arguments. r-eval check bad.yaml" in done.stderr
-    assert not (folder / "out.jsonl").exists()
-
-
-def test_fewer_questions_than_wanted_are_counted(folder: Path) -> None:
-    done = typed_here(["generate", "templates.yaml", "--count", "500", "--out", "out.jsonl"], folder)
-    assert done.returncode == 0
-    assert "r-eval: the records give only " in done.stderr
-
-
 def test_an_environment_from_the_command_line_replaces_the_files(folder: Path) -> None:
     edit(folder, "templates.yaml", "./recipes.py", "wiki")
     words = ["generate", "recipes/templates.yaml", "--count", "3", "--out", "out.jsonl"]

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from r_eval import Grid, run
-from r_eval.cli.progress import ProgressObserver, duration, number, pace
+from r_eval.cli.progress import ProgressObserver
 from r_eval.folder import RunFolder
 
 R_EVAL = Path(sys.executable).with_name("r-eval")
@@ -64,17 +64,6 @@ def test_episodes_of_earlier_sessions_count_as_done_and_set_no_pace(folder: Path
     assert one.fields["session"].done == 2
 
 
-def test_what_is_left_follows_from_the_pace_since_the_first_episode_began(folder: Path) -> None:
-    observer = ProgressObserver(live=False)
-    run(Grid.load(folder / "grid.yaml"), folder / "out", watcher=observer)
-    task = observer.task("one")
-    session = task.fields["session"]
-    assert session.ended - session.begun >= 0.3
-    observer.bars.update(task.id, total=64)
-    session.begun, session.ended = 0.0, 8.0
-    assert pace(task) == "30 episodes/min, 2 min left"
-
-
 def test_a_terminal_gets_bars(folder: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
@@ -108,13 +97,3 @@ def test_a_crash_is_not_taken_for_a_run_in_progress(folder: Path) -> None:
         process.kill()
         process.wait()
     assert (out.state(), out.manifest()["state"]) == ("crashed", "running")
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(3.2, "3 s"), (600, "10 min"), (9000, "2.5 h")])
-def test_a_duration_is_in_the_unit_that_fits(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
-
-
-@pytest.mark.parametrize(("value", "text"), [(0.01234, "0.012"), (5.024, "5.02"), (12345.6, "12,346"), (0.0, "0")])
-def test_a_number_has_as_many_digits_as_are_worth_reading(value: float, text: str) -> None:
-    assert number(value) == text

@@ -20,22 +20,15 @@ TEXT = {"type": "string"}
 SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": TEXT, "limit": TEXT}})
 LOOKUP = ToolSpec("Lookup", "Find a word.", {"type": "object", "properties": {"keyword": TEXT}})
 FINISH = ToolSpec("Finish", "End with the answer.", {"type": "object", "properties": {"answer": TEXT}})
-TYPED = ToolSpec(
-    "rank",
-    "Rank papers.",
-    {
-        "type": "object",
-        "properties": {
-            "topic": TEXT,
-            "limit": {"type": "integer"},
-            "ratio": {"type": "number"},
-            "recent": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
-            "years": {"type": "array", "items": {"type": "integer"}},
-            "where": {"type": "object"},
-        },
-        "required": ["topic"],
-    },
-)
+PROPERTIES = {
+    "topic": TEXT,
+    "limit": {"type": "integer"},
+    "ratio": {"type": "number"},
+    "recent": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+    "years": {"type": "array", "items": {"type": "integer"}},
+    "where": {"type": "object"},
+}
+TYPED = ToolSpec("rank", "Rank papers.", {"type": "object", "properties": PROPERTIES, "required": ["topic"]})
 TOOLS = (SEARCH, LOOKUP, FINISH, TYPED)
 
 
@@ -136,16 +129,13 @@ def test_two_calls_are_read_in_their_order_in_every_notation(notation: str) -> N
 
 @pytest.mark.parametrize("notation", sorted(EVERY.keys() - {"hermes_fence_inside", "fence_action"}))
 def test_the_text_before_a_call_stays(notation: str) -> None:
-    text = read(Reply(f"{LEAD}\n{clean(EVERY[notation])}"), TOOLS).text
-    assert text.startswith(LEAD)
-    assert "Search" not in text
-    assert "Kenya" not in text
+    reply = read(Reply(f"{LEAD}\n{clean(EVERY[notation])}", finish="stop"), TOOLS)
+    assert (reply.text.startswith(LEAD), reply.finish) == (True, "tool_calls")
+    assert "Search" not in reply.text
+    assert "Kenya" not in reply.text
 
 
-@pytest.mark.parametrize(
-    "notation",
-    ["hermes", "mistral_args", "llama_function", "deepseek", "qwen_coder", "invoke", "fence", "bare", "python"],
-)
+@pytest.mark.parametrize("notation", ["hermes", "mistral_args", "deepseek", "qwen_coder", "invoke", "fence", "python"])
 def test_the_text_after_a_call_stays(notation: str) -> None:
     assert read(Reply(f"{clean(EVERY[notation])}\n{END}"), TOOLS).text.split("\n")[-1] == END
 
@@ -172,8 +162,6 @@ def test_a_tagged_call_may_hold_its_own_marks_in_a_text() -> None:
     "text",
     [
         'I look.\n[Search(entity="a"), Search(entity="b")]',
-        'I look.\n```tool_code\nprint(default_api.Search(entity="Kenya"))\n```',
-        'I look.\n**Action 1:** `Search`\n**Action Input 1:** {"entity": "Kenya"}',
         'I look.\n```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}',
         f"I look.\n```xml\n{clean(EVERY['invoke'])}\n```",
     ],
@@ -186,40 +174,21 @@ def test_nothing_of_a_call_stays_in_the_text(text: str) -> None:
 
 
 def test_tagged_parameters_have_the_types_of_the_schema() -> None:
-    given = {
-        "topic": "7",
-        "limit": "5",
-        "ratio": "0.5",
-        "recent": "True",
-        "years": "[2020, 2021,]",
-        "where": "{'a': 1}",
-    }
+    given = {"topic": "7", "limit": "5", "ratio": "0.5", "recent": "True", "years": "[20, 21,]", "where": "{'a': 1}"}
     body = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in given.items())
-    wanted = {"topic": "7", "limit": 5, "ratio": 0.5, "recent": True, "years": [2020, 2021], "where": {"a": 1}}
-    assert calls(f"<tool_call><function=rank>\n{body}</function></tool_call>") == [("rank", wanted)]
+    wanted = {"topic": "7", "limit": 5, "ratio": 0.5, "recent": True, "years": [20, 21], "where": {"a": 1}}
+    for text in (body, body.replace("</parameter>\n", "")):
+        assert calls(f"<tool_call><function=rank>\n{text}</function></tool_call>") == [("rank", wanted)]
 
 
 @pytest.mark.parametrize(
     ("key", "value", "wanted"),
-    [
-        ("limit", "many", "many"),
-        ("limit", "1.5", "1.5"),
-        ("limit", "{", "{"),
-        ("ratio", "3", 3),
-        ("recent", "null", None),
-        ("topic", "null", "null"),
-        ("topic", '"RAG"', '"RAG"'),
-        ("topic", "a\n  b", "a\n  b"),
-        ("topic", "", ""),
-        ("unknown", "5", "5"),
-    ],
-)
+    [("limit", "many", "many"), ("limit", "1.5", "1.5"), ("limit", "{", "{"), ("ratio", "3", 3),
+     ("recent", "null", None), ("topic", "null", "null"), ("topic", '"RAG"', '"RAG"'), ("topic", "a\n  b", "a\n  b"),
+     ("topic", "", ""), ("unknown", "5", "5")],
+)  # fmt: skip
 def test_a_value_of_another_type_stays_text(key: str, value: str, wanted: Any) -> None:
     assert calls(f"<function=rank><parameter={key}>{value}</parameter></function>") == [("rank", {key: wanted})]
-
-
-def test_parameters_may_lack_their_closing_tags() -> None:
-    assert calls("<function=rank><parameter=topic>RAG\n<parameter=limit>5") == [("rank", {"topic": "RAG", "limit": 5})]
 
 
 @pytest.mark.parametrize(
@@ -383,7 +352,6 @@ def test_no_text_raises_and_arguments_are_data(text: str) -> None:
         assert call.error is None or call.arguments == {}
 
 
-LONG = 20_000
 PIECES = [
     "[", "<function=", '{"a":', "{'a': ", "[1,", "[1 ", "{a:1 ", "{ ", "{} ", "[[1],", "{'", "“a", "/*", "//", "# \n",
     "<function=Search>", "<function name=", "<tool_call>", "<tool_call ", "<tool_call>[", '<tool_call>{"a":"',
@@ -400,8 +368,8 @@ PIECES = [
 @pytest.mark.parametrize(
     "head", ["", "<tool_call>", "<function=Search>", "Action: Search\nAction Input: ", "```json\n"]
 )
-def test_twenty_thousand_characters_are_read_in_a_fifth_of_a_second(head: str, piece: str) -> None:
-    reply = Reply(head + piece * (LONG // len(piece)))
+def test_no_pattern_backtracks(head: str, piece: str) -> None:
+    reply = Reply(head + piece * (20_000 // len(piece)))
     assert quickest(lambda: read(reply, TOOLS), enough=0.2) < 0.2
 
 
@@ -425,11 +393,10 @@ class AnyApi:
     parameters = ()
 
 
-@pytest.mark.parametrize("length", [LONG, 2_000_000])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_text_holds_the_event_loop(name: str, length: int) -> None:
+def test_no_text_holds_the_event_loop(name: str) -> None:
     head, piece, end = HOSTILE[name]
-    text = head + piece * ((length - len(head) - len(end)) // len(piece)) + end
+    text = head + piece * ((2_000_000 - len(head) - len(end)) // len(piece)) + end
     for work in (
         lambda: read(Reply(text), TOOLS),
         lambda: parse_action(text, {"Search": AnyApi()}),

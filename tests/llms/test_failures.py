@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from r_eval.llms import attempts, rate_limit
 from r_eval.llms.attempts import ATTEMPTS
-from r_eval.llms.base import LLMError, Message, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.base import LLMError, Message, Request, ToolCall, make_llm
 from r_eval.llms.failures import classify, error_in, finish, of_exception
-from tests.chat_server import Answer, Server, good
+from tests.chat_server import SEARCH, Answer, Server, good
 from tests.llms.failure_cases import CASES, WORDINGS, Case, openai
 from tests.timing import quickest
 
@@ -45,7 +45,7 @@ CONVERSATION = Request(
         Message("tool", "In Colombia.", call_id="call-1", name="Search"),
     ),
     stop=("\nObservation",),
-    tools=(ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}}),),
+    tools=(SEARCH,),
     seed=7,
 )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from r_eval.errors import MissingExtra, UserError
-from r_eval.llms import attempts
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
 from r_eval.llms.langchain import LangChain
 from r_eval.records import Tokens
+from tests.chat_server import ASK, SEARCH
 from tests.responses_server import KEY, Server, call, reasoning, response, text
 
 pytest.importorskip("langchain_core")
@@ -32,9 +31,7 @@ from langchain_core.language_models.fake_chat_models import (
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
 REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
-ASK = Request((Message("user", "Where is Kenya?"),))
 
 
 class Caller(BaseChatModel):
@@ -66,7 +63,6 @@ class Offered:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Opens a LangChain LLM over a chat model, or over what a factory gives."""
-    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.01)
 
     def open_it(chat: Any, **settings: Any) -> LangChain:
         monkeypatch.setitem(sys.modules, "r_eval_chat", Offered)
@@ -122,37 +118,27 @@ def test_temperature_length_and_stop_texts_reach_the_model(opened: Any) -> None:
     assert "temperature" in opened(fake("x")).adaptations
 
 
-@pytest.mark.parametrize("name", ["stop", "temperature", "tool_choice", "max_tokens", "system"])
+@pytest.mark.parametrize("name", ["stop", "temperature", "tool_choice", "max_tokens", "system", "extra"])
 def test_what_the_model_does_not_take_is_left_out_from_then_on(opened: Any, name: str) -> None:
     class Picky(Caller):
         def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> Any:
             sent = {"stop": stop, "temperature": self.temperature, "tool_choice": more.get("tool_choice")}
             sent |= {"max_tokens": self.max_output_tokens, "system": messages[0].type == "system" or None}
-            if name == "system" and sent[name]:
-                raise StatusError(400, "System role not supported")
+            sent["extra"] = next((True for message in messages if message.additional_kwargs), None)
+            said = {"system": "System role not supported", "extra": "Invalid signature"}
+            if sent[name] and name in said:
+                raise StatusError(400, said[name])
             if sent[name] is not None:
                 raise StatusError(400, f"Unsupported parameter: '{name}' is not supported with this model.")
             return super()._generate(messages, stop, run_manager, **more)
 
-    llm = opened(Picky(answer=AIMessage("Africa"), seen=[]))
+    llm = opened(Picky(answer=AIMessage("非洲", additional_kwargs={"signature": "c2ln"}), seen=[]))
     messages = (Message("system", "Be brief."), *ASK.messages)
     request = Request(messages, ("x",), tools=(SEARCH,), tool_choice="required")
-    assert [ask(llm, request).text for _ in range(2)] == ["Africa", "Africa"]
+    again = dataclasses.replace(request, messages=(*messages, ask(llm, request).message(), Message("user", "Why?")))
+    assert [ask(llm, again).text for _ in range(2)] == ["非洲", "非洲"]
     assert list(llm.adaptations) == [name]
     assert llm.is_greedy is (name != "temperature")
-
-
-def test_what_came_with_a_reply_is_left_out_where_the_model_does_not_want_it_back(opened: Any) -> None:
-    class Picky(Caller):
-        def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> Any:
-            if any(message.additional_kwargs for message in messages):
-                raise StatusError(400, "Invalid signature")
-            return super()._generate(messages, stop, run_manager, **more)
-
-    llm = opened(Picky(answer=AIMessage("非洲", additional_kwargs={"signature": "c2ln"}), seen=[]))
-    request = Request((*ASK.messages, ask(llm).message(), Message("user", "Why?")))
-    assert [ask(llm, request).text for _ in range(2)] == ["非洲", "非洲"]
-    assert list(llm.adaptations) == ["extra"]
 
 
 def test_tools_are_native_where_the_model_binds_them_and_the_grid_does_not_mind(opened: Any) -> None:
@@ -211,17 +197,11 @@ def test_a_message_becomes_a_reply(opened: Any, message: AIMessage, text: str, m
 
 def test_tool_calls_are_read_where_langchain_could_not(opened: Any) -> None:
     good: Any = {"id": "a", "name": "Search", "args": {"entity": "Kenya"}}, {"id": None, "name": "S", "args": {}}
-    bad: list[Any] = [
-        {"type": "invalid_tool_call", "id": "b", "name": "Search", "args": "{'entity': 'Kenya',}", "error": None},
-        {"type": "invalid_tool_call", "id": "c", "name": "Search", "args": "Kenya", "error": None},
-    ]
+    of_bad: Any = {"type": "invalid_tool_call", "name": "Search", "error": None}
+    bad = [of_bad | {"id": "b", "args": "{'entity': 'Kenya',}"}, of_bad | {"id": "c", "args": "Kenya"}]
     calls = ask(opened(fake(AIMessage("", tool_calls=list(good), invalid_tool_calls=bad)))).tool_calls
-    assert [(c.id, c.name, c.arguments) for c in calls] == [
-        ("a", "Search", {"entity": "Kenya"}),
-        ("", "S", {}),
-        ("b", "Search", {"entity": "Kenya"}),
-        ("c", "Search", {}),
-    ]
+    kenya = {"entity": "Kenya"}
+    assert [(c.id, c.arguments) for c in calls] == [("a", kenya), ("", {}), ("b", kenya), ("c", {})]
     assert [c.error is None for c in calls] == [True, True, True, False]
 
 
@@ -235,14 +215,10 @@ CALL: list[Any] = [{"id": "abcdefghi", "name": "Search", "args": {"entity": "Ken
 
 @pytest.mark.parametrize(
     "message",
-    [
-        AIMessage(
-            SIGNED, tool_calls=CALL, response_metadata={"model_provider": "anthropic", "when": datetime.now(UTC)}
-        ),
-        AIMessage("I look.", tool_calls=CALL, additional_kwargs={"signatures": {"abcdefghi": "c2ln"}}),
-    ],
+    [AIMessage(SIGNED, tool_calls=CALL, response_metadata={"model_provider": "anthropic", "when": datetime.now(UTC)}),
+     AIMessage("I look.", tool_calls=CALL, additional_kwargs={"signatures": {"abcdefghi": "c2ln"}})],
     ids=["blocks", "additional_kwargs"],
-)
+)  # fmt: skip
 def test_a_message_with_signatures_goes_back_as_it_came(opened: Any, message: AIMessage) -> None:
     chat = Caller(answer=message, seen=[])
     llm = opened(chat)
@@ -258,18 +234,12 @@ def test_a_message_with_signatures_goes_back_as_it_came(opened: Any, message: AI
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"content": None},
-        {"content": 3},
-        {"content": "x", "response_metadata": ["x"]},
-        {"content": "x", "tool_calls": [{"name": "a"}]},
-        {"content": "x", "tool_calls": None},
-        {"content": "x", "additional_kwargs": {"refusal": {"a": 1}}},
-    ],
-)
+    [{"content": None}, {"content": 3}, {"response_metadata": ["x"]}, {"tool_calls": [{"name": "a"}]},
+     {"tool_calls": None}, {"additional_kwargs": {"refusal": {"a": 1}}}],
+)  # fmt: skip
 def test_a_message_with_a_wrong_type_is_a_bad_reply(opened: Any, fields: dict[str, Any]) -> None:
     empty: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None}
-    rest = {**empty, "additional_kwargs": {}, "response_metadata": {}, **fields}
+    rest = {"content": "x", **empty, "additional_kwargs": {}, "response_metadata": {}, **fields}
     message = AIMessage.model_construct(**rest)
     with pytest.raises(LLMError) as caught:
         ask(opened(Caller(answer=message, seen=[])))
@@ -291,10 +261,6 @@ def test_an_answer_of_a_wrong_type_costs_an_attempt_and_no_episode(opened: Any) 
 # Failures
 
 
-class RateLimitError(Exception):
-    pass
-
-
 class StatusError(Exception):
     def __init__(self, status_code: int, message: str = "no") -> None:
         super().__init__(message)
@@ -305,10 +271,8 @@ class StatusError(Exception):
     ("error", "cause"),
     [
         (ContextOverflowError("too much"), "context"),
-        (StatusError(400, "the request exceeds the available context size"), "context"),
         (StatusError(400, "Unsupported parameter: 'stop' is not supported with this model."), "parameter"),
         (StatusError(401), "key"),
-        (RateLimitError("later"), "rate_limit"),
         (TimeoutError(), "timeout"),
         (KeyError("choices"), "reply"),
         (FakeListChatModelError("x"), "server"),
@@ -330,23 +294,23 @@ def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
             finally:
                 ended.append("stopped")
 
-    async def main() -> None:
+    async def given_up(llm: LangChain) -> None:
         async with asyncio.timeout(0.3):
-            await opened_twice[0].generate(ASK)
+            await llm.generate(ASK)
 
-    opened_twice = [opened(Slow(answer=None, seen=[])), opened(Slow(answer=None, seen=[]), timeout=0.3)]
     with pytest.raises(TimeoutError):
-        asyncio.run(main())
+        asyncio.run(given_up(opened(Slow(answer=None, seen=[]))))
     with pytest.raises(LLMError) as caught:
-        ask(opened_twice[1])
+        ask(opened(Slow(answer=None, seen=[]), timeout=0.3))
     assert caught.value.cause == "timeout"
-    end = time.monotonic() + 60
-    while len(ended) < 2 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert ended == ["stopped", "stopped"]
+    assert "stopped" in ended
 
 
 # The factory
+
+
+def broken() -> None:
+    raise ValueError("no key in CHAT_KEY")
 
 
 @pytest.mark.parametrize(
@@ -356,13 +320,8 @@ def test_a_factory_a_class_and_a_model_will_do(opened: Any, chat: Any, text: str
     assert ask(opened(chat)).text == text
 
 
-def broken() -> None:
-    raise ValueError("no key in CHAT_KEY")
-
-
 @pytest.mark.parametrize(
-    ("chat", "message"),
-    [(broken, "no key in CHAT_KEY"), (lambda: "x", "gives a str, not"), (3, "gives a int, not")],
+    ("chat", "message"), [(broken, "no key in CHAT_KEY"), (lambda: "x", "gives a str, not"), (3, "gives a int, not")]
 )
 def test_a_factory_that_fails_or_gives_something_else_is_refused(opened: Any, chat: Any, message: str) -> None:
     with pytest.raises(UserError, match=message):
@@ -395,7 +354,7 @@ def test_a_real_integration_has_its_reasoning_back(opened: Any, version: str) ->
         runner = await server.start()
         more = {"store": False, "include": ["reasoning.encrypted_content"], "max_retries": 0}
         chat = openai.ChatOpenAI(
-            model="m", base_url=f"{server.url}/v1", api_key=KEY, use_responses_api=True, output_version=version, **more
+            model="m", base_url=server.url, api_key=KEY, use_responses_api=True, output_version=version, **more
         )
         llm = await asyncio.to_thread(opened, chat)
         replies, messages = [], list(ASK.messages)

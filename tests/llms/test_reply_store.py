@@ -95,19 +95,12 @@ def ask(episode: EpisodeReplies, *requests: Request) -> list[tuple[str, bool]]:
     return run(work)
 
 
-TEXTS = [
-    "",
-    "北京是中国的首都。",
-    "👩‍👩‍👧‍👦 🇨🇭",
-    "a\u2028b\u2029c\x85d\r\n\te",
-    "שלום مرحبا \u202e",
-    "a\0b\x01\x7f\x1b[0m",
-]
+TEXTS = ["", "北京 👩‍👩‍👧‍👦 🇨🇭", "a\u2028b\u2029c\x85d\r\n\te", "שלום مرحبا \u202e", "a\0b\x01\x7f\x1b[0m"]
 LARGE = ["北京👍\u2028 plain " * 290_000, "x" * 5_000_000 + "\udc00"]
 """Of 5 MB; one with half a surrogate pair."""
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "half \ud83d of a pair", *LARGE], ids=range(9))
+@pytest.mark.parametrize("text", [*TEXTS, "half \ud83d of a pair", *LARGE], ids=range(8))
 def test_a_reply_of_any_text_survives(path: Path, text: str) -> None:
     numbers = [1.5, 10**30, 1e-300, float("inf"), -float("inf")]
     call = ToolCall("1", "find", {"名": text[:50], "x": [numbers, None, True, {"y": {}}]}, None, {"signature": "é"})
@@ -318,14 +311,10 @@ def test_flipped_pages_cost_replies_and_no_run(path: Path, caplog: pytest.LogCap
     assert len(caplog.records) == 1
 
 
-NO_REPLIES: list[object] = [b"", b"{", b"[]", b"null", b"[1,2]", b'[{"text": 3}, 1]', b'[{"text": "\xff\xfe"}, 1]', 123]
-NO_REPLIES += [
-    b'[{"text": "a", "tool_calls": "x"}, 1.0]',
-    b"[" * 1_000,
-    b"[" * 100_000,
-    '[{"text": 5}, 1.0]',
-    "字" * 100_000,
-]
+NO_REPLIES: list[object] = [
+    b"", b"{", b"[]", b"null", b"[1,2]", b'[{"text": 3}, 1]', b'[{"text": "\xff\xfe"}, 1]', 123, b"[" * 100_000,
+    b'[{"text": "a", "tool_calls": "x"}, 1.0]', '[{"text": 5}, 1.0]', "字" * 100_000,
+]  # fmt: skip
 OTHERS = [(b"owner", 1), (b"p", zlib.crc32(b"owner" + GOOD.to_json())), (1, None), ("o", "x")]
 ROWS = [(b"o", None, data) for data in NO_REPLIES] + [(*other, GOOD.to_json()) for other in OTHERS]
 """Owner, checksum (by default the right one) and reply of rows that hold no reply, or not the one that was kept."""
@@ -557,6 +546,8 @@ def test_the_same_request_made_again_has_its_own_reply(store: ReplyStore, temper
     assert first == [(f"reply {n}", False) for n in (1, 2, 3, 4)]
     again = ask(stores.of_episode(llm, "e", "s", 0), request(), request("other"), request(), request(), request())
     assert again == [*((text, True) for text, _ in first), ("reply 5", False)]
+    usage = stores.usage[llm.name]
+    assert (usage.calls, usage.cached, usage.tokens) == (5, 4, 25)
 
 
 def test_two_episodes_that_ask_alike_at_once_each_resume_with_their_own_reply(store: ReplyStore) -> None:
@@ -583,25 +574,3 @@ def test_what_is_forgotten_is_the_episodes_private_replies(store: ReplyStore) ->
     keep(store, KEY, GOOD)  # what is handed over later is committed no earlier
     assert [replayed("r", "f", drawn), replayed("q", "e", drawn), replayed("r", "e", greedy)] == [True] * 3
     assert not replayed("r", "e", drawn)
-
-
-def test_seconds_are_kept_as_they_were_made_and_usage_counts_what_was_really_asked(store: ReplyStore) -> None:
-    class Slow(Counting):
-        async def generate(self, request: Request) -> Reply:
-            await asyncio.sleep(0.05)
-            return Reply("x", (), "stop", Tokens(prompt=3, completion=2), retries=2, queue=0.02, retry=0.01)
-
-    llm, stores = Slow(), ReplyStores(store, "r")
-    made, again, shared = (stores.of_episode(llm, episode, "s", 0) for episode in "aab")
-    (_, seconds, _), *replayed = [run(partial(episode.answer, request())) for episode in (made, again, shared)]
-    assert seconds >= 0.05
-    for reply, as_made, is_replayed in replayed:
-        assert (as_made, is_replayed, reply.retries, reply.queue, reply.retry) == (seconds, True, 2, 0.02, 0.01)
-    assert (made.replayed_seconds, again.replayed_seconds) == (0, seconds)
-    usage = stores.usage[llm.name]
-    assert (usage.calls, usage.cached, usage.tokens, usage.cost) == (1, 1, 5, None)
-
-
-def test_without_a_store_every_reply_is_made() -> None:
-    told = ask(ReplyStores().of_episode(Counting(), "e", "s", 0), request(), request())
-    assert told == [("reply 1", False), ("reply 2", False)]

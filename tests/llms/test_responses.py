@@ -7,7 +7,6 @@ import gzip
 import logging
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,15 +14,15 @@ import pytest
 from pydantic import TypeAdapter
 
 from r_eval.errors import MissingExtra, UserError
-from r_eval.llms import attempts, preflight
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, ToolSpec, make_llm
+from r_eval.llms import preflight
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
 from r_eval.records import Tokens
-from tests.responses_server import KEY, TOKEN, Answer, Server, bad, call, reasoning, response, run, text
+from tests.chat_server import SEARCH, Answer, run
+from tests.responses_server import KEY, TOKEN, Server, bad, call, reasoning, response, text
 
 pytest.importorskip("openai")
 
 ASK = Request((Message("system", "Be brief."), Message("user", "Où est le Kenya ? 肯尼亚在哪里？")))
-SEARCH = ToolSpec("Search", "Find a page.", {"type": "object", "properties": {"entity": {"type": "string"}}})
 REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 
 
@@ -31,7 +30,6 @@ REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(attempts, "LONGEST_WAIT", 0.01)
 
 
 def ask(server: Server, request: Request = ASK, **settings: Any) -> Reply:
@@ -87,21 +85,17 @@ def test_a_request_says_what_the_grid_says() -> None:
 @pytest.mark.parametrize(
     ("messages", "sent"),
     [
-        ((Message("system", "Be brief."),), [{"role": "developer", "content": "Be brief."}]),
+        ((Message("system", "Be brief."),), [("developer", "Be brief.")]),
         (
             (Message("user", "a"), Message("system", "b"), Message("user", "half \ud83c")),
-            [
-                {"role": "user", "content": "a"},
-                {"role": "developer", "content": "b"},
-                {"role": "user", "content": "half \ufffd"},
-            ],
+            [("user", "a"), ("developer", "b"), ("user", "half \ufffd")],
         ),
     ],
 )
 def test_system_messages_find_a_place(messages: tuple[Message, ...], sent: list[Any]) -> None:
     server = Server()
     ask(server, Request(messages, max_tokens=1))
-    assert server.bodies[0]["input"] == sent
+    assert server.bodies[0]["input"] == [{"role": role, "content": content} for role, content in sent]
     assert server.bodies[0]["max_output_tokens"] == 16
 
 
@@ -151,6 +145,13 @@ def test_items_that_are_not_known_go_back_verbatim_and_plain_messages_as_they_ar
     ]
 
 
+def test_what_a_model_did_oddly_goes_back_sound() -> None:
+    odd = call("搜索 página", '{"entity": "\\ud83c 肯尼亚"}', call_id="c 1"), call("Search", {}, call_id="c 1")
+    server = Server(response(reasoning("Hm."), *odd), response(text("ok")))
+    twice(server, lambda reply: (reply.message(), *results(reply, "非洲 \ud83c")))
+    assert [item["output"] for item in server.bodies[-1]["input"] if "output" in item] == ["非洲 \ufffd"] * 2
+
+
 @pytest.mark.parametrize("edit", ["cut", "first call only", "no call", "renamed"])
 def test_reasoning_stays_out_where_what_it_led_to_was_changed(edit: str) -> None:
     calls = [reasoning("a"), call("Search", {}), reasoning("b"), call("Search", {"entity": "x"})]
@@ -170,15 +171,6 @@ def test_reasoning_stays_out_where_what_it_led_to_was_changed(edit: str) -> None
     kinds = [item.get("type", item.get("role")) for item in server.bodies[1]["input"]]
     kept = ["reasoning", "function_call", "function_call_output"]
     assert kinds == ["user", *(["assistant"] if edit in ("cut", "no call") else kept), "user"]
-
-
-def test_what_a_model_did_oddly_goes_back_sound() -> None:
-    odd = call("搜索 página", '{"entity": "\\ud83c 肯尼亚"}', call_id="c 1"), call("Search", {}, call_id="c 1")
-    server = Server(response(reasoning("Hm."), *odd), response(text("ok")))
-
-    twice(server, lambda reply: (reply.message(), *results(reply, "非洲 \ud83c")))
-    outputs = [item["output"] for item in server.bodies[-1]["input"] if item.get("type") == "function_call_output"]
-    assert outputs == ["非洲 \ufffd"] * 2
 
 
 @pytest.mark.parametrize(
@@ -218,21 +210,15 @@ USED = Tokens(prompt=20, completion=5, cached=4)
     ("answer", "reply"),
     [
         (response(text("In ", "Africa. 🦒")), Reply("In Africa. 🦒", (), "stop", USED)),
-        (
-            response(text("In Af"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
-            Reply("In Af", (), "length", USED),
-        ),
+        (response(text("In"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+         Reply("In", (), "length", USED)),
         (response(text("In"), status="incomplete", incomplete_details=None), Reply("In", (), "unknown", USED)),
-        (
-            response({**text(), "content": [{"type": "refusal", "refusal": "I cannot."}]}),
-            Reply("I cannot.", (), "refusal", USED),
-        ),
+        (response({**text(), "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+         Reply("I cannot.", (), "refusal", USED)),
         (response(), Reply("", (), "stop", USED)),
         (response({**text(), "content": None}, text("Africa")), Reply("Africa", (), "stop", USED)),
-        (
-            response(call("Search", {"entity": "K"}, call_id="c1", id="f1")),
-            Reply("", (ToolCall("c1", "Search", {"entity": "K"}),)),
-        ),
+        (response(call("Search", {"entity": "K"}, call_id="c1", id="f1")),
+         Reply("", (ToolCall("c1", "Search", {"entity": "K"}),))),
         (Answer(body=rb'{"output": [{"type": "message", "content": [{"type": "output_text", "text": "\ud83c!"}]}]}'),
          Reply("\ufffd!")),
     ],
@@ -246,22 +232,15 @@ def test_a_response_becomes_a_reply(answer: Answer, reply: Reply) -> None:
         assert (got.tokens, got.estimated) == (USED, False)
 
 
-BAD_ITEMS = [
-    "3",
-    "null",
-    '{"type": ["message"]}',
-    '{"type": "message", "content": "text"}',
-    '{"type": "message", "content": 3}',
-    '{"type": "message", "content": [null]}',
-    '{"type": "message", "content": [{"type": "output_text", "text": 3}]}',
-    '{"type": "message", "content": [{"type": "output_text", "text": null}]}',
+BAD_ITEMS = (
+    "3", "null", '{"type": ["message"]}', '{"type": "message", "content": "text"}', '{"type": "message", "content": 3}',
+    '{"type": "message", "content": [null]}', '{"type": "message", "content": [{"type": "output_text", "text": 3}]}',
     '{"type": "message", "content": [{"type": "refusal", "refusal": ["no"]}]}',
     '{"type": "function_call", "name": null, "arguments": "{}"}',
     '{"type": "function_call", "name": "Search", "call_id": {"a": 1}, "arguments": "{}"}',
-    '{"type": "reasoning", "summary": 4}',
-    '{"type": "novel", "weight": NaN}',
+    '{"type": "reasoning", "summary": 4}', '{"type": "novel", "weight": NaN}',
     '{"type": "novel", "deep": ' + "[" * 150 + "]" * 150 + "}",
-]
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -284,43 +263,34 @@ def test_an_answer_of_another_shape_is_a_bad_reply(body: str | bytes) -> None:
 # Failures
 
 
+def ended(status: str, code: str, message: Any) -> Answer:
+    return response(status=status, error={"code": code, "message": message})
+
+
 @pytest.mark.parametrize(
     ("answer", "cause", "said"),
     [
         (bad(429, "Slow down", "rate_limit_exceeded", Retry_After="0.01"), "rate_limit", "Slow down"),
         (bad(400, "Your input exceeds the window", "context_length_exceeded"), "context", "Your input"),
         (Answer(body={"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}), "key", "Wrong key [key]"),
-        (
-            Answer(body={"error": {"message": "预算已用完", "code": "insufficient_quota"}, "output": []}),
-            "quota",
-            "预算",
-        ),
         (response(status="incomplete", incomplete_details={"reason": "content_filter"}), "content_filter", "cut"),
-        (response(status="failed", error={"code": "server_error", "message": "Something broke"}), "server", "broke"),
-        (response(status="failed", error={"code": "rate_limit_exceeded", "message": "Slow"}), "rate_limit", "Slow"),
-        (
-            response(status="failed", error={"code": "invalid_prompt", "message": "Flagged"}),
-            "content_filter",
-            "Flagged",
-        ),
-        (response(status="failed", error={"code": "context_length_exceeded", "message": "Too long"}), "context", "Too"),
-        (response(status="failed", error={"code": "x" * 10**6, "message": {"a": [1]}}), "server", "200"),
+        (ended("failed", "server_error", "Something broke"), "server", "broke"),
+        (ended("failed", "rate_limit_exceeded", "Slow"), "rate_limit", "Slow"),
+        (ended("failed", "invalid_prompt", "Flagged"), "content_filter", "Flagged"),
+        (ended("failed", "context_length_exceeded", "上下文太长"), "context", "上下文"),
+        (ended("failed", "x" * 10**6, {"a": [1]}), "server", "200"),
         (response(status="failed"), "server", "does not say why"),
         (response(status="cancelled"), "reply", "not complete"),
-        (Answer(429, "wait", {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), "rate_limit", "429"),
         (Answer(302, "", {"Location": f"https://{KEY}@elsewhere.example/?key={KEY}"}), "request", "elsewhere.example"),
         (Answer(308, "", {"Location": f"https://{KEY}.example/"}), "request", "redirects"),
-        (Answer(301, "", {"Location": "/v2/responses"}), "request", "redirects"),
         (Answer(304, ""), "request", "304"),
         (Answer(500, f"<html>{' ' * 250}{KEY[:10]}{KEY}"), "server", "500"),
         (Answer(400, "x" * 285 + KEY), "request", "xxx"),
-        (Answer(body="y" * 90 + KEY), "reply", "yyy"),
         (Answer(body="x" * 2_000_000, headers={"Content-Type": "application/json; charset=punycode"}), "reply", "xxx"),
         (Answer(400, rb'{"error": {"message": "half \ud83c sk-very\u002dsecret-1234567890"}}'), "request", "half"),
     ],
 )
 def test_a_hostile_server_is_told_apart_and_repeats_no_key(answer: Answer, cause: str, said: str) -> None:
-    began = time.monotonic()
     server = Server(answer)
     error = failure(server)
     assert len(server.bodies) == error.retries + 1
@@ -328,14 +298,6 @@ def test_a_hostile_server_is_told_apart_and_repeats_no_key(answer: Answer, cause
     assert said in str(error)
     assert KEY[:8] not in str(error).replace(KEY[:10] + "[key]", "")
     assert len(str(error)) < 600
-    assert time.monotonic() - began < 10
-
-
-def test_a_wait_that_a_server_asks_for_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "LONGEST_WAIT", 30.0)
-    reply = ask(Server(bad(429, "Slow", Retry_After="0.4"), response(text("Africa"))))
-    assert (reply.text, reply.retries) == ("Africa", 1)
-    assert reply.retry >= 0.4
 
 
 def test_the_preflight_ends_and_says_what_it_waits_for(
@@ -349,17 +311,6 @@ def test_the_preflight_ends_and_says_what_it_waits_for(
         error = failure(Server(opening=(slow,)))
     assert error.cause == "timeout"
     assert "waiting for http://127.0.0.1" in caplog.text
-
-
-def test_an_attempt_ends_in_time_and_a_server_that_is_not_there_is_told_at_once() -> None:
-    slow = response(text("late"))
-    slow.seconds = 5.0
-    assert ask(Server(slow, response(text("Africa"))), timeout=0.3).retries == 1
-    began = time.monotonic()
-    with pytest.raises(LLMError) as caught:
-        asyncio.run(make_llm("responses/m", {"base_url": "http://127.0.0.1:9/v1"}).open())
-    assert caught.value.cause == "connection"
-    assert time.monotonic() - began < 5
 
 
 BLANKS = b" " * 20_000_000
@@ -377,22 +328,6 @@ BLANKS = b" " * 20_000_000
 )
 def test_no_more_than_the_bound_is_read(body: bytes, encoding: str, message: str) -> None:
     assert message in str(failure(Server(Answer(500, body, {"Content-Encoding": encoding}))))
-
-
-def test_other_episodes_go_on_while_broken_arguments_are_read() -> None:
-    broken = call("Search", "{'entity': '肯尼亚',, x: (1,2" + " 'y'" * 900)
-    server = Server(response(*[broken] * 64))
-
-    async def talk(llm: Any) -> float:
-        held, ended = 0.0, asyncio.ensure_future(llm.generate(ASK))
-        while not ended.done():
-            began = time.perf_counter()
-            await asyncio.sleep(0.005)
-            held = max(held, time.perf_counter() - began)
-        assert len(ended.result().tool_calls) == 64
-        return held
-
-    assert run(server, talk) < 0.4  # it takes 1.6 s in all; the bound leaves room for a busy machine
 
 
 # What a model does not take
@@ -465,7 +400,7 @@ def managed_identity(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def started() -> Any:
         runner = await start()
-        monkeypatch.setenv("IDENTITY_ENDPOINT", f"{server.url}/msi/token")
+        monkeypatch.setenv("IDENTITY_ENDPOINT", server.url.removesuffix("/v1") + "/msi/token")
         return runner
 
     monkeypatch.setattr(server, "start", started)
@@ -495,6 +430,8 @@ def test_further_headers_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         ({"headers": {"x-key": KEY}}, UserError, "names of environment variables"),
         ({"headers": {"x-key": "NOT_SET"}}, UserError, "NOT_SET"),
         ({"api_key_env": "NOT_SET"}, LLMError, "NOT_SET"),
+        ({"api_key_env": "TWO_LINES"}, UserError, "TWO_LINES"),
+        ({"api_key_env": "CYRILLIC"}, UserError, "CYRILLIC"),
         ({"azure_endpoint": "https://x.example", "base_url": "http://y.example"}, UserError, "exclude each other"),
         ({"entra": True}, UserError, "azure_endpoint"),
         ({"azure_endpoint": "name.openai.azure.com"}, UserError, "azure_endpoint must be the address"),
@@ -508,18 +445,12 @@ def test_a_wrong_setting_is_told(
     settings: dict[str, Any], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
+    monkeypatch.setenv("TWO_LINES", f"{KEY}\n1234")
+    monkeypatch.setenv("CYRILLIC", f"ключ-{KEY}")
     monkeypatch.setitem(sys.modules, "azure.identity.aio", None)
     with pytest.raises(error, match=message) as caught:
         asyncio.run(make_llm("responses/some-model", settings).open())
     assert KEY not in str(caught.value)
-
-
-@pytest.mark.parametrize("value", ["sk-1234567890\n1234", "ключ-1234567890"])
-def test_a_key_that_no_header_can_hold_is_told(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", value)
-    with pytest.raises(UserError, match="OPENAI_API_KEY") as caught:
-        asyncio.run(make_llm("responses/m").open())
-    assert value[:5] not in str(caught.value)
 
 
 def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

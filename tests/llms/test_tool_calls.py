@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
@@ -58,12 +58,6 @@ def test_a_call_is_read_however_it_is_written(text: str, wanted: list[tuple[str,
     assert calls(text) == wanted
 
 
-@pytest.mark.parametrize("text", [f"Let me see. {PLAIN}", 'Let me see. Search(entity="Kenya")'])
-def test_the_text_that_stays_holds_no_call(text: str) -> None:
-    reply = read(Reply(text, finish="stop"), TOOLS)
-    assert (reply.text, reply.finish) == ("Let me see.", "tool_calls")
-
-
 def test_a_reply_with_native_calls_stays_as_it_is() -> None:
     reply = Reply(PLAIN, (ToolCall("a", "Finish", {}),))
     assert read(reply, TOOLS) is reply
@@ -76,40 +70,25 @@ def test_arguments_that_are_no_object_are_an_error_that_names_the_tool(arguments
     assert "Search" in (call.error or "")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'say "hi" {now} [x]',
-        "it's, ] } ,] ,}",
-        "C:\\temp\\new",
-        "Côte d'Ivoire",
-        "東京 🗼",
-        "</tool_response> <b>",
-        "a\nb",
-        "Search(entity='x')",
-    ],
-)
-def test_a_written_call_is_read_back_whatever_its_arguments_hold(text: str) -> None:
-    call = ToolCall("", "Search", {"entity": text, "limit": 3, "deep": [{"a": None}, True]})
-    assert calls(f"Now. {written(call)}") == [("Search", call.arguments)]
-
-
 @pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
 def test_python_that_is_no_data_is_never_an_argument(value: str) -> None:
     assert calls(f"Search(entity={value})") == []
 
 
+ODD = ('say "hi" {now} [x]', "it's, ] } ,] ,}", "C:\\temp\\new", "Côte d'Ivoire", "東京 🗼", "</tool_response> <b>",
+       "a\nb", "Search(entity='x')")  # fmt: skip
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8) | st.sampled_from(ODD),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
 
 
 @settings(max_examples=200)
+@example(dict(zip("abcdefgh", ODD, strict=True)))
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=4))
 def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
-    assert calls(written(ToolCall("", "Search", arguments))) == [("Search", arguments)]
+    assert calls(f"Now. {written(ToolCall('', 'Search', arguments))}") == [("Search", arguments)]
 
 
 # What the model invents
@@ -161,39 +140,21 @@ def test_tools_stand_in_the_system_message_and_are_offered_no_more() -> None:
     assert first.content.startswith("Be brief.\n\n")
     assert all(tool.name in first.content and tool.description in first.content for tool in TOOLS)
     assert '"entity"' in first.content
+    priced = Request((Message("user", "Q"),), tools=(ToolSpec("Price", "In $ or $tools.", {"type": "object"}),))
+    assert "In $ or $tools." in write(priced).messages[0].content
     assert [message.role for message in asked(Message("user", "Where?")).messages] == ["system", "user"]
 
 
-def test_calls_and_their_results_become_text() -> None:
+def test_calls_become_text_and_their_results_with_the_next_question_one_turn() -> None:
     call = ToolCall("call_0", "Search", {"entity": "Kenya"})
-    messages = asked(
-        Message("user", "Where is Kenya?"),
-        Message("assistant", "I look.", (call,)),
-        Message("tool", "In Africa.", call_id="call_0", name="Search"),
-    ).messages
+    results = (Message("tool", said, call_id="call_0", name="Search") for said in ("In Africa.", "非洲"))
+    first = Message("user", "Where is Kenya?"), Message("assistant", "I look.", (call, call))
+    messages = asked(*first, *results, Message("user", "Go on.")).messages
     assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
-    assert messages[2].content == f"I look.\n{written(call)}"
+    assert messages[2].content == f"I look.\n{written(call)}\n{written(call)}"
     assert messages[2].tool_calls == ()
-    assert messages[3].content == f"{RESPONSE}\nIn Africa.\n</tool_response>"
-
-
-def test_results_of_parallel_calls_and_the_next_question_are_one_turn() -> None:
-    call = ToolCall("", "Search", {})
-    messages = asked(
-        Message("user", "Q"),
-        Message("assistant", "", (call, call)),
-        Message("tool", "one"),
-        Message("tool", "two"),
-        Message("user", "Go on."),
-    ).messages
-    assert [message.role for message in messages] == ["system", "user", "assistant", "user"]
-    assert messages[2].content.count("<tool_call>") == 2
-    assert [text in messages[3].content for text in ("one", "two", "Go on.")] == [True] * 3
-
-
-def test_a_dollar_in_a_description_is_left_alone() -> None:
-    tool = ToolSpec("Price", "In $ or $tools.", {"type": "object"})
-    assert "In $ or $tools." in write(Request((Message("user", "Q"),), tools=(tool,))).messages[0].content
+    assert messages[3].content.startswith(f"{RESPONSE}\nIn Africa.\n</tool_response>")
+    assert [said in messages[3].content for said in ("非洲", "Go on.")] == [True] * 2
 
 
 # The repair of a conversation

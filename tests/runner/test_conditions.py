@@ -187,7 +187,7 @@ FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
         ([{"condition": "clean", "name": "dirty"}], "clean is the name of the bare environment"),
         (
             [{**FAULTY, "name": "a/b"}, {"condition": "slow", "name": "a__b"}],
-            "'a/b' and 'a__b' would be kept in the same",
+            "'a/b' and 'a__b' would be kept in the same file",
         ),
         *(([{"condition": none}], "give at least one condition") for none in ("", "faulty+", [], ["faulty", ""])),
     ],

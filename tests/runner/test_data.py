@@ -125,11 +125,6 @@ def test_easy_and_hard_scholar_questions_share_a_folder(desk: Path) -> None:
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "no file": ({"data": "nothing.json"}, r"task 'wiki/hotpotqa': .*nothing\.json: no such data file"),
-    "another format": (
-        {"format": "musique"},
-        r"hotpot\.json: expected MuSiQue: .*; found a file of the format 'hotpotqa'",
-    ),
-    "an unknown format": ({"format": "hotpot"}, "unknown format 'hotpot'. Did you mean hotpotqa"),
     "an unknown task": ({"task": "wiki/hotpot"}, "unknown task 'wiki/hotpot'. Did you mean wiki/hotpotqa"),
     "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
     "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),

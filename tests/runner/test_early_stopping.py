@@ -207,16 +207,11 @@ def test_the_dry_run_says_what_it_costs_with_and_without(grid: Make, tmp_path: P
     from r_eval.cli.dry_run import print_estimate
 
     options: dict[str, Any] = {"limit": None, "connections": None, "fresh": False}
-    print_estimate(grid(stop_early=False), tmp_path / "run", False, **options)
-    assert "with stop_early: true: " in capsys.readouterr().out
     print_estimate(grid(), tmp_path / "run", True, **options)
     shares = json.loads(capsys.readouterr().out)["stop_early"]
     assert 0 < shares["low"] <= shares["median"] <= shares["high"] <= 1
-    run(grid(), tmp_path / "run")
-    print_estimate(grid(), tmp_path / "run", True, **options)
-    record = json.loads(capsys.readouterr().out)
-    assert record["episodes"] == record["recorded"]
-    run(grid(stop_early=False), tmp_path / "whole")
-    print_estimate(grid(), tmp_path / "whole", True, **options)  # a folder of which nothing was skipped
-    record = json.loads(capsys.readouterr().out)
-    assert record["episodes"] == record["recorded"] == 6 * QUESTIONS
+    for early, all_of_them in ((True, None), (False, 6 * QUESTIONS)):
+        run(grid(stop_early=early), tmp_path / str(early))
+        print_estimate(grid(), tmp_path / str(early), True, **options)
+        record = json.loads(capsys.readouterr().out)
+        assert record["episodes"] == record["recorded"] == (all_of_them or record["episodes"])

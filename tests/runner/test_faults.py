@@ -163,13 +163,6 @@ def test_a_folder_that_is_read_only_is_refused(desk: Desk) -> None:
     assert is_whole(desk)
 
 
-def test_a_folder_below_a_file_is_refused(desk: Desk) -> None:
-    (desk.path / "file").write_text("mine", encoding="utf-8")
-    did = typed(desk, "--out", "file/out")
-    assert did.returncode == 2
-    assert is_one_sentence(did.stderr, "file/out cannot be written: Not a directory")
-
-
 # The clock
 
 
@@ -183,13 +176,6 @@ def test_a_clock_that_is_set_back_changes_nothing(desk: Desk, monkeypatch: pytes
     assert is_whole(desk)
     go_on(desk, "other")
     assert contents(desk.path / "out") == contents(desk.path / "other")
-
-
-def test_fresh_twice_at_the_same_time_keeps_both_old_runs(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "now", lambda: "2001-01-01T00:00:00+00:00")
-    for _ in range(3):
-        go_on(desk, limit=1, fresh=True)
-    assert len(list(desk.path.glob("out*/run.json"))) == 3
 
 
 # Files

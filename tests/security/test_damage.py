@@ -29,28 +29,20 @@ def run(good: Path, tmp_path: Path) -> RunFolder:
 Change = Callable[[dict[str, Any]], Any]
 
 
-def without(*keys: str | int) -> Change:
-    """A change that takes a key out of a run's record."""
-
-    def change(manifest: dict[str, Any]) -> Any:
-        inner: Any = manifest
-        for key in keys[:-1]:
-            inner = inner[key]
-        del inner[keys[-1]]
-        return manifest
-
-    return change
+GONE = object()
 
 
-def put(*keys: str | int, value: Any) -> Change:
-    """A change that puts a value at a place of a run's record."""
+def put(*keys: str | int, value: Any = GONE) -> Change:
+    """A change that puts a value at a place of a record, or takes the key out."""
 
-    def change(manifest: dict[str, Any]) -> Any:
-        inner: Any = manifest
+    def change(record: dict[str, Any]) -> Any:
+        inner: Any = record
         for key in keys[:-1]:
             inner = inner[key]
         inner[keys[-1]] = value
-        return manifest
+        if value is GONE:
+            del inner[keys[-1]]
+        return record
 
     return change
 
@@ -60,7 +52,7 @@ RECORDS: dict[str, Change] = {
     "a task without a name": put("tasks", 0, value={"title": "x"}),
     "tasks of text": put("tasks", value="aminer"),
     "a cell of a task that is not there": put("cells", 0, "task", value="aminer/soay-hard"),
-    "a cell without its number of episodes": without("cells", 0, "episodes"),
+    "a cell without its number of episodes": put("cells", 0, "episodes"),
     "episodes of text": put("cells", 0, "episodes", value="many"),
     "fewer episodes than none": put("cells", 0, "episodes", value=-1),
     "a system that is a list": put("systems", 0, value=[]),
@@ -69,7 +61,7 @@ RECORDS: dict[str, Change] = {
     "a name that is nothing": put("name", value=None),
     "a state that is a list": put("state", value=[]),
     "LLMs that are a list": put("llms", value=[]),
-    "no tasks": lambda manifest: {key: value for key, value in manifest.items() if key != "tasks"},
+    "no tasks": put("tasks"),
     "half a pair of surrogates": put("tasks", 0, "domain", value="\ud800"),
     "a time before all times": put("seconds", value=-1.0),
     "a time without end": put("seconds", value=1e308),
@@ -97,7 +89,7 @@ def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFold
 
 def test_a_run_whose_record_names_no_metric_stands_on_a_leaderboard(run: RunFolder, tmp_path: Path) -> None:
     manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    run.run_file.write_text(json.dumps(without("tasks", 0, "metric")(manifest)), encoding="utf-8")
+    run.run_file.write_text(json.dumps(put("tasks", 0, "metric")(manifest)), encoding="utf-8")
     page, _ = write_leaderboard([run], tmp_path / "board")
     assert page.is_file()
 
@@ -109,14 +101,10 @@ def test_a_record_of_a_run_that_is_no_json_is_refused_in_words(text: str, run: R
         run.manifest()
 
 
-def lacking(key: str) -> Change:
-    return lambda record: {name: value for name, value in record.items() if name != key}
-
-
 SCORES: dict[str, Change] = {
     "a type that there is not": put("response_type", value="XX"),
-    "no id": lacking("episode_id"),
-    "no metrics": lacking("metrics"),
+    "no id": put("episode_id"),
+    "no metrics": put("metrics"),
     "a score of text": put("score", value="good"),
     "a metric that is a list": put("metrics", value={"m": []}),
     "retrieval of text": put("retrieval", value="well"),

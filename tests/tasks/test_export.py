@@ -11,7 +11,6 @@ from r_eval.errors import UserError
 from r_eval.tasks.base import installed, task_files
 from r_eval.tasks.export import export
 from r_eval.tasks.loaders import load
-from r_eval.tasks.questions import read_questions
 
 TASK = "aminer/soay-easy"
 
@@ -47,12 +46,10 @@ def test_the_library_of_the_hub_finds_the_splits_by_the_card(written: Path) -> N
 
 
 def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
-    header = yaml.safe_load((written / "README.md").read_text(encoding="utf-8").split("---")[1])
+    card = (written / "README.md").read_text(encoding="utf-8")
+    assert "| `test` | 100 | 100 KS | asked |" in card
+    header = yaml.safe_load(card.split("---")[1])
     assert (header["license"], header["language"], header["size_categories"]) == ("cc0-1.0", ["en"], ["n<1K"])
-
-
-def test_the_card_counts_the_questions(written: Path) -> None:
-    assert "| `test` | 100 | 100 KS | asked |" in (written / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:
@@ -65,8 +62,3 @@ def test_a_file_that_is_no_question_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"x\.jsonl:1"):
         export(tmp_path / "x.jsonl", tmp_path / "set", "x", "other")
     assert not (tmp_path / "set").exists()
-
-
-def test_the_lines_are_questions_without_the_library_too(written: Path) -> None:
-    rows = load(written / "data" / "test.jsonl", "jsonl")
-    assert list(rows.questions) == read_questions(file("questions"))

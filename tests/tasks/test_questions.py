@@ -51,19 +51,10 @@ def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, 
     assert read_questions(path) == questions
 
 
-def test_one_answer_may_be_a_text(tmp_path: Path) -> None:
-    (tmp_path / "q.jsonl").write_text(
-        '{"id": "a", "question": "?", "answers": "1998", "level": "KS"}', encoding="utf-8"
-    )
-    assert read_questions(tmp_path / "q.jsonl")[0].answers == ["1998"]
-
-
-def test_the_level_may_be_left_out(tmp_path: Path) -> None:
-    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "?", "answers": ["1998"]}', encoding="utf-8")
-    assert read_questions(tmp_path / "q.jsonl")[0].level == "KS"
-
-
-def test_fields_that_are_not_known_are_not_written(tmp_path: Path) -> None:
+def test_one_answer_may_be_a_text_and_fields_that_are_not_known_are_not_written(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "?", "answers": "1998"}', encoding="utf-8")
+    (read,) = read_questions(tmp_path / "q.jsonl")
+    assert (read.answers, read.level) == (["1998"], "KS")
     write_questions(tmp_path / "new" / "q.jsonl", [question(1)])
     line = json.loads((tmp_path / "new" / "q.jsonl").read_text(encoding="utf-8"))
     assert set(line) == {"id", "question", "answers", "level"}
@@ -130,10 +121,6 @@ def test_new_questions_do_not_reshuffle_the_old_ones(count: int, more: int, seed
     assert [q for q in in_order(many(count + more), seed) if q.id in old] == in_order(many(count), seed)
 
 
-def test_another_seed_gives_another_order() -> None:
-    assert in_order(many(30), 0) != in_order(many(30), 1)
-
-
 @given(st.integers(0, 30), st.integers(0, 40), st.integers(0, 5))
 def test_fewer_samples_are_the_first_of_more(few: int, more: int, shots: int) -> None:
     shown = [question(100 + n) for n in range(5)]
@@ -148,18 +135,6 @@ def test_what_is_shown_is_not_asked_by_id_nor_by_text() -> None:
     asked, chosen = choose(many(8), shown, 0, 2, None)
     assert {q.id for q in asked} == {f"q{n}" for n in (0, 1, 2, 4, 6, 7)}
     assert sorted(q.id for q in chosen) == ["q3", "q99"]
-
-
-def test_what_could_be_shown_but_is_not_is_asked() -> None:
-    asked, chosen = choose(many(3), many(3), 0, 1, None)
-    assert (len(chosen), len(asked)) == (1, 2)
-    asked, chosen = choose(many(3), many(3), 0, 0, None)
-    assert (len(chosen), len(asked)) == (0, 3)
-
-
-def test_samples_are_counted_after_what_is_shown_was_left_out() -> None:
-    asked, _ = choose(many(10), in_order(many(10), 0)[:1], 0, 1, 5)
-    assert len(asked) == 5
 
 
 def test_more_shots_than_demonstrations_are_refused() -> None:
@@ -197,8 +172,3 @@ def test_a_glob_selects_tasks_in_the_order_of_their_ids() -> None:
     ids = [installed(name).id for name in matching("*")]
     assert ids == sorted(ids)
     assert matching("aminer/soay-easy") == ["aminer/soay-easy"]
-
-
-def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"unknown task 'aminer/soay'\. Did you mean .*Known: .*aminer/soay-easy"):
-        installed("aminer/soay")

@@ -47,15 +47,20 @@ def suggested(sandbox: Sandbox, folder: Path, reply: str, count: int = 3) -> Sug
     return asyncio.run(every())
 
 
-@pytest.mark.parametrize("wrapped", ["```yaml\n{}\n```", "{}", "Here you are:\n```\n{}```\nEnjoy."])
-def test_a_draft_that_holds_is_kept(sandbox: Sandbox, tmp_path: Path, wrapped: str) -> None:
-    found = suggested(sandbox, tmp_path, wrapped.format(CITY))
-    assert [t.id for t in found.templates] == ["city"]
-
-
-def test_a_draft_may_be_json(sandbox: Sandbox, tmp_path: Path) -> None:
-    found = suggested(sandbox, tmp_path, "Sure: " + json.dumps(yaml.safe_load(CITY)))
-    assert [t.id for t in found.templates] == ["city"]
+@pytest.mark.parametrize(
+    ("reply", "id"),
+    [
+        (f"```yaml\n{CITY}\n```", "city"),
+        (CITY, "city"),
+        (f"Here you are:\n```\n{CITY}```\nEnjoy.", "city"),
+        ("Sure: " + json.dumps(yaml.safe_load(CITY)), "city"),
+        (CITY.replace("id: city", "id: age"), "draft-1"),  # age is known already
+    ],
+)
+def test_a_draft_that_holds_is_kept_once(sandbox: Sandbox, tmp_path: Path, reply: str, id: str) -> None:
+    found = suggested(sandbox, tmp_path, reply)
+    assert [t.id for t in found.templates] == [id]
+    assert found.dropped == {"not new": 3}
 
 
 @pytest.mark.parametrize(
@@ -91,16 +96,6 @@ def test_a_draft_that_does_not_hold_is_counted(
     draft = {k: v for k, v in {**yaml.safe_load(CITY)[0], **change}.items() if v is not ...}
     found = suggested(sandbox, tmp_path, yaml.safe_dump([draft]))
     assert (found.templates, set(found.dropped)) == ([], {reason})
-
-
-def test_a_draft_with_a_known_id_gets_one_of_its_own(sandbox: Sandbox, tmp_path: Path) -> None:
-    found = suggested(sandbox, tmp_path, CITY.replace("id: city", "id: age"))
-    assert [t.id for t in found.templates] == ["draft-1"]
-
-
-def test_a_draft_that_comes_again_is_not_new(sandbox: Sandbox, tmp_path: Path) -> None:
-    found = suggested(sandbox, tmp_path, CITY)
-    assert (len(found.templates), found.dropped) == (1, {"not new": 3})
 
 
 def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:

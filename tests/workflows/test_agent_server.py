@@ -228,12 +228,12 @@ def test_system_messages_become_one_and_equal_messages_one_object() -> None:
     body = {"messages": [USER, {"role": "developer", "content": "A"}, {"role": "system", "content": "B"}, USER]}
     messages = parse_request(body, known).messages
     assert messages == (Message("system", "A\n\nB"), Message("user", "Which dish?"), Message("user", "Which dish?"))
-    assert messages[1] is messages[2] is parse_request({"messages": [USER]}, known).messages[0]
-
-
-def test_parts_of_text_are_one_text() -> None:
+    assert parse_request(parse_body(b'{"messages": [{"role": "user", "content": "\\ud800 x"}]}'), {}).messages == (
+        Message("user", "\ufffd x"),
+    )
     parts = [{"type": "text", "text": "Which "}, {"type": "text", "text": "dish?"}]
-    assert parse_request({"messages": [{"role": "user", "content": parts}]}, {}).messages[0].content == "Which dish?"
+    assert parse_request({"messages": [{"role": "user", "content": parts}]}, {}).messages == messages[1:2]
+    assert messages[1] is messages[2] is parse_request({"messages": [USER]}, known).messages[0]
 
 
 def test_a_tool_that_must_be_called_is_offered_alone() -> None:
@@ -256,8 +256,3 @@ def test_what_a_provider_wants_back_is_handed_on() -> None:
     message = completion(Reply("", (call,), extra={"details": [1]}), Request(()), {}, 1)["choices"][0]["message"]
     again = parse_request({"messages": [USER, message]}, {}).messages[1]
     assert (again.extra, again.tool_calls) == ({"details": [1]}, (call,))
-
-
-def test_half_a_character_does_no_harm() -> None:
-    body = parse_body(b'{"messages": [{"role": "user", "content": "\\ud800 x"}]}')
-    assert parse_request(body, {}).messages[0].content == "\ufffd x"

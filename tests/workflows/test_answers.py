@@ -154,15 +154,15 @@ def test_what_stands_in_square_brackets_is_taken_as_it_is(entity: str) -> None:
     assert read(f"Action 1: Search[{entity}]") == ("Search", (), {"entity": entity})
 
 
+@pytest.mark.parametrize("entity", ["Foo (film) [1]", "it's", "Kenya, Africa"])
+def test_brackets_and_quotes_in_round_brackets_are_kept(entity: str) -> None:
+    assert read(f"Search({entity})") == ("Search", (), {"entity": entity})
+
+
 @pytest.mark.parametrize("entity", ["Foo (film) [1]", "it's", 'the "Big" one', "a] b", "a) b", "\\n", "a, b=c"])
 def test_what_stands_in_quotes_is_taken_as_it_is(entity: str) -> None:
     quoted = entity.replace("\\", "\\\\").replace('"', '\\"')
     assert read(f'Search(entity="{quoted}")') == ("Search", (), {"entity": entity})
-
-
-@pytest.mark.parametrize("entity", ["Foo (film) [1]", "it's", "Kenya, Africa"])
-def test_brackets_and_quotes_in_round_brackets_are_kept(entity: str) -> None:
-    assert read(f"Search({entity})") == ("Search", (), {"entity": entity})
 
 
 @pytest.mark.parametrize("text", ["Action: Look[Kenya]", "Action 2: Look(Kenya)", "Action: `Look[Kenya]`"])
@@ -184,18 +184,13 @@ def test_a_name_with_brackets_inside_a_written_tool_call_is_no_action(text: str)
     assert read(text) == ("Search", (), {"entity": "Search (film)"})
 
 
-@pytest.mark.parametrize("text", ['<tool_call>{"name": "Search", "arg</tool_call>', "<tool_call>search it</tool_call>"])
-def test_a_tool_call_that_cannot_be_read_whole_is_no_action(text: str) -> None:
-    assert read(text) is None
-
-
-def test_an_unknown_name_in_json_is_returned() -> None:
-    assert read('{"name": "Look", "arguments": {"at": "Kenya"}}') == ("Look", (), {"at": "Kenya"})
-
-
 @pytest.mark.parametrize(
     "text",
-    ["", "Nairobi", "Look[Kenya]", "I think (so).", "Action: ", "Action 1:", "Search", "ReSearch[Kenya]", "[1, 2]"],
+    [
+        *("", "Nairobi", "Look[Kenya]", "I think (so).", "Action: "),
+        *("Action 1:", "Search", "ReSearch[Kenya]", "[1, 2]"),
+        *('<tool_call>{"name": "Search", "arg</tool_call>', "<tool_call>search it</tool_call>"),
+    ],
 )
 def test_text_without_an_action_has_none(text: str) -> None:
     assert read(text) is None
@@ -396,9 +391,8 @@ def test_what_stands_between_response_tags_is_the_answer(text: str, answer: str)
         ("Search(entity=", "('", ""),
     ],
 )
-@pytest.mark.parametrize("length", [20_000, 2_000_000])
-def test_no_reply_holds_the_event_loop(head: str, piece: str, end: str, length: int) -> None:
-    text = head + piece * ((length - len(head) - len(end)) // len(piece)) + end
+def test_no_reply_holds_the_event_loop(head: str, piece: str, end: str) -> None:
+    text = head + piece * ((2_000_000 - len(head) - len(end)) // len(piece)) + end
     for work in (
         lambda: free_answer(text),
         lambda: free_answer(text, long=True),
@@ -406,10 +400,6 @@ def test_no_reply_holds_the_event_loop(head: str, piece: str, end: str, length: 
         lambda: program_in(text),
     ):
         assert quickest(work, enough=0.25) < 0.25
-
-
-def test_an_answer_at_the_end_of_a_very_long_reply_is_found() -> None:
-    assert free_answer("I think on.\n" * 200_000 + "Answer: 内罗毕") == "内罗毕"
 
 
 # Programs
@@ -431,10 +421,6 @@ def test_an_answer_at_the_end_of_a_very_long_reply_is_found() -> None:
 )
 def test_a_program_is_found_in_fenced_and_in_bare_text(text: str) -> None:
     assert program_in(text) == "answer = 1"
-
-
-def test_backquotes_inside_a_program_do_not_end_it() -> None:
-    assert program_in("```python\nanswer = '`a`'\n```") == "answer = '`a`'"
 
 
 @pytest.mark.parametrize("text", ["", "I do not know.", "answer = (", "```python\n```", "def f(:", "\0"])

@@ -138,12 +138,6 @@ def test_react_with_two_replies_completes_each_and_answers_no_question_of_its_ow
     assert complete(ReAct(), [said]).answer == "omelette"
 
 
-def test_the_last_chance_of_react_is_one_text_too(complete: Any) -> None:
-    played = complete(ReAct(), [" I look.\nAction 1: ingredients[omelette]", "omelette"], steps=1)
-    assert "Answer now" in text_of(played, 1)
-    assert (played.answer, played.outcome[0]) == ("omelette", "exhausted")
-
-
 # RAG
 
 

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from r_eval.analysis.tree import Branch, drawing, tree
-from r_eval.cli.transcript import transcript
 from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.llms.tool_calls import format_tool_call as written
-from r_eval.records import Question, Tokens
+from r_eval.records import Tokens
 from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
-from r_eval.workflows.fc import FC
 
 
 class Wordy(Environment):
@@ -101,16 +99,17 @@ def test_the_same_reply_at_every_level_takes_as_many_calls_as_in_the_original(
 def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(play: Any) -> None:
     played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
     assert order(played) == ["0", "1", "2", "1D", "2", "0D", "1", "2", "1D", "2"]
+    assert played.outcome == ("gave_up", "give_up")
+    assert "gave up 4 times" in played.episode.outcome.detail
+    tried = played.requests[3].messages[-1].content
+    assert "find_dish" in tried
+    assert "omelette" in tried
 
 
 def test_a_branch_that_is_too_deep_lets_its_parent_try_again(play: Any) -> None:
-    assert order(play(DFSDT(), [tool()]))[:8] == ["0", "1", "2", "3", "3D", "2D", "3", "3D"]
-
-
-def test_an_answer_after_a_give_up_ends_the_search(play: Any) -> None:
-    played = play(DFSDT(), [tool(), tool(), GIVE_UP, tool(), ANSWER])
-    assert order(played) == ["0", "1", "2", "1D", "2"]
-    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
+    played = play(DFSDT(), [tool()])
+    assert order(played)[:8] == ["0", "1", "2", "3", "3D", "2D", "3", "3D"]
+    assert played.outcome == ("exhausted", "depth")
 
 
 def test_the_reply_at_the_call_limit_is_used(play: Any) -> None:
@@ -119,21 +118,8 @@ def test_the_reply_at_the_call_limit_is_used(play: Any) -> None:
     assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
 
 
-def test_no_more_calls_are_made_than_allowed(play: Any) -> None:
-    played = play(DFSDT(max_calls=7), [tool()])
-    assert len(played.requests) == 7
-    assert played.outcome == ("exhausted", "calls")
-
-
 def test_the_limit_of_the_original_is_two_hundred_calls(play: Any) -> None:
     assert len(play(DFSDT(beam=4), [tool("")]).requests) == 200
-
-
-def test_a_search_without_an_answer_ends_as_a_give_up_that_says_how_often(play: Any) -> None:
-    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
-    assert played.outcome == ("gave_up", "give_up")
-    assert "gave up 4 times" in played.episode.outcome.detail
-    assert played.answer == ""
 
 
 def give_up(answer: str = "") -> Reply:
@@ -171,16 +157,6 @@ def test_a_limit_of_all_workflows_leaves_the_best_give_up(play: Any, limit: dict
     assert (played.answer, played.outcome) == ("pie", ("exhausted", next(iter(limit))))
 
 
-def test_show_draws_the_tree(play: Any) -> None:
-    shown = transcript(play(DFSDT(), by_level(tool(), GIVE_UP)).episode, None).plain
-    assert "the search as a tree\n      1 I look." in shown
-    assert "the search as a tree" not in transcript(play(FC(), [ANSWER]).episode, None).plain
-
-
-def test_an_answer_comes_before_any_give_up(play: Any) -> None:
-    assert play(DFSDT(), [tool(), tool(), give_up("pie"), ANSWER]).answer == "omelette"
-
-
 def test_the_tree_is_rebuilt_from_the_record(play: Any) -> None:
     def shape(branches: list[Branch]) -> list[Any]:
         return [shape(branch.children) for branch in branches]
@@ -191,38 +167,16 @@ def test_the_tree_is_rebuilt_from_the_record(play: Any) -> None:
     assert [line.count("   ") for line in drawn.splitlines() if "I end." in line] == [2] * 4
 
 
-def test_a_search_that_only_went_too_deep_is_exhausted(play: Any) -> None:
-    assert play(DFSDT(), [tool()]).outcome == ("exhausted", "depth")
-
-
-def test_the_same_replies_end_the_same_way(play: Any) -> None:
-    one, two = (play(DFSDT(), by_level(tool(), tool(), GIVE_UP)) for _ in range(2))
-    assert one.requests == two.requests
-    assert one.episode.outcome == two.episode.outcome
-
-
 def test_a_thought_without_a_call_is_a_node_of_its_own_and_asked_to_go_on(play: Any) -> None:
     played = play(DFSDT(), [Reply("I think."), ANSWER])
     assert played.said(1)[-2:] == [("assistant", "I think."), ("user", "Go on: call one tool, or Finish.")]
     assert [step.depth for step in played.thoughts] == [0, 1]
 
 
-def test_thoughts_alone_go_as_deep_as_there_are_nodes(play: Any) -> None:
-    played = play(DFSDT(beam=1), [Reply("I think.")])
-    assert [step.depth for step in played.thoughts] == list(range(12))
-
-
 def test_the_record_says_where_in_the_tree_a_reply_was_given(play: Any) -> None:
     played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
     assert [step.depth for step in played.thoughts] == [0, 3, 6, 3, 6, 0, 3, 6, 3, 6]
     assert [step.depth for step in play(DFSDT(beam=1), [tool("")]).thoughts] == [0, 2, 4, 6, 8, 10]
-
-
-def test_what_was_tried_is_told_with_its_result(play: Any) -> None:
-    played = play(DFSDT(), by_level(tool(), GIVE_UP))
-    told = played.requests[2].messages[-1].content
-    assert "find_dish" in told
-    assert "omelette" in told
 
 
 def test_the_diversity_message_does_not_stay_in_the_conversation(play: Any) -> None:
@@ -264,30 +218,6 @@ def test_a_finish_that_says_nothing_is_told_how_to_finish(play: Any) -> None:
     assert "give_answer" in played.notes[0]
     assert "give_answer" in played.requests[1].messages[-1].content
     assert played.answer == "omelette"
-
-
-def test_a_call_that_cannot_be_read_is_told_how_to_write_one(play: Any) -> None:
-    played = play(DFSDT(), ["<tool_call>find it</tool_call>", ANSWER], native=False)
-    assert "<tool_call>" in played.notes[0]
-    assert played.answer == "omelette"
-    assert played.calls == []
-
-
-def test_a_demonstration_is_a_conversation_that_finishes(play: Any) -> None:
-    shown = Question(
-        id="q0",
-        question="What is in a pizza?",
-        answers=["flour; tomato; cheese"],
-        level="KS",
-        program="dish = find_dish(name='pizza')[0]\nanswer = ingredients(dish=dish)",
-    )
-    messages = play(DFSDT(), [ANSWER], shown=[shown]).requests[0].messages
-    made = [(c.name, c.arguments) for m in messages for c in m.tool_calls]
-    assert made == [
-        ("find_dish", {"name": "pizza"}),
-        ("ingredients", {"dish": "pizza"}),
-        ("Finish", {"return_type": "give_answer", "final_answer": "flour; tomato; cheese"}),
-    ]
 
 
 @pytest.mark.parametrize("setting", ["beam", "max_nodes", "max_calls"])

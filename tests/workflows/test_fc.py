@@ -112,22 +112,11 @@ def test_an_unknown_api_is_told_the_closest(play: Any) -> None:
     assert played.calls[0].error == "unknown_api"
 
 
-def test_wrong_arguments_are_told_what_fits(play: Any) -> None:
-    played = play(FC(), [reply(("find_dish", {"title": "o"})), END])
-    assert "Its arguments: name, limit" in played.requests[1].messages[-1].content
-
-
 def test_a_call_that_cannot_be_read_is_answered_with_how_to_write_one(play: Any) -> None:
     played = play(FC(), ["<tool_call>find the dish</tool_call>", END], native=False)
     assert "<tool_call>" in played.notes[0]
     assert played.notes[0] in played.requests[1].messages[-1].content
     assert played.calls == []
-
-
-def test_the_steps_are_limited(play: Any) -> None:
-    played = play(FC(), [LOOK], steps=4, last_chance=False)
-    assert len(played.requests) == 4
-    assert played.outcome == ("exhausted", "steps")
 
 
 def test_on_the_last_step_finish_alone_is_offered_and_required(play: Any) -> None:
@@ -151,16 +140,6 @@ def test_another_call_on_the_last_step_is_neither_carried_out_nor_an_answer(play
     played = play(FC(), [as_text(LOOK), said], native=native, steps=2, last_chance=False)
     assert len(played.calls) == 1
     assert (played.answer, played.outcome) == ("", ("exhausted", "steps"))
-
-
-def test_text_on_the_last_step_is_the_answer(play: Any) -> None:
-    played = play(FC(), [LOOK, "Answer: omelette"], steps=2)
-    assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
-    assert played.episode.steps[-1].observation == "text"
-
-
-def test_steps_without_one_right_call_are_a_misuse_of_the_tools(play: Any) -> None:
-    assert play(FC(), [reply(("look", {}))], steps=2).outcome == ("tool_misuse", "steps")
 
 
 def test_a_demonstration_is_a_conversation_of_the_calls_that_its_program_really_makes(play: Any) -> None:

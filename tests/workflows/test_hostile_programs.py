@@ -123,13 +123,6 @@ def test_hostile_programs_end_within_their_limits_and_reach_nothing(
     assert [episode.answer for episode in run([GOOD] * WORKERS, pantry, cage)] == ["omelette"] * WORKERS
 
 
-def test_the_programs_are_two_thousand_and_mostly_different() -> None:
-    target = HOSTILE.Target("here", 1, VARIABLE)
-    programs = [code for family in HOSTILE.FAMILIES for code in HOSTILE.programs(family, EACH, target)]
-    assert len(programs) == 2000
-    assert len(set(programs)) > 1500
-
-
 def test_the_families_meet_every_limit(pantry: Environment, cage: Sandbox) -> None:
     target = HOSTILE.Target("here", 1, VARIABLE)
     causes: Counter[str] = Counter()

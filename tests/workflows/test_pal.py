@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.records import Question
 from r_eval.workflows.pal import PAL, bare_program
-from tests.timing import quickest
 
 
 def program(text: str) -> list[str]:
@@ -74,6 +72,7 @@ def test_the_answer_of_a_program_is_text(play: Any, text: str, answer: str) -> N
         ("while True: find_dish(name='o')", "calls", ""),
         ("x = 1", "no_answer", "answer"),
         ("def f(): return f()\nf()", "exception", "RecursionError"),
+        ("", "no_program", ""),
     ],
 )
 def test_a_program_that_fails_is_a_misuse_with_its_cause(play: Any, text: str, cause: str, message: str) -> None:
@@ -91,25 +90,11 @@ def test_a_program_that_prints_too_much_says_so(play: Any, text: str) -> None:
     assert "20,000 bytes were printed" in played.episode.outcome.detail
 
 
-def test_calls_made_before_a_failure_are_recorded(play: Any) -> None:
-    played = play(PAL(), program("find_dish(name='o')\n1 / 0"))
-    assert [step.api for step in played.calls] == ["find_dish"]
-
-
 def test_a_program_may_catch_what_was_not_found(play: Any) -> None:
     text = "try:\n    ingredients(dish='cake')\nexcept LookupError as error:\n    answer = str(error)"
     played = play(PAL(), program(text))
     assert "There is no dish cake" in played.answer
     assert played.calls[0].error == "not_found"
-
-
-@pytest.mark.parametrize("reply", ["", "I do not know.", "```python\n```"])
-def test_a_reply_without_a_program_is_a_misuse(play: Any, reply: str) -> None:
-    assert play(PAL(), [reply]).outcome == ("tool_misuse", "no_program")
-
-
-def test_the_program_may_stand_bare(play: Any) -> None:
-    assert play(PAL(), ["answer = find_dish(name='o')[0]"]).answer == "omelette"
 
 
 @pytest.mark.parametrize(
@@ -137,22 +122,10 @@ def test_any_text_is_searched_for_a_bare_program(text: str) -> None:
     assert all(line.strip() in text for line in found.splitlines())
 
 
-@pytest.mark.parametrize(
-    "part", ["a = (\n", "f(" * 99 + "\n", "a = 1\n", "a = 1\nwords are here\n", "if a:\n", "=", "a", "\n"]
-)
-def test_a_long_text_is_searched_for_a_bare_program_in_no_time(part: str) -> None:
-    text = part * (100_000 // len(part))
-    assert quickest(lambda: bare_program(text), enough=1.0) < 1.0
-
-
 # Repairs
 
 WRONG = program("dish = 'omelette'\nanswer = find_dishes(name=dish)")[0]
 RIGHT = program("answer = find_dish(name='o')[0]")[0]
-
-
-def test_a_program_is_run_once_by_default(play: Any) -> None:
-    assert len(play(PAL(), [WRONG, RIGHT]).requests) == 1
 
 
 def test_a_repair_is_told_the_error_and_the_line(play: Any) -> None:
@@ -165,12 +138,6 @@ def test_a_repair_is_told_the_error_and_the_line(play: Any) -> None:
         "The line: answer = find_dishes(name=dish)\n"
     )
     assert played.notes == [said[-1][1]]
-
-
-def test_a_reply_without_a_program_is_repaired_too(play: Any) -> None:
-    played = play(PAL(repairs=1), ["I do not know.", RIGHT])
-    assert played.answer == "omelette"
-    assert "no program" in played.notes[0]
 
 
 def test_no_more_repairs_are_made_than_allowed(play: Any) -> None:
@@ -202,11 +169,3 @@ def test_the_instructions_hold_a_stub_of_every_api(play: Any) -> None:
     assert "def find_dish(name: str, limit: int = 5) -> list[str]:" in system
     assert "def ingredients(dish: str) -> list[str]:" in system
     assert "Answer with a name." in system
-
-
-def test_a_demonstration_is_its_question_and_program(play: Any) -> None:
-    text = "dish = find_dish(name='pizza')[0]\nanswer = ingredients(dish=dish)"
-    shown = Question(id="q0", question="What is in a pizza?", answers=["flour"], level="KS", program=text)
-    messages = play(PAL(), ["answer = 1"], shown=[shown]).said(0)
-    assert messages[1:3] == [("user", "What is in a pizza?"), ("assistant", f"```python\n{text}\n```")]
-    assert messages[3] == ("user", "Which dish has an egg in it?")

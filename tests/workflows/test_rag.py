@@ -6,7 +6,7 @@ from string import Template
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, NotFound, query_api
@@ -16,7 +16,7 @@ from r_eval.grid import Grid
 from r_eval.records import Document, Question
 from r_eval.runner.plan import resolve
 from r_eval.workflows.base import prompt_text
-from r_eval.workflows.rag import RAG, search_api, text_parameter
+from r_eval.workflows.rag import RAG, search_api
 
 PAGES = {"Mexico": "The capital is Mexico City.", "Kenya": "The capital is Nairobi.", "Oslo": "A city in Norway."}
 
@@ -95,16 +95,6 @@ def test_the_question_is_the_query_and_one_reply_answers(play: Any) -> None:
     assert (played.answer, played.outcome) == ("Cooking 1", ("finished", ""))
 
 
-def test_no_more_results_are_read_than_asked_for(play: Any) -> None:
-    played = play(RAG(top_k=2), ["x"], environment=Library(), question=asked("q"))
-    assert "[2]" in read(played)
-    assert "[3]" not in read(played)
-
-
-def test_a_record_is_read_as_json(play: Any) -> None:
-    assert '[1] {"name": "q-a"}' in read(play(RAG(), ["x"], environment=Library(), question=asked("q")))
-
-
 def test_a_document_is_read_as_its_title_and_text(play: Any) -> None:
     assert read(play(RAG(), ["x"], environment=Shelf(), question=asked("q"))).startswith(
         "Passages:\n\n[1] One\nabout q\n\n[2] untitled\n"
@@ -162,15 +152,19 @@ def test_the_same_is_not_read_twice(play: Any) -> None:
     assert "[2] A city in Norway." in read(played)
 
 
-@pytest.mark.parametrize("reply", ["", "\n\n", "```\n```"])
-def test_without_a_query_the_question_is_the_query(play: Any, reply: str) -> None:
-    played = play(RAG(rewrite=True), [reply, "x"], environment=Wiki(), question=asked("Kenya"))
-    assert [step.arguments for step in played.calls] == [{"entity": "Kenya"}]
+@pytest.mark.parametrize(
+    ("reply", "query"),
+    [("", "Kenya"), ("\n\n", "Kenya"), ("```\n```", "Kenya"), ("1984 war", "1984 war"), ("内罗毕", "内罗毕")],
+)
+def test_the_rewriting_or_else_the_question_is_the_query(play: Any, reply: str, query: str) -> None:
+    played = play(RAG(rewrite=True), [reply, "x"], environment=Library(), question=asked("Kenya"))
+    assert [step.arguments for step in played.calls] == [{"query": query}]
 
 
-def test_a_number_that_begins_a_query_stays(play: Any) -> None:
-    played = play(RAG(rewrite=True), ["1984 novel", "x"], environment=Library(), question=asked("q"))
-    assert [step.arguments for step in played.calls] == [{"query": "1984 novel"}]
+@given(st.text(max_size=200))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_rewriting_is_looked_up_or_left(play: Any, text: str) -> None:
+    assert play(RAG(rewrite=True), [text], environment=Wiki()).outcome[0] in ("finished", "gave_up")
 
 
 def test_no_more_queries_are_made_than_were_asked_for(play: Any) -> None:
@@ -201,18 +195,6 @@ def test_which_api_searches(environment: type[Environment], name: str | None, fo
     assert search_api(specs_of(environment), name).name == found
 
 
-def test_an_api_that_takes_one_text_can_be_asked_the_question() -> None:
-    apis = {**specs_of(Library), **specs_of(Wiki), **specs_of(People)}
-    assert {name: text_parameter(spec) for name, spec in apis.items()} == {
-        "count": None,
-        "by_subject": "subject",
-        "retrieve": "query",
-        "Search": "entity",
-        "Lookup": "keyword",
-        "find": None,
-    }
-
-
 def test_an_unknown_api_is_refused_by_name() -> None:
     with pytest.raises(UserError, match=r"no query API 'look'.*Search, Lookup"):
         search_api(specs_of(Wiki), "look")
@@ -232,8 +214,10 @@ CONTEXT = [Document(title="Kenya", text="Nairobi is in Kenya."), Document(title=
         ({"context": CONTEXT}, ["Kenya\nNairobi is in Kenya.", "Oslo\nOslo is in Norway."]),
         ({"context": CONTEXT, "evidence": ["in Kenya"]}, ["Kenya\nNairobi is in Kenya."]),
         ({"evidence": ["Nairobi is the capital of Kenya."]}, ["Nairobi is the capital of Kenya."]),
+        ({"meta": {"sources": ["One.", "Two."]}, "evidence": ["elsewhere"]}, ["One.", "Two."]),
+        ({"meta": {"sources": [1, ""]}, "evidence": ["Nairobi"]}, ["Nairobi"]),
     ],
-    ids=["program", "program and evidence", "context", "context with evidence", "evidence"],
+    ids=["program", "program and evidence", "context", "context with evidence", "evidence", "sources", "no texts"],
 )
 def test_gold_retrieval_gives_the_questions_own_evidence(play: Any, known: Any, passages: list[str]) -> None:
     question = asked("What is the capital of Kenya?", **known)
@@ -254,10 +238,6 @@ def test_the_evidence_is_not_written_among_the_notes(play: Any) -> None:
     question = asked("What is the capital of Kenya?", evidence=["Nairobi it is"])
     played = play(RAG(retrieval="gold"), ["x"], environment=Wiki(), question=question)
     assert "Nairobi" not in str([step.model_dump() for step in played.episode.steps])
-
-
-def test_only_gold_retrieval_is_given_the_gold() -> None:
-    assert [RAG(retrieval="gold").uses_gold, RAG().uses_gold, RAG.uses_gold] == [True, False, False]
 
 
 def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> None:
@@ -290,37 +270,6 @@ def test_a_setting_that_makes_no_sense_is_refused(settings: Any) -> None:
         RAG(**settings)
 
 
-def test_a_demonstration_is_a_question_and_its_answer(play: Any) -> None:
-    shown = Question(id="q0", question="Where is Oslo?", answers=["Norway"], level="KS", program="answer = 'Norway'")
-    messages = play(RAG(), ["x"], shown=[shown], environment=Wiki(), question=asked("Kenya")).said(0)
-    assert messages[1:3] == [("user", "Where is Oslo?"), ("assistant", "Norway")]
-    assert "Answer with a name." in messages[0][1]
-
-
-@given(st.text(max_size=200))
-def test_any_rewriting_is_looked_up_or_left(text: str) -> None:
-    import asyncio
-
-    from r_eval.environments.sandbox import Sandbox
-    from r_eval.environments.session import Session
-    from r_eval.llms.base import Reply, Request
-    from r_eval.workflows.base import Asked, Limits
-
-    class Says:
-        chat = True
-
-        async def generate(self, request: Request, depth: int | None = None) -> Reply:
-            return Reply(text)
-
-        def note(self, text: str) -> None: ...
-
-        def fault(self, error: str) -> None: ...
-
-    session = Session(Wiki(), Sandbox())
-    ending = asyncio.run(RAG(rewrite=True).run(Asked("What?"), session, Says(), Limits()))
-    assert ending.outcome.kind in ("finished", "gave_up")
-
-
 # Chinese
 
 
@@ -329,24 +278,10 @@ def test_a_chinese_question_is_asked_in_chinese(play: Any) -> None:
     assert read(played).startswith("找到的段落：\n\n[1] ")
     assert read(played).endswith("问题：肯尼亚的首都是哪里？")
     assert "只写出答案本身" in str(played.requests[0].messages[0].content)
-
-
-def test_an_english_question_that_names_something_in_chinese_is_asked_in_english(play: Any) -> None:
-    question = asked("What does the word 内罗毕 mean in English?")
-    assert read(play(RAG(api="by_subject"), ["x"], environment=Library(), question=question)).startswith("Passages:")
-
-
-def test_a_chinese_question_for_which_nothing_is_found_is_told_so_in_chinese(play: Any) -> None:
     played = play(RAG(api="Search"), ["x"], environment=Wiki(), question=asked("内罗毕在哪里？"))
     assert "没有找到任何段落。" in read(played)
-
-
-def test_the_llm_writes_queries_for_a_chinese_question_in_chinese(play: Any) -> None:
-    played = play(
-        RAG(rewrite=True), ["内罗毕 首都", "x"], environment=Library(), question=asked("肯尼亚的首都是哪里？")
-    )
-    assert "每行一个" in str(played.requests[0].messages[0].content)
-    assert [step.arguments for step in played.calls] == [{"query": "内罗毕 首都"}]
+    question = asked("What does the word 内罗毕 mean in English?")
+    assert read(play(RAG(api="by_subject"), ["x"], environment=Library(), question=question)).startswith("Passages:")
 
 
 def test_every_prompt_has_its_counterpart_in_chinese_with_the_same_names() -> None:
@@ -356,20 +291,3 @@ def test_every_prompt_has_its_counterpart_in_chinese_with_the_same_names() -> No
 
 
 # Sources and long answers
-
-
-def test_gold_retrieval_gives_the_sources_of_a_question_alone_where_it_names_them(play: Any) -> None:
-    question = asked("q", meta={"sources": ["One.", "Two."]}, evidence=["elsewhere"], program="answer = 1")
-    played = play(RAG(retrieval="gold"), ["x"], environment=Library(), question=question)
-    assert read(played).startswith("Passages:\n\n[1] One.\n\n[2] Two.\n\nQuestion")
-
-
-def test_sources_that_are_no_texts_are_passed_over(play: Any) -> None:
-    question = asked("q", meta={"sources": [1, ""]}, evidence=["Nairobi"])
-    played = play(RAG(retrieval="gold"), ["x"], environment=Library(), question=question)
-    assert read(played).startswith("Passages:\n\n[1] Nairobi\n\nQuestion")
-
-
-def test_an_answer_between_response_tags_is_read(play: Any) -> None:
-    reply = "Let me see.\n<response>\nNairobi\n</response>\nThat is all."
-    assert play(RAG(api="by_subject"), [reply], environment=Library(), question=asked("q")).answer == "Nairobi"

@@ -8,7 +8,6 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.tasks.graphs.file import is_graph_file, read_graph_file
-from r_eval.tasks.graphs.sampling import TYPES
 
 WORDS = "relations: {capital: {forward: 'What is the capital of {subject}?'}}"
 
@@ -25,27 +24,14 @@ def refused(folder: Path, text: str) -> str:
     return str(error.value)
 
 
-def test_all_types_are_made_evenly_by_default(tmp_path: Path) -> None:
-    file = read_graph_file(written(tmp_path, f"environment: wiki\ngraph: {{{WORDS}}}"))
-    assert file.graph.types == dict.fromkeys(TYPES, 1)
-
-
-def test_types_may_have_shares(tmp_path: Path) -> None:
-    file = read_graph_file(written(tmp_path, f"environment: wiki\ngraph: {{types: {{simple: 2, set: 1}}, {WORDS}}}"))
-    assert file.graph.types == {"simple": 2, "set": 1}
-
-
 def test_a_bare_name_is_a_filter_with_its_default_threshold(tmp_path: Path) -> None:
     text = f"environment: wiki\ngraph: {{{WORDS}, filters: {{closed_book: openai/x, judge: openai/y}}}}"
     filters = read_graph_file(written(tmp_path, text)).graph.filters
     assert filters.closed_book is not None
     assert filters.judge is not None
     assert (filters.closed_book.below, filters.judge.at_least) == (0.8, 1)
-
-
-def test_paths_are_taken_from_the_files_folder(tmp_path: Path) -> None:
-    file = read_graph_file(written(tmp_path, f"triples: t.tsv\ngraph: {{{WORDS}}}"))
-    assert file.triples == tmp_path / "t.tsv"
+    file = read_graph_file(written(tmp_path, f"triples: t.tsv\ngraph: {{types: {{simple: 2, set: 1}}, {WORDS}}}"))
+    assert (file.triples, file.graph.types) == (tmp_path / "t.tsv", {"simple": 2, "set": 1})
 
 
 @pytest.mark.parametrize(
@@ -76,11 +62,6 @@ def test_paths_are_taken_from_the_files_folder(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_refused_in_words(tmp_path: Path, text: str, said: str) -> None:
     assert said in refused(tmp_path, text)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such graph file"):
-        read_graph_file(tmp_path / "none.yaml")
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,22 @@ def test_likeness_is_that_of_the_reference(entity: str, text: str, expected: int
     assert int(likeness(entity, text)) == expected
 
 
-def test_a_question_that_names_its_entity_passes() -> None:
-    assert flaw(FORWARD, "Who lends Morty Smith a voice?", "") is None
-
-
-def test_a_question_without_its_entity_is_dropped() -> None:
-    assert flaw(FORWARD, "Who lends the boy a voice?", "") == "entity not named"
+@pytest.mark.parametrize(
+    ("asking", "text", "words", "reason"),
+    [
+        (FORWARD, "Who lends Morty Smith a voice?", "", None),
+        (FORWARD, "Who lends the boy a voice?", "", "entity not named"),
+        (FORWARD, "Does Harry Belden lend Morty Smith a voice?", "", "answer in question"),
+        (FORWARD, "Who gave Morty Smith a voice in 2013?", "", "number from nowhere"),
+        (FORWARD, "Who gave Morty Smith a voice in 2013?", None, None),
+        (over_bridge(), "What is the currency of Norway, where Maud was born?", "", "bridge named"),
+        (over_bridge(), "What is the currency of the country in which Maud was born?", "", None),
+    ],
+)
+def test_what_a_question_gives_away_or_leaves_out(
+    asking: Asking, text: str, words: str | None, reason: str | None
+) -> None:
+    assert flaw(asking, text, words) == reason
 
 
 def test_an_inflected_name_counts_as_named() -> None:
@@ -52,23 +62,11 @@ def test_a_short_name_counts_as_whole_words_only() -> None:
     assert not names("Where was he at?", "Ra")
 
 
-def test_a_question_that_names_the_bridge_is_dropped() -> None:
-    assert flaw(over_bridge(), "What is the currency of Norway, where Maud was born?", "") == "bridge named"
-
-
 def test_an_answer_that_names_the_bridge_is_dropped() -> None:
     graph = Graph([("Maud", "born in", "Norway"), ("Norway", "bank", "Bank of Norway")])
     (found,) = sample(graph, "multi-hop", 0)
     asking = next(asking for asking in askings(found) if asking.named == ("Maud",))
     assert flaw(asking, "What is the bank of the country in which Maud was born?", "") == "bridge named"
-
-
-def test_a_question_over_an_unnamed_bridge_passes() -> None:
-    assert flaw(over_bridge(), "What is the currency of the country in which Maud was born?", "") is None
-
-
-def test_a_question_that_holds_its_answer_is_dropped() -> None:
-    assert flaw(FORWARD, "Does Harry Belden lend Morty Smith a voice?", "") == "answer in question"
 
 
 def test_a_question_that_holds_one_member_of_the_set_is_dropped() -> None:
@@ -79,14 +77,6 @@ def test_a_question_that_holds_one_member_of_the_set_is_dropped() -> None:
 def test_a_comparison_may_name_its_answer() -> None:
     pair = Subgraph("comparison", (("Oslo", "population", "9"), ("Bergen", "population", "5")), ("Oslo", "Bergen"))
     assert flaw(askings(pair)[0], "Which has more people, Oslo or Bergen?", "") is None
-
-
-def test_a_number_that_no_triple_holds_is_dropped() -> None:
-    assert flaw(FORWARD, "Who gave Morty Smith a voice in 2013?", "") == "number from nowhere"
-
-
-def test_a_number_of_the_templates_own_words_passes() -> None:
-    assert flaw(FORWARD, "Who gave Morty Smith a voice in 2013?", None) is None
 
 
 @pytest.mark.parametrize(

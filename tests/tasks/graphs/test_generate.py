@@ -49,29 +49,17 @@ def of_wiki(wiki: Environment, sandbox: Sandbox) -> list[Question]:
     return made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions
 
 
-def test_the_example_gives_every_type_evenly(of_wiki: list[Question]) -> None:
-    assert collections.Counter(q.meta["type"] for q in of_wiki) == dict.fromkeys(TYPES, 20)
-
-
 def test_the_examples_programs_give_their_answers(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
+    assert collections.Counter(q.meta["type"] for q in of_wiki) == dict.fromkeys(TYPES, 20)
+    assert len({q.id for q in of_wiki}) == len({q.question.casefold() for q in of_wiki}) == len(of_wiki)
+    assert {(q.meta["type"] == "simple", q.level) for q in of_wiki} == {(True, "KS"), (False, "KA")}
     solved = asyncio.run(solve(of_wiki, wiki, sandbox))
     assert len(solved) == len(of_wiki)
     assert all(same_values(run.answer, run.question.answers[0]) for run in solved)
 
 
-def test_no_two_questions_of_the_example_are_the_same(of_wiki: list[Question]) -> None:
-    assert len({q.id for q in of_wiki}) == len({q.question.casefold() for q in of_wiki}) == len(of_wiki)
-
-
-def test_only_simple_questions_seek_knowledge_alone(of_wiki: list[Question]) -> None:
-    assert {(q.meta["type"] == "simple", q.level) for q in of_wiki} == {(True, "KS"), (False, "KA")}
-
-
 def test_the_same_seed_gives_the_same_questions(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
     assert made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions == of_wiki
-
-
-def test_another_seed_gives_other_questions(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
     others = made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox, seed=1).questions
     assert len({q.id for q in others} & {q.id for q in of_wiki}) < 50
 
@@ -130,12 +118,9 @@ def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> Non
     }
 
 
-def test_questions_come_with_the_documents_that_say_them(nordic: Source, sandbox: Sandbox) -> None:
+def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
     questions = made(graph_file(types=["set"]), nordic, sandbox).questions
     assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
-
-
-def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
     source = dataclasses.replace(nordic, searched=True)
     for question in made(graph_file(types=["set", "comparison"]), source, sandbox).questions:
         named = {"set": ["Norway"], "comparison": ["Oslo", "Stockholm"]}[question.meta["type"]]
@@ -176,11 +161,6 @@ def test_a_relation_that_the_graph_lacks_is_an_error(nordic: Source, sandbox: Sa
         made(graph_file(relations={"capitol": WORDS["capital"]}), nordic, sandbox)
 
 
-def test_an_environment_without_triples_is_an_error(pantry: Environment) -> None:
-    with pytest.raises(UserError, match="offers no triples"):
-        open_source(pantry, "pantry")
-
-
 class Atlas(Environment):
     """Countries and capitals."""
 
@@ -188,25 +168,19 @@ class Atlas(Environment):
         yield from (t for t in NORDIC if t[1] == "capital")
 
 
-def over_atlas(program: str, sandbox: Sandbox) -> dict[str, int]:
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("answer = missing({entity})", "program fails"),
+        ("answer = [{entity}]", "program gives another answer"),
+        ('answer = ["Oslo" if {entity} == "Norway" else "Stockholm"]', "evidence not observed"),
+    ],
+)
+def test_a_question_that_its_program_does_not_bear_out_is_dropped(sandbox: Sandbox, program: str, reason: str) -> None:
     words = {"capital": {**WORDS["capital"], "program": {"forward": "capital"}}}
     file = GraphFile.model_validate({"environment": "a", "graph": {"relations": words, "program": program}})
     found = made(file, open_source(Atlas(), "a"), sandbox)
-    assert not found.questions
-    return found.dropped
-
-
-def test_a_question_whose_program_fails_is_dropped(sandbox: Sandbox) -> None:
-    assert over_atlas("answer = missing({entity})", sandbox)["program fails"] == 2
-
-
-def test_a_question_whose_program_gives_another_answer_is_dropped(sandbox: Sandbox) -> None:
-    assert over_atlas("answer = [{entity}]", sandbox)["program gives another answer"] == 2
-
-
-def test_a_program_that_saw_nothing_is_dropped(sandbox: Sandbox) -> None:
-    guess = 'answer = ["Oslo" if {entity} == "Norway" else "Stockholm"]'
-    assert over_atlas(guess, sandbox)["evidence not observed"] == 2
+    assert (found.questions, found.dropped[reason]) == ([], 2)
 
 
 def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Generated:
@@ -217,11 +191,6 @@ def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Gen
 def test_an_llm_words_questions_of_every_type(nordic: Source, sandbox: Sandbox, type: str) -> None:
     found = by_llm(nordic, sandbox, "words_it", types=[type]).questions
     assert {q.meta["type"] for q in found} == {type}
-
-
-def test_the_answer_is_the_graphs_whatever_the_llm_writes(nordic: Source, sandbox: Sandbox) -> None:
-    found = by_question(by_llm(nordic, sandbox, "words_it", types=["set"]))
-    assert found == {"What goes with Norway?": "Hamsun; Ibsen"}
 
 
 @pytest.mark.parametrize(

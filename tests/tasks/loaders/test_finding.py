@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.tasks.loaders import format_of, formats, load, named
+from r_eval.tasks.loaders import format_of, load, named
 from tests.tasks.loaders import test_multihop as multihop
 from tests.tasks.loaders import test_single_files as single
 from tests.tasks.loaders import test_soay as soay
@@ -48,18 +48,10 @@ def test_triples_are_told_by_their_first_line(tmp_path: Path) -> None:
     assert format_of(tmp_path / "t.txt") == "wikidata5m"
 
 
-def test_a_folder_of_numbered_files_is_soay(as_lines: Write) -> None:
-    assert format_of(as_lines("soay/1.jsonl", [soay.RECORD]).parent) == "soay"
-
-
 @pytest.mark.parametrize("text", ["", "text", "[1]", '{"a": {}}', '[{"a": 1}]'])
 def test_a_file_of_no_format_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "x").write_text(text, encoding="utf-8")
     assert format_of(tmp_path / "x") is None
-
-
-def test_a_file_is_loaded_without_naming_its_format(as_list: Write) -> None:
-    assert load(as_list("x.json", [multihop.HOTPOT])).format == "hotpotqa"
 
 
 def test_a_file_of_no_format_asks_for_a_name(as_list: Write) -> None:
@@ -88,11 +80,6 @@ def test_a_format_of_ones_own_is_named_by_its_file(tmp_path: Path, as_lines: Wri
     )
     path = as_lines("x.jsonl", [{"n": "1", "q": "Where?", "a": "here"}])
     assert load(path, f"{tmp_path / 'mine.py'}:Mine").questions[0].answers == ["here"]
-
-
-def test_every_format_says_what_it_expects() -> None:
-    assert len(formats()) >= 14
-    assert all(one.expects and one.name == name for name, one in formats().items())
 
 
 def test_a_broken_record_among_the_first_does_not_hide_the_format(as_list: Write) -> None:

@@ -48,30 +48,23 @@ def only(data: Data) -> Question:
     return question
 
 
-def test_hotpotqa_keeps_id_question_and_answer(as_list: Write) -> None:
+def test_hotpotqa_keeps_all_that_is_known_of_a_question(as_list: Write) -> None:
     question = only(load(as_list("h.json", [HOTPOT]), "hotpotqa"))
     assert (question.id, question.question, question.answers) == (HOTPOT["_id"], HOTPOT["question"], ["Ostholm"])
-
-
-def test_the_level_of_a_multihop_question_is_knowledge_application(as_list: Write) -> None:
-    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).level == "KA"
-
-
-def test_passages_become_documents_with_a_space_between_sentences(as_list: Write) -> None:
-    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).context == [
+    assert (question.level, question.evidence) == ("KA", [])
+    assert question.context == [
         Document(title="Bakkaroy (Norway)", text="It is 12 m tall. It is red."),
         Document(title="Ostholm", text="It is old. It is 30 m tall."),
     ]
+    assert (question.meta["type"], question.meta["difficulty"]) == ("comparison", "medium")
+    assert [list(fact) for fact in question.meta["supporting_facts"]] == HOTPOT["supporting_facts"]
 
 
-def test_type_difficulty_and_supporting_facts_are_kept(as_list: Write) -> None:
-    meta = only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).meta
-    assert (meta["type"], meta["difficulty"]) == ("comparison", "medium")
-    assert [list(fact) for fact in meta["supporting_facts"]] == HOTPOT["supporting_facts"]
-
-
-def test_a_phrase_as_answer_names_no_evidence(as_list: Write) -> None:
-    assert only(load(as_list("h.json", [HOTPOT]), "hotpotqa")).evidence == []
+@pytest.mark.parametrize("left_out", [(), ("entity_ids", "answer_id")])
+def test_2wiki_of_either_release_keeps_its_triples(as_list: Write, left_out: tuple[str, ...]) -> None:
+    record = {key: value for key, value in TWO_WIKI.items() if key not in left_out}
+    question = only(load(as_list("w.json", [record]), "2wikimultihopqa"))
+    assert (question.answers, question.meta["triples"]) == (["Ostholm"], TWO_WIKI["evidences"])
 
 
 @pytest.mark.parametrize("answer", ["yes", "No", "7"])
@@ -103,15 +96,6 @@ def test_a_record_without_its_answer_is_broken(as_list: Write) -> None:
         load(as_list("test.json", test_set), "hotpotqa")
 
 
-def test_2wiki_keeps_its_triples(as_list: Write) -> None:
-    assert only(load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa")).meta["triples"] == TWO_WIKI["evidences"]
-
-
-def test_2wiki_in_its_first_release_is_read(as_list: Write) -> None:
-    first = {key: value for key, value in TWO_WIKI.items() if key not in ("entity_ids", "answer_id")}
-    assert only(load(as_list("w.json", [first]), "2wikimultihopqa")).answers == ["Ostholm"]
-
-
 def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(as_list: Write, as_lines: Write) -> None:
     aliases = as_lines("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
     data = load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)})
@@ -124,18 +108,11 @@ def test_a_file_of_aliases_that_is_none_is_refused_with_its_line(as_list: Write,
         load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(path)})
 
 
-def test_musique_answers_are_the_answer_and_its_aliases(as_lines: Write) -> None:
-    assert only(load(as_lines("m.jsonl", [MUSIQUE]), "musique")).answers == ["Kingdom of Sund", "Sund"]
-
-
-def test_musique_hops_are_read_from_the_id(as_lines: Write) -> None:
-    assert only(load(as_lines("m.jsonl", [MUSIQUE]), "musique")).meta["hops"] == 2
-
-
 def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) -> None:
     twin = {**MUSIQUE, "answerable": False}
     data = load(as_lines("m.jsonl", [twin, MUSIQUE, {**twin, "id": "3hop1__1_2_3"}]), "musique")
-    assert only(data).id == MUSIQUE["id"]
+    question = only(data)
+    assert (question.id, question.answers, question.meta["hops"]) == (MUSIQUE["id"], ["Kingdom of Sund", "Sund"], 2)
     assert (data.records, data.left_out) == (3, {"unanswerable": 2})
 
 

@@ -28,11 +28,6 @@ def test_our_own_question_format_is_read_whole(tmp_path: Path) -> None:
     assert only(load(tmp_path / "q.jsonl", "jsonl")) == FULL
 
 
-def test_usual_column_names_need_no_map(as_lines: Write) -> None:
-    question = only(load(as_lines("q.jsonl", [{"question": "Where?", "answer": "here", "other": 1}]), "jsonl"))
-    assert (question.question, question.answers) == ("Where?", ["here"])
-
-
 @pytest.mark.parametrize(
     ("name", "content"), [("t.csv", "Q,A\nWhere?,here\n"), ("t.jsonl", '{"Q": "Where?", "A": "here"}')]
 )
@@ -46,11 +41,6 @@ def test_columns_are_found_under_the_names_that_are_given(as_lines: Write) -> No
     columns = {"question": "Q", "answers": "A", "id": "I", "level": "L"}
     question = only(load(path, "jsonl", settings={"columns": columns}))
     assert question == Question(id="7", question="Where?", answers=["here", "there"], level="KU")
-
-
-def test_a_dot_leads_into_a_column(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [{"question": "Where?", "answers": {"text": ["here"], "answer_start": [3]}}])
-    assert only(load(path, "jsonl", settings={"columns": {"answers": "answers.text"}})).answers == ["here"]
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(as_lines: Write) -> None:
