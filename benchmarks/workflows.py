@@ -11,32 +11,30 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from r_eval import run
-from r_eval.analysis.deployment import Deployed, deployment
-from r_eval.analysis.published import load
-from r_eval.analysis.rows import Row
-from r_eval.analysis.systems import systems
+from r_eval.analysis.deployment import deployment
+from r_eval.analysis.results import load
 from r_eval.cli.demo import demo_grid
 
 HEADER = ("workflow", "score, %", "95 % interval", "LLM calls", "prompt tokens", "reply tokens", "seconds")
 
 
-def line(row: Row, use: Deployed) -> list[str]:
+def line(row: Any) -> list[str]:
     """The cells of one workflow's line; an episode's mean, where it is not a percentage."""
-    overall = row.overall
-    taken = ((use.calls, 1), (use.prompt_tokens, 0), (use.completion_tokens, 0), (use.seconds, 1))
-    none = overall.low is None or overall.high is None
+    ends = [_number(end, 100, 1) for end in (row.quality_low, row.quality_high)]
+    taken = ((row.calls, 1), (row.prompt_tokens, 0), (row.completion_tokens, 0), (row.seconds_mean, 1))
     return [
         row.workflow,
-        _number(overall.mean, 100, 1),
-        "" if none else f"{_number(overall.low, 100, 1)} to {_number(overall.high, 100, 1)}",
-        *(_number(number.mean if number else None, 1, places) for number, places in taken),
+        _number(row.quality, 100, 1),
+        " to ".join(ends) if all(ends) else "",
+        *(_number(number, 1, places) for number, places in taken),
     ]
 
 
-def _number(value: float | None, factor: float, places: int) -> str:
-    return "" if value is None else f"{factor * value:,.{places}f}"
+def _number(value: float, factor: float, places: int) -> str:
+    return "" if value != value else f"{factor * value:,.{places}f}"
 
 
 def markdown(lines: list[list[str]]) -> str:
@@ -49,13 +47,11 @@ def main(questions: int, fresh: bool) -> None:
     grid = demo_grid()
     with tempfile.TemporaryDirectory() as folder:
         done = run(grid, Path(folder) / "run", limit=questions, cache=False if fresh else None)
-        aggregates, taken = load(done.folder), deployment(systems(done.folder))
-        state = done.state
+        results, state = load(done.folder), done.state
+    taken = deployment(results)
     llm = grid.llms[0].llm
-    print(
-        f"{llm}, {len(aggregates.tasks)} tasks of {min(questions, grid.samples or questions)} questions, run {state}\n"
-    )
-    print(markdown([line(row, use) for row, use in zip(aggregates.rows, taken, strict=True)]))
+    print(f"{llm}, {len(results.tasks)} tasks of {min(questions, grid.samples or questions)} questions, run {state}\n")
+    print(markdown([line(row) for row in taken[taken["domain"] == "all"].itertuples()]))
 
 
 if __name__ == "__main__":

@@ -289,7 +289,7 @@ def test_a_run_is_not_gone_on_with_through_a_link(
     assert {p: p.read_bytes() for p in [elsewhere, *elsewhere.rglob("*")] if p.is_file()} == before
 
 
-@pytest.mark.parametrize("name", ["report", "report/data", "report/tables", "report/assets", "report/data/results.js"])
+@pytest.mark.parametrize("name", ["report", "report/data", "report/tables", "report/assets", "report/data/page.js"])
 def test_a_report_is_not_written_through_a_link(name: str, run: RunFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
