@@ -1,20 +1,21 @@
 """Why an answer was wrong: one word below the response type, from the recorded steps and the outcome alone.
 
-The response type says which part of the system failed; the cause says how. A right answer has none. The order
-in which a cause is looked for:
+The response type says which part of the system failed; the cause says how. A right answer has none. The order in which
+a cause is looked for:
 
 1. An infrastructure failure, where it ended the episode.
-2. A last reply that was cut at max_tokens: whatever went wrong after it, a longer reply may not have.
+2. A last reply that was cut at max_tokens: whatever went wrong after it, a longer reply might not have.
 3. A failed program's own error.
 4. A limit. Where at least half of the actions before it went wrong in one way (repeated, unreadable, ...) that is the
-   cause, since more steps would not have helped; a context or a time that ran out is named as itself. Where no
-   call was right at all, it is what went wrong most often.
+   cause, since more steps would not have helped; a context or a time that ran out is named as itself. Where no call
+   was valid at all, it is what went wrong most often.
 5. Giving up, with a word for an LLM that declined or whose reply was empty.
-6. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not
-   seen: no call, nothing but failed calls, an invented observation, right documents that were not found, or simply
-   stopping short of it.
+6. An answer: unparsed, declined, a wrong value although the evidence was seen; else why the evidence was not seen: no
+   call, nothing but failed calls, an invented observation, relevant documents that were not found, or stopping short
+   of it.
 
-Words that a plug-in made up fall to the general cause of its outcome, so every failure has one.
+Words that a plug-in made up fall to the general cause of its outcome, so every failure has one. The keys of CAUSES are
+the names of causes everywhere; people see them with spaces for underscores.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from r_eval.analysis.responses import LIMITS, Response
+from r_eval.analysis.response_types import LIMITS, Response
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind, Step
 
 CAUSES: dict[str, str] = {
     "unknown_api": "Called an API that does not exist.",
     "bad_arguments": "Called an API with arguments that do not fit.",
     "unreadable_action": "Wrote an action or a call that could not be read.",
-    "empty_search": "The calls found nothing.",
-    "failed_call": "A call failed for the moment, and was not made good.",
+    "empty_search": "A call found nothing.",
+    "failed_call": "A call failed temporarily and was not repeated with success.",
     "repeated_call": "Made the same call again and again.",
     "invented": "Invented an observation instead of waiting for one.",
     "no_call": "Answered without a call.",
-    "not_retrieved": "Searched, and the right documents were not found.",
-    "partly_retrieved": "Found some of the right documents, not all.",
+    "not_retrieved": "Searched, and the relevant documents were not found.",
+    "partly_retrieved": "Found some of the relevant documents, not all.",
     "stopped_short": "Finished although the evidence had not been seen.",
-    "undecided": "Finished wrongly; whether the evidence had been seen cannot be told.",
+    "undecided": "Finished wrongly; whether the evidence had been seen cannot be judged.",
     "wrong_value": "Saw the evidence and answered something else.",
     "unparsed": "Ended without an answer that could be read.",
     "refused": "The LLM declined to answer.",
     "content_filter": "The provider's content filter blocked the question or the answer.",
     "gave_up": "Gave up.",
-    "empty_reply": "The LLM replied nothing.",
+    "empty_reply": "The LLM's reply was empty.",
     "cut_off": "The reply was cut at max_tokens.",
     "no_gold": "The question has no gold program or evidence for this workflow to use.",
     "steps": "Used its steps up.",
@@ -75,7 +76,7 @@ CAUSES: dict[str, str] = {
     "stopped": "The run was stopped.",
     "llm_connection": "The LLM could not be reached.",
     "llm_timeout": "The LLM did not answer in time.",
-    "llm_rate_limit": "The LLM's server took no more requests.",
+    "llm_rate_limit": "The LLM's server accepted no more requests.",
     "llm_server": "The LLM's server failed.",
     "llm_request": "The LLM's server refused the request.",
     "llm_key": "The LLM's server refused the key.",
@@ -83,45 +84,9 @@ CAUSES: dict[str, str] = {
     "llm_quota": "The account's quota at the LLM's provider is exhausted.",
     "llm_reply": "The LLM's server sent a reply that could not be read.",
     "llm_failure": "The LLM failed in another way.",
-    "unscored": "The metric failed, so that nothing is known of the answer.",
+    "unscored": "The metric failed, so nothing is known of the answer.",
 }
-"""A sentence for each cause, in the order in which tables show them."""
-
-ENDINGS: dict[OutcomeKind, dict[str, str]] = {
-    "gave_up": {
-        "give_up": "gave_up",
-        "content_filter": "content_filter",
-        "tool_call": "unparsed",
-        "empty_reply": "empty_reply",
-        "no_program": "no_gold",
-        "no_evidence": "no_gold",
-    },
-    "exhausted": {limit: limit for limit in sorted(LIMITS)},
-    "tool_misuse": {
-        "syntax": "program_syntax",
-        "unknown_api": "unknown_api",
-        "bad_arguments": "bad_arguments",
-        "not_found": "empty_search",
-        "temporary": "failed_call",
-        "tool_error": "failed_call",
-        "exception": "program_exception",
-        "time": "program_time",
-        "memory": "program_memory",
-        "output": "program_output",
-        "calls": "program_calls",
-        "crash": "program_crash",
-        "no_answer": "program_no_answer",
-        "no_program": "no_program",
-    },
-    "tool_failure": {"environment": "environment", "workflow": "workflow"},
-    "llm_failure": {
-        word: f"llm_{word}"
-        for word in ("connection", "timeout", "rate_limit", "server", "request", "key", "model", "quota", "reply")
-    }
-    | {"parameter": "llm_request"},
-    "cancelled": {"stopped": "stopped"},
-}
-"""The cause that an outcome's own word stands for."""
+"""A sentence for each cause, in the order of tables."""
 
 GENERAL: dict[OutcomeKind, str] = {
     "finished": "stopped_short",
@@ -161,7 +126,22 @@ EXCEPTIONS: dict[str, str] = {
     "IndexError": "program_lookup",
     "AttributeError": "program_attribute",
 }
+"""The cause that an exception of a program stands for."""
 
+_ALIASES: dict[str, dict[str, str]] = {
+    "gave_up": {"give_up": "gave_up", "tool_call": "unparsed", "no_program": "no_gold", "no_evidence": "no_gold"},
+    "tool_misuse": {
+        **{
+            word: STEP_ERRORS[word] for word in ("unknown_api", "bad_arguments", "not_found", "temporary", "tool_error")
+        },
+        "no_program": "no_program",
+    },
+    "llm_failure": {"parameter": "llm_request"},
+}
+"""By outcome, its words that are neither a cause nor one without its prefix."""
+_PREFIXES = {"tool_misuse": "program_", "llm_failure": "llm_"}
+_OF_REPLIES = ("unreadable_action", "refused", "empty_reply", "cut_off")
+"""Faults of a reply that held no call."""
 _NOTHING = frozenset({"", "0 results.", "[]", "{}", "null", "none", '""'})
 _RAISED = re.compile(r"(?:line \d+: )?(\w+)(?::|$)")
 _SHORTENED = "The context overflowed"
@@ -177,15 +157,13 @@ _DECLINES = re.compile(
 
 @dataclass(slots=True)
 class Actions:
-    """What the recorded steps of an episode tried.
-
-    An action is a query API call, or a reply that should have held one and did not.
+    """What the recorded steps of an episode tried: query API calls, and replies that should have held one and did not.
 
     Attributes:
-        calls: Query API calls, right or wrong.
+        calls: Query API calls, valid or not.
         found: Calls that returned something.
         right: Calls that went through, with or without a result.
-        faults: What went wrong, by the cause it stands for; an action has one fault at most.
+        faults: What went wrong, by its cause; an action has one fault at most.
         invented: Whether the LLM invented an observation.
         last: The error of the last reply, "" for none.
     """
@@ -197,42 +175,35 @@ class Actions:
     invented: bool = False
     last: str = ""
 
-    @property
-    def made(self) -> int:
-        """All actions."""
-        return self.calls + sum(self.faults[word] for word in _OF_REPLIES)
-
     def main_fault(self, share: float = 0.0) -> str:
         """The fault that the most actions have, the first of several; "" where it has less than a share of them."""
         if not self.faults:
             return ""
         word, count = self.faults.most_common(1)[0]
-        return word if count >= share * self.made else ""
-
-
-_OF_REPLIES = ("unreadable_action", "refused", "empty_reply", "cut_off")
-"""Faults of a reply that held no call."""
+        made = self.calls + sum(self.faults[word] for word in _OF_REPLIES)
+        return word if count >= share * made else ""
 
 
 def actions(steps: Sequence[Step]) -> Actions:
     """Count what an episode's steps tried.
 
-    A complaint of the workflow right after a reply says that the reply could not be read; after a call, that a
-    further call of the same reply could not be, unless the call was a repeated one.
+    A complaint of the workflow right after a reply says that the reply could not be read; after a call, that a further
+    call of the same reply could not be, unless the call was a repeated one.
     """
     made, seen, before = Actions(), set[tuple[str | None, str, str]](), ""
     for step in steps:
         if step.kind == "call":
             key = (step.api, repr(sorted((step.arguments or {}).items())), step.observation or "")
-            again = key in seen
+            is_again, is_empty = key in seen, (step.observation or "").strip().lower() in _NOTHING
             seen.add(key)
-            before = "repeated" if again else "call"
-            fault = _fault(step, again)
+            before = "repeated" if is_again else "call"
             made.calls += 1
             made.right += step.error is None
-            made.found += step.error is None and not _nothing(step)
-            if fault:
-                made.faults[fault] += 1
+            made.found += step.error is None and not is_empty
+            if step.error is not None:
+                made.faults[STEP_ERRORS.get(step.error, "bad_arguments")] += 1
+            elif is_empty or is_again:
+                made.faults["empty_search" if is_empty else "repeated_call"] += 1
         elif step.kind == "thought":
             before, made.last = "thought", step.error or ""
             made.invented = made.invented or step.error == "invented"
@@ -244,24 +215,11 @@ def actions(steps: Sequence[Step]) -> Actions:
     return made
 
 
-def _fault(step: Step, again: bool) -> str:
-    """What is wrong with a call, "" for nothing."""
-    if step.error is not None:
-        return STEP_ERRORS.get(step.error, "bad_arguments")
-    if _nothing(step):
-        return "empty_search"
-    return "repeated_call" if again else ""
-
-
-def _nothing(step: Step) -> bool:
-    return (step.observation or "").strip().lower() in _NOTHING
-
-
 def why(episode: Episode, response: Response, made: Actions | None = None) -> str:
     """The cause of an episode's failure, a key of `CAUSES`; "" where its answer matches.
 
     Args:
-        response: Its response type, from `responses.classify`.
+        response: Its response type, from `response_types.classify`.
         made: Its actions, where they have been counted already.
     """
     outcome = episode.outcome
@@ -270,25 +228,28 @@ def why(episode: Episode, response: Response, made: Actions | None = None) -> st
     if outcome.kind in INFRASTRUCTURE_FAILURES:
         return named(outcome)
     made = actions(episode.steps) if made is None else made
-    if STEP_ERRORS.get(made.last) == "cut_off":
-        return "cut_off"
+    last = STEP_ERRORS.get(made.last, "")
+    if last == "cut_off":
+        return last
     if outcome.kind == "exhausted" or (outcome.kind == "tool_misuse" and outcome.cause in LIMITS and not made.right):
         return _limited(outcome, made)
     if outcome.kind == "tool_misuse":
         return _failed_program(outcome)
-    if outcome.kind == "gave_up":
-        return named(outcome) if outcome.cause == "content_filter" else _of_reply(made) or named(outcome)
-    return _answered(episode, response, made)
+    if outcome.kind == "gave_up" and outcome.cause != "content_filter":
+        return last if last in ("refused", "empty_reply") else named(outcome)
+    return named(outcome) if outcome.kind == "gave_up" else _answered(episode, response, made, last)
 
 
 def named(outcome: Outcome) -> str:
     """The cause that an outcome's own word stands for."""
-    return ENDINGS.get(outcome.kind, {}).get(outcome.cause, GENERAL[outcome.kind])
+    alias = _ALIASES.get(outcome.kind, {}).get(outcome.cause)
+    cause = alias or f"{_PREFIXES.get(outcome.kind, '')}{outcome.cause}"
+    return cause if cause in CAUSES else GENERAL[outcome.kind]
 
 
 def _limited(outcome: Outcome, made: Actions) -> str:
     """Why a limit was reached."""
-    limit = ENDINGS["exhausted"].get(outcome.cause, "limit")
+    limit = outcome.cause if outcome.cause in LIMITS else "limit"
     if outcome.cause in ("context", "seconds"):
         return limit
     return made.main_fault(0.5 if outcome.kind == "exhausted" else 0.0) or limit
@@ -300,17 +261,11 @@ def _failed_program(outcome: Outcome) -> str:
     return EXCEPTIONS.get(raised[1], cause) if raised else cause
 
 
-def _of_reply(made: Actions) -> str:
-    """What was wrong with the last reply as a whole."""
-    word = STEP_ERRORS.get(made.last, "")
-    return word if word in ("refused", "empty_reply") else ""
-
-
-def _answered(episode: Episode, response: Response, made: Actions) -> str:
+def _answered(episode: Episode, response: Response, made: Actions, last: str) -> str:
     """Why an episode that finished by itself is wrong."""
     if not episode.answer.strip():
-        return _of_reply(made) or "unparsed"
-    if STEP_ERRORS.get(made.last) == "refused" or declines(episode.answer):
+        return last if last in ("refused", "empty_reply") else "unparsed"
+    if last == "refused" or declines(episode.answer):
         return "refused"
     if response.supported:
         return "wrong_value"

@@ -1,143 +1,85 @@
 """Deployment: what a system's quality costs in seconds, tokens and money, and which one to take within limits.
 
-Quality is the mean over tasks, as in the score table. Seconds, tokens and money are an episode, over the scored ones;
-`seconds` are of the episode itself, and time in a queue or before a try again stands apart. They depend on how many
-requests an LLM was sent at once: the paper measured with one connection, and any other number is said. An episode with
-a reply that was replayed from an earlier run is left out of the seconds, and counted; a system that has no other
-episode has no latency. An unknown price is never 0: such a system is on no front of money, and within no limit of it.
+Quality is the mean over tasks, as in the score table. Seconds, tokens and money are per episode, over the scored ones;
+`seconds` are of the episode itself, and time in a queue or before a retry stands apart. They depend on how many
+requests an LLM was sent at once: the paper measured with one connection. An episode with a reply that was replayed from
+an earlier run is left out of the seconds, and counted; a system that has no other episode has no latency. An unknown
+price is never 0: such a system is on no front of money, and within no limit of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from r_eval.analysis.compare import pairs
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
+from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
+from r_eval.analysis.scores import ALL, averages
+from r_eval.analysis.warnings import MEASURE
 
-from r_eval.analysis.columns import LATENCY
-from r_eval.analysis.rows import Role
-from r_eval.analysis.systems import System, question_means, questions_of, tasks_of
+if TYPE_CHECKING:
+    import pandas
 
-Floats = NDArray[np.float64]
 PAPER_CONNECTIONS = 1
-MEASURE = "r-eval run GRID.yaml --no-cache --fresh"
-"""The command that measures latency anew."""
-RESAMPLES = 2000
-CHUNK = 200
-"""Resamples at once: limits the memory that questions x resamples take."""
+LATENCY = {"seconds": "seconds", "queue_seconds": "queue", "retry_seconds": "retry"}
+"""Columns that only episodes count for whose replies were all made in this run, by their names here."""
+ENDS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+QUALITY = ("quality", "quality_low", "quality_high")
+DEPLOYMENT: dict[str, str] = {
+    **dict.fromkeys((*IDENTITY, "domain"), TEXT),
+    **dict.fromkeys(QUALITY, NUMBER),
+    "complete": FLAG,
+    **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
+    **dict.fromkeys([f"seconds_{end}" for end in ENDS], NUMBER),
+    **dict.fromkeys(("queue_mean", "queue_p95", "retry_mean", "retry_p95"), NUMBER),
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean", "cost_p95"), NUMBER),
+    "connections": "Int64",
+    "parameters": NUMBER,
+    **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
+}
+"""The columns of `deployment`.
+
+`complete` says that every task has a score. `episodes` are those with a score, `incomplete` the others of the grid;
+`replayed` of the former have replayed replies. The fronts are missing for references, for a quality of 0, where a task
+lacks scores, and where the seconds or the cost are not known.
+"""
+UNITS = {"seconds": "s", "cost": "USD"}
+FASTEST = {"seconds": "fastest", "cost": "cheapest"}
+SLOWER = {"seconds": "slower", "cost": "dearer"}
+CHOICE: dict[str, str] = {
+    **dict.fromkeys(IDENTITY, TEXT),
+    **dict.fromkeys((*QUALITY, "seconds", "cost"), NUMBER),
+    **dict.fromkeys(("fits", "on_front", "choice"), FLAG),
+    "reason": TEXT,
+}
+"""The columns of `choose`; `seconds` and `cost` are means per episode."""
 
 
-@dataclass(frozen=True, slots=True)
-class Percentiles:
-    """Of a number, over `n` scored episodes."""
+@once
+def deployment(results: Results) -> pandas.DataFrame:
+    """What each system reaches and takes per episode, over everything ("all") and, where there are several, by domain.
 
-    mean: float
-    p50: float
-    p90: float
-    p95: float
-    p99: float
-    n: int
-
-
-@dataclass(slots=True)
-class Deployed:
-    """What a system reaches and takes.
-
-    Attributes:
-        quality: Mean over its tasks, 0 to 1; None where nothing was scored.
-        complete: Whether it has a score on every task of its condition.
-        seconds, queue, retry: Per episode, over those without a replayed reply; None where there is none.
-        calls, prompt_tokens, completion_tokens, cost: Per episode; None where not known of all.
-        replayed: Scored episodes with a replayed reply.
-        connections: Requests that its LLM may be sent at once, by the grid; None where the grid does not say.
-        parameters: Of its LLM, by the grid.
-        front_seconds, front_cost: Whether no other ranked system is at least as good and as cheap, and better in one;
-            None for references, for a quality of 0, where a task lacks scores, and where the cost is not known.
-        notes: What has to be said beside the numbers.
+    Published means have no rows. `attrs["notes"]` says at how many connections the times were taken, and what has
+    replayed replies.
     """
+    import pandas
 
-    condition: str
-    system: str
-    workflow: str
-    llm: str
-    role: Role
-    quality: float | None
-    complete: bool
-    episodes: int
-    seconds: Percentiles | None
-    queue: Percentiles | None
-    retry: Percentiles | None
-    calls: Percentiles | None
-    prompt_tokens: Percentiles | None
-    completion_tokens: Percentiles | None
-    cost: Percentiles | None
-    replayed: int = 0
-    connections: int | None = None
-    parameters: float | None = None
-    front_seconds: bool | None = None
-    front_cost: bool | None = None
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The best system within limits, under one condition.
-
-    Attributes:
-        best: None where no system fits; of equals the quicker, then the cheaper.
-        share: In which share of the resamples of the questions it is the best within the limits (ties share).
-        rivals: The other systems that are it in some resamples, with their shares, most first.
-        none_fits: In which share no system fits.
-        fitting: Systems within the limits, best first.
-        beyond: Systems beyond a limit, each with which.
-        left_out: Systems that cannot be judged, each with why.
-        questions: Distinct questions behind it.
-    """
-
-    condition: str
-    best: Deployed | None
-    share: float
-    rivals: list[tuple[str, float]]
-    none_fits: float
-    fitting: list[Deployed]
-    beyond: list[tuple[str, str]]
-    left_out: list[tuple[str, str]]
-    questions: int
-    resamples: int
-
-
-@dataclass(frozen=True, slots=True)
-class Resampled:
-    """Systems where the questions of each task are drawn again with replacement.
-
-    Attributes:
-        questions: Distinct ones to draw from.
-        quality: Resamples x systems.
-        numbers: The same of each number asked for, a scored episode.
-    """
-
-    questions: int
-    quality: Floats
-    numbers: dict[str, Floats]
-
-
-def deployment(systems: Sequence[System]) -> list[Deployed]:
-    """What every system reaches and takes, with the fronts of its condition."""
-    found = []
-    for condition in dict.fromkeys(system.condition for system in systems):
-        own = [system for system in systems if system.condition == condition]
-        tasks = tasks_of(own)
-        made = [_deployed(system, tasks) for system in own]
-        contending = [one for one in made if one.role != "reference" and one.complete and one.quality]
-        for cost, mark in (("seconds", "front_seconds"), ("cost", "front_cost")):
-            known = [one for one in contending if getattr(one, cost) is not None]
-            points = [(getattr(one, cost).mean, one.quality or 0.0) for one in known]
-            for one, on in zip(known, pareto(points), strict=True):
-                setattr(one, mark, on)
-        found += made
+    several = results.domains if len(results.domains) > 1 else []
+    parts = [_deployed(results, ALL, results)]
+    parts += [_deployed(results.of(_tasks(results, name)), name, results) for name in several]
+    frame = pandas.concat(parts)
+    order = {key: place for place, key in enumerate(zip(parts[0]["condition"], parts[0]["system"], strict=True))}
+    frame["_place"] = [order[key] for key in zip(frame["condition"], frame["system"], strict=True)]
+    found = tidy(frame.sort_values("_place", kind="stable"), DEPLOYMENT)
+    found.attrs["notes"] = list(dict.fromkeys(_notes(found[found["domain"] == ALL])))
     return found
+
+
+def latencies(results: Results) -> pandas.DataFrame:
+    """The seconds of each scored episode whose replies were all made in this run."""
+    own = results.episodes[results.episodes["score"].notna() & (results.episodes["replayed"] == 0)]
+    return tidy(own[[*IDENTITY, "seconds"]], {**dict.fromkeys(IDENTITY, TEXT), "seconds": NUMBER})
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
@@ -152,219 +94,145 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
     ]
 
 
-def percentiles(values: Floats) -> Percentiles | None:
-    """None where there is no value, or one is not known."""
-    if not len(values) or np.isnan(values).any():
-        return None
-    p50, p90, p95, p99 = np.percentile(values, [50, 90, 95, 99]).tolist()
-    return Percentiles(float(values.mean()), p50, p90, p95, p99, len(values))
+def choose(results: Results, max_seconds: float | None = None, max_usd: float | None = None) -> pandas.DataFrame:
+    """Which system to take within limits, under each condition.
 
-
-def choose(
-    systems: Sequence[System],
-    max_seconds: float | None = None,
-    max_usd: float | None = None,
-    clusters: Mapping[str, Mapping[str, str]] | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[Choice]:
-    """The best system within limits under each condition, and how sure that is.
-
-    The limits are on the means an episode. How sure: the questions of each task are drawn again with replacement,
-    those that share a cluster together, and quality, seconds and money of every system are taken anew; whether a
-    system fits is so as uncertain as how good it is.
+    Of the systems that fit, the best is found, and those that are not significantly worse than it (`compare.pairs`);
+    the fastest of these is the choice, or the cheapest where only money is limited or no latency is known. Nothing is
+    chosen where none that fits answered any question.
 
     Args:
-        max_seconds, max_usd: None sets no limit.
-        clusters: By task and question what a question shares with others (`columns.clusters`).
+        max_seconds, max_usd: Of the means per episode; None sets no limit.
     """
-    deployed = {(one.condition, one.system): one for one in deployment(systems)}
+    frame = deployment(results)
+    own = frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"})
+    own = own.assign(fits=False, choice=False, reason="", on_front=_on_front(own)).reset_index(drop=True)
     limits = {name: most for name, most in (("seconds", max_seconds), ("cost", max_usd)) if most is not None}
-    choices = []
-    for condition in dict.fromkeys(system.condition for system in systems):
-        own = [system for system in systems if system.condition == condition]
-        choices.append(_choice(own, deployed, limits, clusters or {}, resamples, np.random.default_rng(seed)))
-    return choices
+    compared = pairs(results)
+    for condition, rows in own.groupby("condition", sort=False):
+        for at, row in rows.iterrows():
+            own.loc[at, "reason"] = reason = _unfit(row, limits)
+            own.loc[at, "fits"] = not reason
+        _choose(own, own[own["fits"] & (own["condition"] == condition)], compared, limits)
+    chosen = tidy(own, CHOICE)
+    chosen.attrs["notes"] = frame.attrs["notes"]
+    return chosen
 
 
-def _deployed(system: System, tasks: Sequence[str]) -> Deployed:
-    means = [float(np.nanmean(c.scores)) for c in system.cells.values() if not np.isnan(c.scores).all()]
-    numbers = ("seconds", "queue", "retry", "calls", "prompt_tokens", "completion_tokens", "cost")
-    found = Deployed(
-        *(system.condition, system.name, system.workflow, system.llm, system.role),
-        quality=sum(means) / len(means) if means else None,
-        complete=len(means) == len(tasks),
-        episodes=sum(int((~np.isnan(cell.scores)).sum()) for cell in system.cells.values()),
-        **{name: percentiles(system.scored(name)) for name in numbers},  # type: ignore[arg-type]
-        replayed=int((system.scored("replayed") > 0).sum()),
-        connections=_number(system.settings.get("connections"), int),
-        parameters=_number(system.settings.get("parameters"), float),
+def _tasks(results: Results, domain: str) -> list[str]:
+    return results.tasks.loc[results.tasks["domain"] == domain, "name"].tolist()
+
+
+def _deployed(results: Results, domain: str, whole: Results) -> pandas.DataFrame:
+    """The rows of one domain, with the fronts of each condition."""
+    keys = ["condition", "system"]
+    quality = averages(whole)
+    quality = quality[quality["group"] == domain].rename(
+        columns={"score": "quality", "score_low": "quality_low", "score_high": "quality_high"}
     )
-    if found.connections is None and system.llm != "none":
-        found.notes.append(f"{system.llm}: the grid does not say at how many connections the times were taken.")
-    elif found.connections not in (None, PAPER_CONNECTIONS):
-        found.notes.append(
-            f"{system.llm}: times were taken at {found.connections} connections; the paper's setting is "
-            f"{PAPER_CONNECTIONS} connection, and a request that shares a server takes longer."
+    quality["complete"] = quality["tasks"] == quality["of_tasks"]
+    cells = results.cells[results.cells["score"].isna()].astype(dict.fromkeys(keys, TEXT))
+    settings = cells.groupby(keys, sort=False)[["connections", "parameters"]].first().reset_index()
+    columns = [*IDENTITY, *QUALITY, "complete", "episodes", "incomplete"]
+    frame = settings.merge(quality[columns], "left", keys).merge(_numbers(results), "left", keys)
+    frame[["replayed"]] = frame[["replayed"]].fillna(0)
+    contending = frame[(frame["role"] != "reference") & frame["complete"] & (frame["quality"] > 0)]
+    for cost, mark in (("seconds_mean", "front_seconds"), ("cost_mean", "front_cost")):
+        known = contending[contending[cost].notna()]
+        for _, rows in known.groupby("condition", sort=False):
+            frame.loc[rows.index, mark] = pareto(list(zip(rows[cost], rows["quality"], strict=True)))
+    return frame.assign(domain=domain)
+
+
+def _numbers(results: Results) -> pandas.DataFrame:
+    """What the scored episodes of each system took: means and quantiles."""
+    import pandas
+
+    keys = ["condition", "system"]
+    scored = results.episodes[results.episodes["score"].notna()]
+    fresh = scored[scored["replayed"] == 0].rename(columns=LATENCY).groupby(keys, observed=True)
+    groups = scored.groupby(keys, observed=True)
+    parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
+    parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
+    for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
+        ends = {f"{name}_{end}": of[name].quantile(at) for end, at in ENDS.items() if at is not None}
+        made = pandas.DataFrame({f"{name}_mean": of[name].mean(), **ends})
+        parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
+    found = pandas.concat(parts, axis=1).rename_axis(keys).reset_index()
+    return found.astype(dict.fromkeys(keys, TEXT))
+
+
+def _notes(frame: pandas.DataFrame) -> Iterator[str]:
+    """What has to be said beside the numbers of some systems."""
+    with_llm = frame[frame["llm"] != "none"]
+    for llm in with_llm.loc[with_llm["connections"].isna(), "llm"]:
+        yield f"{llm}: the grid does not say at how many connections the times were taken."
+    shared = with_llm[(with_llm["connections"] != PAPER_CONNECTIONS).fillna(False)]
+    for llm, connections in zip(shared["llm"], shared["connections"], strict=True):
+        yield (
+            f"{llm}: times were taken at {connections} connections; the paper's setting is {PAPER_CONNECTIONS} "
+            "connection, and a request that shares a server takes longer."
         )
-    if found.replayed:
-        found.notes.append(_replayed(found))
-    return found
-
-
-def _replayed(found: Deployed) -> str:
-    if found.seconds is None:
-        return f"{found.system}: no latency, since every episode has replayed replies; `{MEASURE}` measures it."
-    return f"{found.system}: {found.replayed} of {found.episodes} episodes have replayed replies and no seconds."
-
-
-def _number(value: Any, kind: type[Any]) -> Any:
-    try:
-        return kind(value) if value is not None else None
-    except (TypeError, ValueError):
-        return None
-
-
-def _choice(
-    systems: Sequence[System],
-    deployed: Mapping[tuple[str, str], Deployed],
-    limits: Mapping[str, float],
-    clusters: Mapping[str, Mapping[str, str]],
-    resamples: int,
-    rng: np.random.Generator,
-) -> Choice:
-    condition = systems[0].condition
-    judged, left_out = [], []
-    for system in systems:
-        why = _unjudged(deployed[condition, system.name], limits)
-        if why:
-            left_out.append((system.name, why))
+    for row in records(frame[frame["replayed"] > 0]):
+        if row["seconds_mean"] == row["seconds_mean"]:
+            counts = f"{row['replayed']} of {row['episodes']}"
+            yield f"{row['system']}: {counts} episodes have replayed replies and no seconds."
         else:
-            judged.append(system)
-    ends = [deployed[condition, system.name] for system in judged]
-    fitting = [one for one in ends if not _beyond(one, limits)]
-    fitting.sort(key=lambda one: (-round(one.quality or 0.0, 12), *(_mean(one, name) for name in ("seconds", "cost"))))
-    beyond = [(one.system, why) for one in ends if (why := _beyond(one, limits))]
-    questions, shares = _shares(judged, limits, clusters, resamples, rng)
-    by_name = {one.system: share for one, share in zip(ends, shares, strict=True)}
-    best = fitting[0] if fitting else None
-    others = [(name, share) for name, share in by_name.items() if share and (best is None or name != best.system)]
-    return Choice(
-        condition,
-        best,
-        by_name[best.system] if best is not None else 0.0,
-        sorted(others, key=lambda pair: -pair[1]),
-        max(0.0, 1.0 - sum(by_name.values())),
-        *(fitting, beyond, left_out, questions, resamples),
-    )
+            yield f"{row['system']}: no latency, since every episode has replayed replies; `{MEASURE}` measures it."
 
 
-def _mean(one: Deployed, name: str) -> float:
-    found = getattr(one, name)
-    return found.mean if found is not None else float("inf")
+def _on_front(frame: pandas.DataFrame) -> pandas.Series:
+    """Whether a system is on one of the fronts."""
+    return frame["front_seconds"].fillna(False) | frame["front_cost"].fillna(False)
 
 
-def _unjudged(one: Deployed, limits: Mapping[str, float]) -> str:
-    if one.role == "reference":
+def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
+    """Why a system is no candidate; "" where it is one."""
+    if row["role"] == "reference":
         return "a reference, not ranked"
-    if one.quality is None:
+    if row["quality"] != row["quality"]:
         return "nothing was scored"
-    if not one.complete:
+    if not row["complete"]:
         return "it lacks scores on some of the tasks"
-    unknown = [name for name in limits if getattr(one, name) is None]
+    unknown = [name for name in limits if row[name] != row[name]]
     if "cost" in unknown:
         return "its price is not known"
-    if unknown and one.replayed:
+    if unknown and row["replayed"]:
         return f"all its replies were replayed, so it has no latency: {MEASURE}"
-    return "its seconds are not known" if unknown else ""
+    if unknown:
+        return "its seconds are not known"
+    over = [f"{row[name]:.4g} {UNITS[name]}" for name, most in limits.items() if row[name] > most]
+    return f"over the limit: {', '.join(over)}" if over else ""
 
 
-def _beyond(one: Deployed, limits: Mapping[str, float]) -> str:
-    units = {"seconds": "s", "cost": "USD"}
-    over = [f"{_mean(one, name):.4g} {units[name]}" for name, most in limits.items() if _mean(one, name) > most]
-    return ", ".join(over)
-
-
-def _shares(
-    systems: Sequence[System],
-    limits: Mapping[str, float],
-    clusters: Mapping[str, Mapping[str, str]],
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[int, list[float]]:
-    """Distinct questions, and in which share of the resamples each system is the best within the limits."""
-    if not systems:
-        return 0, []
-    found = resampled(systems, list(limits), clusters, resamples, rng)
-    fits = np.ones(found.quality.shape, bool)
-    for name, limit in limits.items():
-        fits &= found.numbers[name] <= limit
-    quality = np.where(fits, found.quality, -1.0)
-    most = quality.max(axis=1, keepdims=True)
-    best = (np.abs(quality - most) < 1e-12) & fits
-    wins = (best / np.maximum(best.sum(axis=1, keepdims=True), 1)).sum(axis=0)
-    return found.questions, (wins / resamples).tolist()
-
-
-def resampled(
-    systems: Sequence[System],
-    names: Sequence[str],
-    clusters: Mapping[str, Mapping[str, str]],
-    resamples: int = RESAMPLES,
-    rng: np.random.Generator | None = None,
-) -> Resampled:
-    """What some systems reach and take where their questions are drawn again.
-
-    Args:
-        systems: At least one, each with scores on every task.
-        names: Of the columns' numbers; a cost that is not known of all of a system's episodes is NaN in every resample.
-        rng: A new one of seed 0 where it is left out; then the draws are those of `choose`.
-    """
-    rng = np.random.default_rng(0) if rng is None else rng
-    parts = [_Task(systems, task, list(names), clusters.get(task, {})) for task in tasks_of(systems)]
-    blocks: list[list[Floats]] = []
-    for start in range(0, resamples, CHUNK):
-        drawn = [part.draw(min(CHUNK, resamples - start), rng) for part in parts]
-        numbers = []
-        for place in range(len(names)):
-            total, count = (sum(own[place][at] for _, own in drawn) for at in (0, 1))
-            numbers.append(np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0))
-        blocks.append([sum(quality for quality, _ in drawn) / len(parts), *numbers])
-    quality, *rest = (np.concatenate(column) for column in zip(*blocks, strict=True))
-    return Resampled(sum(part.questions for part in parts), quality, dict(zip(names, rest, strict=True)))
-
-
-class _Task:
-    """A task's questions, ready to be drawn from: sums by cluster, so that a draw is one product."""
-
-    def __init__(self, systems: Sequence[System], task: str, numbers: list[str], clusters: Mapping[str, str]) -> None:
-        ids = questions_of(systems, task)
-        names = [clusters.get(question, question) for question in ids]
-        place = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        at = np.array([place[name] for name in names], np.int64)
-        scores, *values = (
-            np.stack([question_means(s, task, ids, name) for s in systems], axis=1) for name in (None, *numbers)
-        )
-        scored = ~np.isnan(scores)
-        self.questions = len(ids)
-        self.scores, self.scored = (_summed(part, at) for part in (np.where(scored, scores, 0.0), scored))
-        self.mean = self.scores.sum(axis=0) / self.scored.sum(axis=0)
-        self.numbers = []
-        for name, part in zip(numbers, values, strict=True):
-            known = scored & ~np.isnan(part) if name in LATENCY else scored  # an unknown price makes its column NaN
-            self.numbers.append((_summed(np.where(known, part, 0.0), at), _summed(known, at)))
-
-    def draw(self, resamples: int, rng: np.random.Generator) -> tuple[Any, list[tuple[Any, Any]]]:
-        """Of resamples x systems, the mean scores; then the sum of each number and how many questions it is of."""
-        size = len(self.scored)
-        weights = rng.multinomial(size, np.full(size, 1 / size), resamples).astype(float)
-        counts = weights @ self.scored
-        quality = np.where(counts > 0, weights @ self.scores / np.maximum(counts, 1), self.mean)
-        return quality, [(weights @ total, weights @ known) for total, known in self.numbers]
-
-
-def _summed(values: NDArray[Any], at: NDArray[np.int64]) -> Floats:
-    """Rows added up by the place that each belongs to."""
-    sums = np.zeros((int(at.max(initial=-1)) + 1, values.shape[1]))
-    np.add.at(sums, at, values.astype(np.float64))
-    return sums
+def _choose(
+    own: pandas.DataFrame, fitting: pandas.DataFrame, compared: pandas.DataFrame, limits: Collection[str]
+) -> None:
+    """Mark the choice among the systems that fit, and say of each why it is the choice, or is not."""
+    fitting = fitting[fitting["quality"] > 0]
+    if not len(fitting):
+        return
+    order = fitting.assign(quality=-fitting["quality"].round(12)).sort_values(["quality", "seconds", "cost"])
+    best = own.loc[order.index[0]]
+    by = "cost" if "seconds" not in limits and ("cost" in limits or fitting["seconds"].isna().all()) else "seconds"
+    tests = compared[compared["condition"] == best["condition"]].set_index(["system_a", "system_b"])
+    level = [best.name]
+    for at in order.index[1:]:
+        pair = best["system"], own.loc[at, "system"]
+        found = next((names for names in (pair, pair[::-1]) if names in tests.index), None)
+        if found is None:
+            own.loc[at, "reason"] = f"has no question in common with {best['system']}"
+        elif tests.loc[found, "significant"]:
+            p = tests.loc[found, "p_adjusted"]
+            own.loc[at, "reason"] = f"significantly worse than {best['system']} (p = {p:.2g})"
+        else:
+            level.append(at)
+            own.loc[at, "reason"] = f"not significantly worse than {best['system']}, but {SLOWER[by]}"
+    field = fitting.loc[level].assign(worse=-fitting["quality"].round(12))
+    chosen = field.sort_values([by, "worse", *{"cost", "seconds"} - {by}], kind="stable").index[0]
+    own.loc[best.name, "reason"] = f"the best, but {SLOWER[by]}"
+    own.loc[chosen, "choice"] = True
+    own.loc[chosen, "reason"] = "the best that fits"
+    if chosen != best.name:
+        rest = f"{len(level)} not significantly worse than {best['system']}"
+        own.loc[chosen, "reason"] = f"the {FASTEST[by]} of {rest} ({100 * best['quality']:.1f} %), the best that fits"

@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from r_eval.analysis.metrics.closed import WORDS
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.metrics.verdict import WORDS
 from r_eval.records import Question
 
 _NUMBER = re.compile(r"[-+−]?[$€£¥]?\d[\d.,]*\s*%?")

@@ -1,4 +1,4 @@
-"""The episodes of a run as one frame, from the kept scores: what `Run.to_pandas` returns and views are made from.
+"""The episodes of runs as one frame: its columns, their types, and how it is read from the kept scores.
 
 One row per recorded episode, infrastructure failures among them (`missing`). A column has the same type whatever a run
 holds, so that Parquet files of several runs can be read together.
@@ -9,20 +9,20 @@ holds, so that Parquet files of several runs can be read together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from r_eval.analysis.aggregate import domain_of
-from r_eval.analysis.columns import cluster_of
-from r_eval.analysis.rows import roles
-from r_eval.analysis.scoring import ensure_scored
-from r_eval.folder import Cell, RunFolder
-from r_eval.records import INFRASTRUCTURE_FAILURES
+from pydantic_core import from_json
+
+from r_eval.analysis.qrels import RETRIEVAL
+from r_eval.folder import Cell, RunFolder, read_lines, whole_lines
+from r_eval.records import INFRASTRUCTURE_FAILURES, Question
 
 if TYPE_CHECKING:
     import pandas
 
-TEXT, WHOLE, NUMBER = "string", "int64", "float64"
+TEXT, WHOLE, NUMBER, FLAG = "string", "int64", "float64", "bool"
 COLUMNS: dict[str, str] = {
     **dict.fromkeys(("run", "system", "workflow", "llm", "condition", "domain", "level", "task"), TEXT),
     **dict.fromkeys(("question_id", "cluster", "template"), TEXT),
@@ -37,18 +37,65 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(("queue_seconds", "retry_seconds"), NUMBER),
     **dict.fromkeys(("replayed", "truncated", "steps"), WHOLE),
     "role": TEXT,
-    "missing": "bool",
+    "missing": FLAG,
     "scorer_version": WHOLE,
+    "episode_id": TEXT,
+    "reward": NUMBER,
+    **dict.fromkeys(("undecided", "unparsed"), FLAG),
+    "taxonomy": TEXT,
+    "threshold": NUMBER,
+    **dict.fromkeys(("api_calls", "api_found", "characters"), NUMBER),
+    **{f"retrieval_{name}": NUMBER for name in RETRIEVAL},
 }
 """The columns and their types; those of further metrics, numbers, follow `metric`."""
-RENAMED = {"queue": "queue_seconds", "retry": "retry_seconds"}
-"""Fields of a score record by the names of their columns, where these differ."""
+FIELDS = {"queue_seconds": "queue", "retry_seconds": "retry"}
+"""Fields of a score record, by the names of their columns, where these differ."""
+UNIQUE = ("episode_id", "answer")
+"""Texts that no two episodes are expected to share; all others are categories."""
+CLUSTER_KEYS = ("document", "documents", "cluster")
+"""Keys of a question's meta that name what it shares with others; the first that is there counts."""
+
+Role = Literal["system", "baseline", "reference"]
+"""A system uses tools. A baseline does without and is ranked with the systems. A reference sees the gold and is shown
+beside the ranking, never in it."""
+
+Part = dict[str, Any]
+"""The rows of a cell, column by column: lists of texts, arrays of numbers, or one text for all rows."""
+_RETRIEVAL = {f"retrieval_{name}": name for name in RETRIEVAL}
 
 
-def frame(*runs: RunFolder, answers: bool = True) -> pandas.DataFrame:
-    """The episodes of some runs, cell by cell in the order of their grids; missing scores are computed first.
+def role_of(workflow: str, uses_gold: bool = False) -> Role:
+    """The role of a workflow's systems, by the workflow's own name."""
+    if uses_gold or workflow == "oracle":
+        return "reference"
+    return "baseline" if workflow == "direct" else "system"
+
+
+def roles(manifest: Mapping[str, Any]) -> dict[str, Role]:
+    """The role of each system of a run, by its name; a workflow that the grid renames keeps its role."""
+    entries = (manifest.get("grid") or {}).get("workflows", ())
+    own = {one["name"]: str(one["workflow"]) for one in entries if isinstance(one, dict) and one.get("name")}
+    gold = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+    cells = {f"{cell['workflow']}+{cell['llm']}": cell["workflow"] for cell in manifest["cells"]}
+    return {name: role_of(own.get(workflow, workflow), name in gold) for name, workflow in cells.items()}
+
+
+def domain_of(task: str) -> str:
+    """The domain that a task's name says: what stands before the slash."""
+    return task.partition("/")[0]
+
+
+def cluster_of(question: Question) -> str:
+    """The document that a question shares with others, its own id where that is nothing."""
+    found = next((question.meta[key] for key in CLUSTER_KEYS if question.meta.get(key)), question.id)
+    return found if isinstance(found, str) else repr(found)
+
+
+def read(runs: Sequence[RunFolder], suffixes: Sequence[str] = (), answers: bool = False) -> pandas.DataFrame:
+    """The episodes of scored runs, cell by cell in the order of their grids; texts that recur are categories.
 
     Args:
+        suffixes: What is added to the systems and LLMs of each run.
         answers: Whether the answers are read, which takes reading every episode; without them they are missing.
 
     Raises:
@@ -56,20 +103,37 @@ def frame(*runs: RunFolder, answers: bool = True) -> pandas.DataFrame:
     """
     import pandas
 
-    further: dict[str, None] = {}
-    parts: list[pandas.DataFrame] = []
-    for run in runs:
-        for rows in cell_rows(run, answers):
-            further.update(dict.fromkeys(name for name in rows[0] if name not in COLUMNS))
-            parts.append(pandas.DataFrame(rows))
-    types = _types(further)
-    typed = [part.reindex(columns=list(types)).astype(types) for part in parts]
-    return pandas.concat(typed or [pandas.DataFrame(columns=list(types)).astype(types)], ignore_index=True)
+    ends = suffixes or [""] * len(runs)
+    parts = [part for run, suffix in zip(runs, ends, strict=True) for part in cell_parts(run, suffix, answers)]
+    types = typed(name for part in parts for name in part if name not in COLUMNS)
+    return pandas.DataFrame({name: _column(name, type_, parts) for name, type_ in types.items()}, copy=False)
 
 
-def cell_rows(run: RunFolder, answers: bool = True) -> Iterator[list[dict[str, Any]]]:
-    """The rows of each cell that has any, by column; None where there is no value. As `frame`."""
-    ensure_scored(run)
+def plain(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """A frame with texts in place of categories: one type a column, whatever a run holds."""
+    import pandas
+
+    categories = [name for name in frame if isinstance(frame[name].dtype, pandas.CategoricalDtype)]
+    return frame.astype(dict.fromkeys(categories, TEXT))
+
+
+def typed(further: Iterable[str] = ()) -> dict[str, str]:
+    """The columns with their types, those of further metrics after `metric`."""
+    found: dict[str, str] = {}
+    for name, type_ in COLUMNS.items():
+        found[name] = type_
+        if name == "metric":
+            found |= dict.fromkeys(further, NUMBER)
+    return found
+
+
+def further_metrics(frame: pandas.DataFrame) -> list[str]:
+    """The columns of further metrics."""
+    return [name for name in frame.columns if name not in COLUMNS]
+
+
+def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Iterator[Part]:
+    """The rows of each cell of a scored run that has any, by column; None where there is no value."""
     manifest, role = run.manifest(), roles(run.manifest())
     domains = {entry["name"]: entry.get("domain") or domain_of(entry["name"]) for entry in manifest["tasks"]}
     questions: dict[str, dict[str, tuple[str, str]]] = {}
@@ -79,42 +143,78 @@ def cell_rows(run: RunFolder, answers: bool = True) -> Iterator[list[dict[str, A
                 one.id: (cluster_of(one), str(one.meta.get("template") or "")) for one in run.questions(cell.task)
             }
         known = {"run": manifest["name"], "domain": domains[cell.task], "role": role[cell.system]}
-        rows = list(_rows(run, cell, known, questions[cell.task], answers))
-        if rows:
-            yield rows
+        known |= {**cell._asdict(), "system": cell.system + suffix, "llm": cell.llm + suffix}
+        if part := _part(run, cell, known, questions[cell.task], answers):
+            yield part
 
 
-def _rows(
-    run: RunFolder,
-    cell: Cell,
-    known: Mapping[str, str],
-    questions: Mapping[str, tuple[str, str]],
-    answers: bool,
-) -> Iterator[dict[str, Any]]:
-    scores = run.scores(cell)
-    texts = {one.episode_id: one.answer for one in run.cell_episodes(cell)} if answers else dict.fromkeys(scores)
-    for id_, record in scores.items():
-        if id_ not in texts:  # its line has been damaged since
-            continue
-        own = {RENAMED.get(name, name): value for name, value in record.items()}
-        own |= {"system": cell.system, "answer": texts[id_], **known}
-        own["cluster"], own["template"] = questions.get(record["question_id"], (record["question_id"], ""))
-        own["missing"] = record["outcome"] in INFRASTRUCTURE_FAILURES
-        own["supported"] = None if record["undecided"] or own["missing"] else record["supported"]
-        further = {_column(name): value for name, value in record["metrics"].items()}
-        yield {name: further[name] if name in further else own[name] for name in _types(further)}
+def _part(
+    run: RunFolder, cell: Cell, known: Mapping[str, str], questions: Mapping[str, tuple[str, str]], answers: bool
+) -> Part:
+    import numpy as np
 
-
-def _column(metric: str) -> str:
-    """The column of a further metric: its name, unless another column has it."""
-    return f"metric_{metric}" if metric in COLUMNS else metric
-
-
-def _types(further: Iterable[str]) -> dict[str, str]:
-    """The columns with their types, those of further metrics after `metric`."""
-    found: dict[str, str] = {}
+    records = _records(run, cell)
+    texts: dict[str, str] = {}
+    if answers:
+        texts = {one.episode_id: one.answer for one in run.cell_episodes(cell)}
+        records = [one for one in records if one["episode_id"] in texts]  # the line of another has been damaged since
+    if not records:
+        return {}
+    shared = [questions.get(one["question_id"], (one["question_id"], "")) for one in records]
+    failed = [one["outcome"] in INFRASTRUCTURE_FAILURES for one in records]
+    made: Part = {
+        **known,
+        "cluster": [cluster for cluster, _ in shared],
+        "template": [template for _, template in shared],
+        "missing": np.array(failed),
+        "supported": [
+            None if missing or one["undecided"] else one.get("supported")
+            for one, missing in zip(records, failed, strict=True)
+        ],
+    }
+    if answers:
+        made["answer"] = [texts[one["episode_id"]] for one in records]
     for name, type_ in COLUMNS.items():
-        found[name] = type_
-        if name == "metric":
-            found |= dict.fromkeys(further, NUMBER)
-    return found
+        if name not in (*made, "answer", *_RETRIEVAL):
+            field, default = FIELDS.get(name, name), {WHOLE: 0, TEXT: ""}.get(type_)
+            values = [one.get(field, default) for one in records]
+            made[name] = values if type_ == TEXT else np.array(values, type_)
+    nested = [("metrics", {name: f"metric_{name}" if name in COLUMNS else name for name in records[0]["metrics"]})]
+    if any(one.get("retrieval") for one in records):
+        nested.append(("retrieval", {name: column for column, name in _RETRIEVAL.items()}))
+    for field, columns in nested:
+        for name, column in columns.items():
+            made[column] = np.array([(one.get(field) or {}).get(name) for one in records], NUMBER)
+    return made
+
+
+def _records(run: RunFolder, cell: Cell) -> list[dict[str, Any]]:
+    """The kept scores of a cell, the last one of each episode.
+
+    Raises:
+        UserError: A line is not a JSON object.
+    """
+    path = cell.path(run.scores_root)
+    lines = [line for _, line in whole_lines(path)] if path.exists() else []
+    try:
+        found = from_json(b"[%b]" % b",".join(lines))
+    except ValueError:
+        found = [record for _, record in read_lines(path)]
+    return list({record["episode_id"]: record for record in found}.values())
+
+
+def _column(name: str, type_: str, parts: Sequence[Part]) -> Any:
+    """One column of all parts; a part that lacks it has no value there, and a single text is that of all its rows."""
+    import numpy as np
+    import pandas
+
+    sizes = [len(part["episode_id"]) for part in parts]
+    values = [part.get(name, "" if type_ == TEXT and name != "answer" else None) for part in parts]
+    if type_ in (WHOLE, NUMBER, FLAG):
+        filled = (np.full(size, np.nan) if own is None else own for size, own in zip(sizes, values, strict=True))
+        return np.concatenate([np.empty(0, type_), *filled])
+    repeated = (own if isinstance(own, list) else [own] * size for size, own in zip(sizes, values, strict=True))
+    together = list(itertools.chain.from_iterable(repeated))
+    if type_ == TEXT and name not in UNIQUE:
+        return pandas.Categorical(together, list(dict.fromkeys(together)))
+    return pandas.array(together, dtype="string" if type_ == TEXT else "boolean")

@@ -1,234 +1,153 @@
-"""Matching: which LLM suits which workflow, and on which tasks.
+"""Matching: which LLM suits which workflow, and what choosing a system for each question could reach.
 
-Profiles need means only, so that published results have them too. The rest is paired by question and needs episodes.
-An axis is a domain and level (or a task); its value is the mean over its tasks, each with the same weight.
+What is compared is paired by question, in the one family of comparisons that all views share (`compare.pairs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.rows import LEVELS, Aggregates, Row
-from r_eval.analysis.statistics.board import board, seed_of
-from r_eval.analysis.statistics.moments import moments
-from r_eval.analysis.statistics.paired import ALPHA, holm
-from r_eval.analysis.statistics.permutation import p_values
-from r_eval.analysis.systems import System
+from r_eval.analysis.compare import pairs, score_matrix
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
+from r_eval.analysis.results import IDENTITY, Results, ranked, records, tidy
+from r_eval.analysis.scores import averages
 
-BEST = "best"
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+    from numpy.typing import NDArray
+
+ALL_TASKS = "all tasks"
+PARTNERS: dict[str, str] = {
+    **dict.fromkeys(("condition", "fixed", "name", "group", "best"), TEXT),
+    "score": NUMBER,
+    "rival": TEXT,
+    "rival_score": NUMBER,
+    "questions": WHOLE,
+    **dict.fromkeys(("difference", "difference_low", "difference_high", "p_adjusted"), NUMBER),
+    "significant": FLAG,
+}
+UPPER_BOUND: dict[str, str] = {
+    **dict.fromkeys(("condition", "task"), TEXT),
+    "score": NUMBER,
+    "best": TEXT,
+    **dict.fromkeys(("best_score", "gap"), NUMBER),
+    **dict.fromkeys(("questions", "incomplete"), WHOLE),
+}
+CONTRIBUTIONS: dict[str, str] = {**dict.fromkeys(IDENTITY, TEXT), **dict.fromkeys(("score", "drop"), NUMBER)}
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Systems by axis: what a radar shows.
+def partners(results: Results) -> pandas.DataFrame:
+    """For each workflow the LLM that suits it best, and for each LLM the workflow, with every other one behind it.
 
-    Attributes:
-        axes: Group keys ("wiki_KS") or task names.
-        systems: Names, in the aggregates' order.
-        values: A line a system, a value an axis; None where there is none.
-        base: What the values are divided by: "" for raw ones (0 to 1), "best", or a system's name.
+    Compared are the systems that have all tasks of the group, references apart. `fixed` says which half the systems
+    share, `name` which one it is; `best` and `rival` are of the other half. Of equal means `best` names all; where
+    nobody is behind, `rival` is "". Published means have no p and nothing significant.
     """
+    import pandas
 
-    axes: tuple[str, ...]
-    systems: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    base: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another candidate beside the best one.
-
-    Attributes:
-        behind: How far its mean lies below the best one's, 0 to 1.
-        questions: That both answered.
-        lead: Of the best one on these, the mean of the tasks' differences; None without episodes, or where a task of
-            the axis has no such question.
-        p: Of the paired permutation test, after Holm's correction over the rivals; None where `lead` is.
-    """
-
-    name: str
-    mean: float
-    behind: float
-    questions: int = 0
-    lead: float | None = None
-    p: float | None = None
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the best one's lead is more than chance, at 5 %."""
-        return self.p is not None and self.p < ALPHA and (self.lead or 0.0) > 0
+    own = ranked(averages(results))
+    own = own[own["tasks"] == own["of_tasks"]].assign(score=lambda frame: frame["score"].round(12))
+    compared = pandas.concat([pairs(results, by=by) for by in ("all", "domain", "level")])
+    keys = ("condition", "group", "system_a", "system_b")
+    tests = {tuple(row[key] for key in keys): row for row in records(compared)}
+    rows = []
+    for fixed, other in (("workflow", "llm"), ("llm", "workflow")):
+        for (condition, name, group), field in own.groupby(["condition", fixed, "group"], sort=False):
+            if len(field) > 1:
+                shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
+                rows += [shared | row for row in _rivals(field, other, tests)]
+    return tidy(rows, PARTNERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Suited:
-    """Who does best with a workflow (or with an LLM) on an axis.
-
-    Attributes:
-        fixed: The workflow, or the LLM, that all candidates share.
-        best: The name (of LLMs, or of workflows) with the highest mean; several where means are equal.
-        rivals: All others, best first.
-    """
-
-    condition: str
-    fixed: str
-    axis: str
-    best: tuple[str, ...]
-    mean: float
-    rivals: tuple[Rival, ...]
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether one is best, and can be told apart from every other at 5 %."""
-        return len(self.best) == 1 and all(rival.told_apart for rival in self.rivals)
+def _rivals(
+    field: pandas.DataFrame, other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Of the systems that share a half: the best ones, with a row for each of the others."""
+    lines = records(field.sort_values("score", ascending=False, kind="stable"))
+    first = lines[0]
+    ties = [line for line in lines if line["score"] == first["score"]]
+    best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
+    for line in lines[len(ties) :]:
+        behind = {"rival": line[other], "rival_score": line["score"]}
+        yield {
+            **best,
+            **behind,
+            **_difference(tests, first["condition"], first["group"], first["system"], line["system"]),
+        }
+    if len(ties) == len(lines):
+        yield {**best, "rival": "", "questions": 0, "significant": False}
 
 
-def profile(
-    aggregates: Aggregates, by: Literal["level", "task"] = "level", base: str = "", condition: str | None = None
-) -> Profile:
-    """The systems of one condition by domain and level, or by task; raw or normalised.
-
-    A value over a base of 0 is None, whatever the value: nothing can be said in multiples of nothing. So is the value
-    of a level of which the system lacks a task.
-
-    Args:
-        base: "" for raw means; "best" divides by the best ranked system of each axis (references may exceed 1); a
-            system's name divides by that system.
-        condition: None takes the first one.
-
-    Raises:
-        ValueError: No system is named `base`.
-    """
-    rows = aggregates.under(condition or aggregates.conditions[0]) if aggregates.rows else []
-    if by == "level":
-        axes = [group for group in aggregates.groups if group.rpartition("_")[2] in LEVELS]
-        raw = [[_average(row, axis) for axis in axes] for row in rows]
+def _difference(
+    tests: Mapping[tuple[str, ...], dict[str, Any]], condition: str, group: str, a: str, b: str
+) -> dict[str, Any]:
+    """How far one system is ahead of another, as `pairs` has found."""
+    names = ("difference", "difference_low", "difference_high")
+    if test := tests.get((condition, group, a, b)):
+        ends = [test[name] for name in names]
+    elif test := tests.get((condition, group, b, a)):
+        ends = [-test[name] for name in (names[0], names[2], names[1])]
     else:
-        axes = [task.name for task in aggregates.tasks]
-        raw = [[_mean(row, axis) for axis in axes] for row in rows]
-    names = tuple(row.system for row in rows)
-    if base:
-        if base != BEST and base not in names:
-            raise ValueError(f"no system {base!r}; there are {', '.join(names)}")
-        over = [
-            row
-            for row, line in zip(raw, rows, strict=True)
-            if base == line.system or (base == BEST and not line.reference)
-        ]
-        bases = [max((line[axis] or 0.0 for line in over), default=0.0) for axis in range(len(axes))]
-        raw = [[_over(value, of) for value, of in zip(line, bases, strict=True)] for line in raw]
-    return Profile(tuple(axes), names, tuple(tuple(line) for line in raw), base)
+        return {"questions": 0, "significant": False}
+    rest = {name: test[name] for name in ("questions", "p_adjusted", "significant")}
+    return {**dict(zip(names, ends, strict=True)), **rest}
 
 
-def suited(
-    aggregates: Aggregates,
-    fixed: Literal["workflow", "llm"] = "workflow",
-    systems: Sequence[System] = (),
-    clusters: Mapping[str, Mapping[str, str]] | None = None,
-) -> list[Suited]:
-    """For each workflow the LLM that suits it best, or for each LLM the workflow, by axis and over everything.
+def upper_bound(results: Results) -> pandas.DataFrame:
+    """Each question answered by the ranked system that does best on it: what choosing by question could reach at most.
 
-    Compared are those that have all tasks of the axis; references are none of them.
-
-    Args:
-        systems: With their columns, for the paired test; without them nothing is told apart.
-        clusters: By task and question, what a question shares with others (`columns.clusters`).
-    """
-    found = []
-    named = "llm" if fixed == "workflow" else "workflow"
-    for condition in aggregates.conditions:
-        rows = [row for row in aggregates.under(condition) if not row.reference]
-        fields = []
-        for shared in dict.fromkeys(getattr(row, fixed) for row in rows):
-            own = [row for row in rows if getattr(row, fixed) == shared]
-            for axis, tasks in aggregates.groups.items():
-                whole = [row for row in own if _average(row, axis) is not None]
-                if len(whole) > 1:
-                    whole.sort(key=lambda row, axis=axis: -round(_average(row, axis) or 0.0, 12))  # type: ignore[misc]
-                    fields.append(_Field(shared, axis, tasks, whole))
-        tested = _tested(fields, [system for system in systems if system.condition == condition], clusters or {})
-        found += [_suited(field, condition, named, tested) for field in fields]
-    return found
-
-
-class _Field(NamedTuple):
-    """Who is compared on an axis, best first."""
-
-    shared: str
-    axis: str
-    tasks: list[str]
-    rows: list[Row]
-
-
-class _Test(NamedTuple):
-    questions: int
-    lead: float
-    p: float
-
-
-def _mean(row: Row, task: str) -> float | None:
-    found = row.tasks.get(task)
-    return found.mean if found is not None else None
-
-
-def _average(row: Row, group: str) -> float | None:
-    found = row.averages[group]
-    return found.mean if found.tasks == found.of_tasks else None
-
-
-def _over(value: float | None, base: float) -> float | None:
-    return value / base if value is not None and base > 0 else None
-
-
-def _suited(field: _Field, condition: str, named: str, tested: Mapping[tuple[str, str, str], _Test]) -> Suited:
-    means = [round(_average(row, field.axis) or 0.0, 12) for row in field.rows]
-    first = field.rows[0].system
-    best = tuple(getattr(row, named) for row, mean in zip(field.rows, means, strict=True) if mean == means[0])
-    behind = list(zip(field.rows, means, strict=True))[len(best) :]
-    tests = [tested.get((field.axis, first, row.system)) for row, _ in behind]
-    adjusted = iter(holm([test.p for test in tests if test is not None]))
-    rivals = tuple(
-        Rival(getattr(row, named), mean, means[0] - mean)
-        if test is None
-        else Rival(getattr(row, named), mean, means[0] - mean, test.questions, test.lead, next(adjusted))
-        for (row, mean), test in zip(behind, tests, strict=True)
-    )
-    return Suited(condition, field.shared, field.axis, best, means[0], rivals)
-
-
-def _tested(
-    fields: Sequence[_Field], systems: Sequence[System], clusters: Mapping[str, Mapping[str, str]]
-) -> dict[tuple[str, str, str], _Test]:
-    """The best one of each field against the others, by axis and the two systems.
-
-    All are columns of one permutation test: random signs for many questions take longer than anything else.
+    By task and, last, over all tasks. `best` is the system with the highest score there, `gap` how far the bound lies
+    above it; `incomplete` of the questions some system has no score on.
     """
     import numpy as np
 
-    known = {system.name for system in systems}
-    pairs = [
-        (field.axis, field.rows[0].system, row.system, field.tasks)
-        for field in fields
-        for row in field.rows[1:]
-        if {field.rows[0].system, row.system} <= known
-    ]
-    if not pairs:
-        return {}
-    scores = {system.name: {task: c.by_question() for task, c in system.cells.items()} for system in systems}
-    all_scores = board(scores, clusters)
-    columns = []
-    for _, one, two, tasks in pairs:
-        within = np.isin(all_scores.task_of, [at for at, task in enumerate(all_scores.tasks) if task in tasks])
-        columns.append(np.where(within, all_scores.column(one) - all_scores.column(two), np.nan))
-    found = moments(np.stack(columns, axis=1), all_scores.layout)
-    there = (found.questions > 0).sum(axis=0)
-    weights = 1 / (np.maximum(found.questions, 1) * np.maximum(there, 1))
-    parts = found.sums * weights[all_scores.layout.task_of]
-    p = p_values(parts, seed_of([f"{task}\0{question}" for task, question in all_scores.questions]))
-    return {
-        (axis, one, two): _Test(int(found.questions[:, at].sum()), float(parts[:, at].sum()), float(p[at]))
-        for at, (axis, one, two, tasks) in enumerate(pairs)
-        if there[at] == len(tasks)
-    }
+    rows = []
+    for condition, table, weights in _tables(results):
+        at = table.index.get_level_values("task")
+        parts = [(task, table[at == task], weights[at == task]) for task in dict.fromkeys(at)]
+        for task, own, weight in [*parts, *([(ALL_TASKS, table, weights)] if len(parts) > 1 else [])]:
+            bound = float(np.average(own.max(axis=1), weights=weight))
+            alone = np.average(own.fillna(0.0), axis=0, weights=weight)
+            best = float(alone.max())
+            names = {"condition": condition, "task": task, "best": own.columns[int(alone.argmax())]}
+            counts = {"questions": len(own), "incomplete": int(own.isna().any(axis=1).sum())}
+            rows.append({**names, "score": bound, "best_score": best, "gap": bound - best, **counts})
+    return tidy(rows, UPPER_BOUND)
+
+
+def contributions(results: Results) -> pandas.DataFrame:
+    """The score of each ranked system and, as `drop`, how much the upper bound over all tasks loses without it.
+
+    A question without a score counts 0.
+    """
+    import numpy as np
+
+    identities = {(row["condition"], row["system"]): row for row in records(results.cells[list(IDENTITY)])}
+    rows: list[dict[str, Any]] = []
+    for condition, table, weights in _tables(results):
+        filled, weight = table.fillna(0.0).to_numpy(), weights / weights.sum()
+        ordered = np.sort(filled, axis=1)
+        second = ordered[:, -2] if filled.shape[1] > 1 else np.zeros(len(filled))
+        is_best = np.arange(filled.shape[1]) == filled.argmax(axis=1)[:, None]
+        drops = (weight * (ordered[:, -1] - second)) @ is_best
+        for system, score, drop in zip(table.columns, weight @ filled, drops, strict=True):
+            rows.append({**identities[condition, system], "score": score, "drop": drop})
+    return tidy(rows, CONTRIBUTIONS)
+
+
+def _tables(results: Results) -> Iterator[tuple[str, pandas.DataFrame, NDArray[np.float64]]]:
+    """Of each condition, the scores of the ranked systems by task and question, and the weight of each question: every
+    task counts as much."""
+    import numpy as np
+    import pandas
+
+    own = ranked(results.episodes)
+    for condition in results.conditions:
+        scores = score_matrix(own[own["condition"] == condition])
+        index = pandas.MultiIndex.from_arrays([scores.task, scores.question_id], names=["task", "question_id"])
+        table = pandas.DataFrame(scores.scores, index, list(scores.columns)).dropna(how="all")
+        if len(table):
+            sizes = table.groupby(level="task", sort=False).size()
+            yield condition, table, 1 / np.asarray(sizes.reindex(table.index.get_level_values("task")), np.float64)

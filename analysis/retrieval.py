@@ -1,126 +1,168 @@
-"""How well an episode's searches did: what they found against what a retriever should have found.
+"""Retrieval by system: how well it found what is relevant, at a fixed k and of the whole list, and by type of question.
 
-What is right is known in one of two ways:
-
-- By ids: the question's meta names the right documents (`text_ids`), and the calls that went through name the passages
-  that they found (`found` of a step). A passage's id is its document's id, "#" and the number of the chunk; it is cut
-  at the last "#" where a number follows. The ranking of an episode is its calls in the order made, each with the best
-  first; a document has the first rank at which any of its passages was found. All of it counts: the metrics of
-  `metrics.ranking` are taken at k = the number of different documents found, and at least 1.
-- By texts: the question names its `evidence`. Recall is the share of these texts that the observations hold, the hit
-  rate says whether they hold any. They have no ranks, so precision, MRR and NDCG are not known.
-
-Ids come first where both are there. A system that could search and did not is at 0. Nothing is known where the question
-names neither, and where calls returned something and none of them named an id: that environment has no ids.
+The metrics of an episode are those of `qrels`; tables are over scored episodes whose retrieval is known.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from r_eval.analysis.metrics.ranking import RANKING
-from r_eval.errors import UserError
-from r_eval.folder import RunFolder
-from r_eval.records import Question, Step
+from r_eval.analysis.estimates import mean_by
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
+from r_eval.analysis.means import by_task, ends
+from r_eval.analysis.qrels import FIXED, METRICS, text_ids
+from r_eval.analysis.results import CLEAN, IDENTITY, Results, tidy
 
-RETRIEVAL = ("recall", "hit_rate", "precision", "mrr", "ndcg")
-"""The metrics of an episode's retrieval, in the order of its score record."""
+if TYPE_CHECKING:
+    import pandas
 
-Retrieval = Mapping[str, float | None]
-"""By name, each from 0 to 1; None for one that is not known."""
-Right = Mapping[str, Collection[str]]
-"""By question id, the ids of the documents that a retriever should find; a question that names none is not in it."""
-
-
-class Rights:
-    """The right documents of a run's questions; those of one task are in memory, the last one asked for."""
-
-    def __init__(self, run: RunFolder) -> None:
-        self._run = run
-        self._task: str | None = None
-        self._right: Right = {}
-
-    def of(self, task: str) -> Right:
-        """Those of a task's questions.
-
-        Raises:
-            UserError: A question cannot be read, or its text_ids are no list of ids.
-        """
-        if task != self._task:
-            self._right = {question.id: ids for question in self._run.questions(task) if (ids := text_ids(question))}
-            self._task = task
-        return self._right
+WRONG = ("GE", "RE", "TE")
+"""Response types of a scored answer that does not match."""
+TYPES = ("simple", "set", "conditional", "multi-hop", "comparison")
+"""Types of questions made from graphs, in the order of tables; other types come after them, by name."""
+ALL_TYPES = "all types"
+PARTS = ("hit_rate", "recall", "ndcg")
+"""Metrics of the whole list whose mean is `retrieval_score`, as on DRAGON's leaderboard."""
 
 
-def by_ids(steps: Sequence[Step], right: Collection[str], returned: int) -> dict[str, float] | None:
-    """The metrics of the documents that an episode's calls found; None where the calls name no ids.
+def retrieval(results: Results) -> pandas.DataFrame:
+    """The metrics of the scored episodes whose relevant documents or evidence are known, by task and k.
 
-    Args:
-        right: Ids of the documents that should be found; at least one.
-        returned: Calls that returned something; where these name no ids, nothing is known.
+    `k` is "5", "10" or "all"; recall and hit rate of evidence texts are those of the whole list.
     """
-    found = documents(steps)
-    if returned and not found:
-        return None
-    k = max(1, len(found))
-    return {name: RANKING[name](found, right, k) for name in RETRIEVAL}
+    import pandas
+
+    numbers = dict.fromkeys((*ends("recall", "hit_rate", "ndcg"), "precision", "mrr"), NUMBER)
+    types = {
+        **dict.fromkeys((*IDENTITY, "task", "k"), TEXT),
+        **dict.fromkeys(("episodes", "questions"), WHOLE),
+        **numbers,
+    }
+    scored = results.episodes[results.episodes["score"].notna()]
+    parts = []
+    for k in ("all", *map(str, FIXED)):
+        names = {f"retrieval_{name}" if k == "all" else f"retrieval_{name}@{k}": name for name in METRICS}
+        rows = scored.drop(columns=["k", *METRICS], errors="ignore").rename(columns=names)
+        parts.append(rows[rows["recall"].notna()].assign(episodes=1, k=k))
+    rows = pandas.concat(parts, ignore_index=True)
+    rows["k"] = pandas.Categorical(rows["k"], [*map(str, FIXED), "all"], ordered=True)
+    return tidy(by_task(rows, METRICS, sums=["episodes"], further=["k"]), types)
 
 
-def by_texts(evidence: Sequence[str], missing: Sequence[str]) -> dict[str, float | None]:
-    """Recall and hit rate of the evidence that a question names, at least one text; `missing` was not observed."""
-    held = len(evidence) - len(missing)
-    known = {"recall": held / len(evidence), "hit_rate": float(held > 0)}
-    return {name: known.get(name) for name in RETRIEVAL}
+def retrieval_failures(results: Results) -> pandas.DataFrame:
+    """Whose fault the wrong answers are, of the scored episodes whose retrieval is known.
 
-
-def documents(steps: Sequence[Step]) -> list[str]:
-    """The different documents that the calls of an episode found, each at its first rank.
-
-    >>> documents([Step(kind="call", api="retrieve", found=["a#2", "b#1", "a#1"])])
-    ['a', 'b']
+    - retrieval: the response type is RE, and not all that is relevant was found: no LLM could have read it.
+    - generation: the type is GE: all of it was there to be read.
+    - other: misused tools, or relevant documents of which the passage with the evidence was not seen.
     """
-    calls = (step for step in steps if step.kind == "call" and step.error is None)
-    return list(dict.fromkeys(document(passage) for step in calls for passage in step.found))
+
+    faults = ["retrieval", "generation", "other"]
+    shares = [f"{name}_share" for name in faults]
+    sums = ["episodes", "wrong", *faults]
+    types = {**dict.fromkeys((*IDENTITY, "task"), TEXT), **dict.fromkeys(sums, WHOLE), **dict.fromkeys(shares, NUMBER)}
+    rows = results.episodes
+    rows = rows[rows["score"].notna() & rows["retrieval_recall"].notna()]
+    kind = rows["response_type"]
+    rows = rows.assign(
+        episodes=1,
+        wrong=kind.isin(WRONG),
+        retrieval=(kind == "RE") & (rows["retrieval_recall"] < 1),
+        generation=kind == "GE",
+    )
+    rows["other"] = rows["wrong"] & ~rows["retrieval"] & ~rows["generation"]
+    found = by_task(rows, sums=sums)
+    for name in faults if len(found) else ():
+        found[f"{name}_share"] = (found[name] / found["wrong"].astype("float64")).where(found["wrong"] > 0)
+    return tidy(found, types)
 
 
-def document(passage: str) -> str:
-    """The id of a passage's document.
+def question_types(results: Results) -> pandas.DataFrame:
+    """Retrieval and generation by type of question (meta's `type`), and over all questions that have one.
 
-    >>> document("news#7#12"), document("news"), document("C#")
-    ('news#7', 'news', 'C#')
+    - `generation_score` is the score of the task's own metric.
+    - `retrieval_score` is the mean of hit rate, recall and NDCG, of those that are known; missing where a system makes
+      no search of its own, or no question says what is relevant.
+    - `total_score` is their sum, from 0 to 2.
+
+    Every question that the run asks of a type counts: one without a score is 0 in both and is counted as missing.
+    Questions of several tasks of a type are taken together. Those that a condition drops are not asked.
     """
-    name, _, chunk = passage.rpartition("#")
-    return name if name and chunk.isdecimal() else passage
+
+    import pandas
+
+    numbers = dict.fromkeys((*ends("retrieval_score", "generation_score"), "total_score"), NUMBER)
+    types = {**dict.fromkeys((*IDENTITY, "type"), TEXT), **dict.fromkeys(("questions", "missing"), WHOLE), **numbers}
+    rows = _typed_rows(results)
+    if rows.empty:
+        return tidy([], types)
+    order = [*in_order(rows["type"]), ALL_TYPES]
+    rows["type"] = pandas.Categorical(rows["type"], order, ordered=True)
+    several = rows.groupby(list(IDENTITY), observed=True)["type"].transform("nunique") > 1
+    together = rows[several].assign(type=pandas.Categorical([ALL_TYPES] * several.sum(), order, ordered=True))
+    rows = pandas.concat([rows, together], ignore_index=True)
+    keys = [*IDENTITY, "type"]
+    groups = rows.groupby(keys, observed=True)
+    found = groups["missing"].agg(["size", "sum"]).rename(columns={"size": "questions", "sum": "missing"})
+    for name in ("retrieval_score", "generation_score"):
+        found = found.join(mean_by(rows, keys, name).set_index(keys)[ends(name)])
+    found["total_score"] = found["retrieval_score"] + found["generation_score"]
+    return tidy(found.reset_index(), types)
 
 
-def text_ids(question: Question) -> set[str]:
-    """The ids of the right texts: meta's `text_ids`, a list, a list of lists, or either written as JSON.
+def in_order(types: Iterable[str]) -> list[str]:
+    """Types as tables have them, each once.
 
-    Raises:
-        UserError: It is something else.
+    >>> in_order(["who", "multi-hop", "simple", "how", "simple"])
+    ['simple', 'multi-hop', 'how', 'who']
     """
-    value = question.meta.get("text_ids")
-    try:
-        return _ids(json.loads(value) if isinstance(value, str) else value)
-    except (TypeError, ValueError, RecursionError):
-        raise UserError(f"question '{question.id}': meta.text_ids: expected a list of ids") from None
+    names = set(types)
+    return [type_ for type_ in TYPES if type_ in names] + sorted(names.difference(TYPES))
 
 
-def id_text(value: object) -> str:
-    """An id as a text.
+def retrieval_score(episodes: pandas.DataFrame) -> pandas.Series:
+    """The mean of those of PARTS that are known of each episode; missing where none is, or the episode has no score."""
+    known = episodes[[f"retrieval_{name}" for name in PARTS]].mean(axis=1)
+    return known.where(episodes["score"].notna())
 
-    Raises:
-        TypeError: It is neither a text nor a number.
+
+def _typed_rows(results: Results) -> pandas.DataFrame:
+    """A row per system and question with a type that it was to be asked.
+
+    A cell that is not complete is to have all questions that the runs ask of its task, but for a condition, which may
+    drop some.
     """
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise TypeError
-    return str(value)
+    texts = dict.fromkeys(("task", "question_id", "type"), TEXT)
+    typed = tidy(list(_typed(results)), {**texts, "ranked": FLAG}).drop_duplicates(["task", "question_id"])
+    typed["task"] = typed["task"].astype(results.cells["task"].dtype)
+    keys = [*IDENTITY, "task", "question_id"]
+    scored = results.episodes.astype({"question_id": TEXT, "cluster": TEXT})
+    scored["retrieval_score"] = retrieval_score(scored)
+    groups = scored.groupby(keys, observed=True)
+    means = groups.agg({"cluster": "first", "score": "mean", "retrieval_score": "mean"}).reset_index()
+    cells = results.cells[results.cells["expected"].notna()]
+    rows = cells.merge(typed, on="task").drop(columns=["score"]).merge(means, on=keys, how="left")
+    open_ = (rows["episodes"] < rows["expected"]) & (rows["condition"] == CLEAN)
+    rows = rows[rows["cluster"].notna() | open_].copy()
+    searches = set(means.loc[means["retrieval_score"].notna(), "system"])
+    rows["missing"] = rows["score"].isna()
+    rows["generation_score"] = rows["score"].fillna(0.0)
+    nothing = (
+        rows["missing"] & rows["ranked"] & rows["system"].isin(searches)
+    )  # it searches: without a score it found none
+    rows["retrieval_score"] = rows["retrieval_score"].mask(nothing, 0.0)
+    clusters = rows["cluster"].fillna(rows["question_id"])
+    rows["cluster"] = rows["task"].astype(str) + "\n" + clusters
+    rows["question_id"] = rows["task"].astype(str) + "\n" + rows["question_id"]
+    return rows
 
 
-def _ids(value: object) -> set[str]:
-    if value is None:
-        return set()
-    if not isinstance(value, list):
-        raise TypeError
-    return {text for item in value for text in (_ids(item) if isinstance(item, list) else [id_text(item)])}
+def _typed(results: Results) -> Iterator[dict[str, object]]:
+    """The questions of the runs that have a type, and whether they say what is relevant."""
+    for run in results.runs:
+        for entry in run.manifest()["tasks"]:
+            for question in run.questions(entry["name"]):
+                if isinstance(kind := question.meta.get("type"), str) and kind:
+                    ranked = bool(question.evidence or text_ids(question))
+                    yield {"task": entry["name"], "question_id": question.id, "type": kind, "ranked": ranked}

@@ -1,161 +1,150 @@
-"""The score table and the response types for the terminal, as rich tables made to fit 100 columns."""
+"""The scores and response types of a run, for the terminal and for a notebook."""
 
 from __future__ import annotations
 
+import base64
+import html
 import io
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from r_eval.analysis.published import load
-from r_eval.analysis.responses import TYPES
-from r_eval.analysis.rows import ALL, Aggregates, Row
-from r_eval.folder import RunFolder
+from r_eval.analysis import tables
+from r_eval.analysis.response_types import TYPES
+from r_eval.analysis.tables import rows_of
 
 if TYPE_CHECKING:
+    import pandas
     from rich.table import Table
+    from rich.text import Text
 
+    from r_eval.analysis.results import Results
 
 FITTING = 6
-"""Tasks that stand side by side in a table."""
+"""Tasks that stand side by side in a table of the terminal."""
 
 
-def tables(run: RunFolder) -> list[Table]:
-    """The score table and the response types of a run, under each of its conditions."""
-    aggregates = load(run)
-    shown = aggregates.conditions if aggregates.rows else [None]
-    return [table for name in shown for table in (*score_tables(aggregates, name), response_table(aggregates, name))]
+def summary_tables(results: Results) -> list[Table]:
+    """The score tables and the response types under each condition, best system first."""
+    from r_eval.analysis.errors import responses_table
+    from r_eval.analysis.scores import averages, scores
+
+    means, by_task, types = averages(results), scores(results), responses_table(results)
+    found: list[Table] = []
+    for condition in results.conditions:
+        under = f" ({tables.visible(condition)})" if len(results.conditions) > 1 else ""
+        own, tasks, responses = (frame[frame["condition"] == condition] for frame in (means, by_task, types))
+        order = own[own["group"] == "all"].sort_values("score", ascending=False, kind="stable")
+        found += _score_tables(results, order, own, tasks, under)
+        if len(responses):
+            found.append(_response_table(order, responses, under))
+    return found
 
 
-def text_summary(run: RunFolder) -> str:
-    """The same as plain text of at most 100 columns, where the tasks' number allows."""
+def text_summary(results: Results) -> str:
+    """The tables as plain text of at most 100 columns, where the number of tasks allows."""
     from rich.console import Console
 
     out = io.StringIO()
     console = Console(file=out, width=100, color_system=None)
-    for table in tables(run):
+    for table in summary_tables(results):
         console.print(table)
     return out.getvalue()
 
 
-def score_tables(aggregates: Aggregates, condition: str | None = None) -> list[Table]:
-    """Percent by system and task, best first; bold is the best, dim are the bounds (direct, oracle).
+def html_summary(results: Results) -> str:
+    """The tables as a notebook shows them; with matplotlib also the response types and the deployment as pictures."""
+    from rich.console import Console
 
-    Of more tasks than a line holds, the averages of domains and levels come first, then the tasks, some at a time.
+    console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
+    for table in summary_tables(results):
+        console.print(table)
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>") + "".join(_pictures(results))
 
-    Args:
-        condition: Which one; None takes the first of the run.
-    """
-    names = [task.name for task in aggregates.tasks]
-    short = dict(zip(names, short_names(names), strict=True))
+
+def _pictures(results: Results) -> Iterator[str]:
+    from r_eval.analysis.charts import charts
+    from r_eval.analysis.figures import png
+    from r_eval.analysis.views import frames
+    from r_eval.errors import MissingExtra
+
+    for chart in charts(results, frames(results)):
+        if chart.name not in ("responses", "score-by-seconds"):
+            continue
+        try:
+            source = base64.b64encode(png(chart)).decode("ascii")
+        except MissingExtra:
+            return
+        yield f'<img style="max-width: 100%" alt="{html.escape(chart.title)}" src="data:image/png;base64,{source}">'
+
+
+def _score_tables(
+    results: Results, order: pandas.DataFrame, means: pandas.DataFrame, scores: pandas.DataFrame, under: str
+) -> Iterator[Table]:
+    """Percent by system and task; of many tasks the averages come first, then the tasks, some at a time."""
+    by_task = {(row.system, row.task): row.score for row in rows_of(scores)}
+    by_group = {(row.system, row.group): row.score for row in rows_of(means)}
+    names = dict(zip(results.tasks["name"], results.tasks["short"], strict=True))
+    groups = {
+        str(group): str(group).replace("_", " ") for group in means["group"].drop_duplicates() if "_" in str(group)
+    }
     if len(names) <= FITTING:
-        return [_scores(aggregates, condition, "Scores, percent", short, whole=True)]
-    groups = {group: group.replace("_", " ") for group in aggregates.groups if "_" in group}
-    blocks = [names[start : start + FITTING] for start in range(0, len(names), FITTING)]
-    return [
-        _scores(aggregates, condition, "Average scores, percent", groups, whole=True),
-        *(_scores(aggregates, condition, "Scores, percent", {n: short[n] for n in block}) for block in blocks),
-    ]
+        yield _scores(f"Scores, percent{under}", order, names, by_task, whole=True)
+        return
+    yield _scores(f"Average scores, percent{under}", order, groups, by_group, whole=True)
+    for start in range(0, len(names), FITTING):
+        block = dict(list(names.items())[start : start + FITTING])
+        yield _scores(f"Scores, percent{under}", order, block, by_task)
 
 
 def _scores(
-    aggregates: Aggregates, condition: str | None, title: str, columns: Mapping[str, str], whole: bool = False
+    title: str,
+    order: pandas.DataFrame,
+    columns: Mapping[str, str],
+    values: Mapping[tuple[str, str], float],
+    whole: bool = False,
 ) -> Table:
-    """A table of some tasks or groups, by their headings.
+    """Best in bold, references dim.
 
     Args:
+        columns: Headings by task or group.
         whole: With the average over all tasks, the rank and the number of episodes.
     """
-    rows = _ordered(aggregates, condition)
-    table = _table(_title(title, aggregates, condition))
+    from rich.text import Text
+
+    table = tables.rich_table(title)
     table.add_column("system", overflow="fold")
-    for heading in columns.values():
-        table.add_column(heading.replace("-", "-\n").replace(" ", "\n"), justify="right", no_wrap=True, min_width=5)
-    incomplete = whole and any(row.overall.missing for row in rows)
-    for heading in [*(("average", "rank", "n") if whole else ()), *(["missing"] if incomplete else [])]:
-        table.add_column(heading, justify="right", no_wrap=True)
-    keys = [*columns, *([ALL] if whole else [])]
-    best = {key: _best([_mean(row, key) for row in rows if not row.reference]) for key in keys}
-    for row in rows:
-        cells = [_score(_mean(row, key), best[key], row) for key in keys]
-        last = [str(row.ranks[ALL] or "-"), str(row.overall.n or "-")] if whole else []
-        missing = [str(row.overall.missing or "")] if incomplete else []
-        table.add_row(_system(row), *cells, *last, *missing)
-    if incomplete:
-        table.caption = "missing: stopped by the machinery, or still to run; r-eval run again tries them"
+    for name in columns.values():
+        table.add_column(Text(tables.visible(name).replace("-", "-\n")), justify="right", no_wrap=True, min_width=5)
+    for name in ("average", "rank", "episodes", "missing") if whole else ():
+        if name != "missing" or order["incomplete"].sum() > 0:
+            table.add_column(name, justify="right", no_wrap=True)
+    ranked = set(order[order["role"] != "reference"]["system"])
+    best = {key: max((values.get((system, key), 0.0) for system in ranked), default=0.0) for key in columns}
+    top = order[order["role"] != "reference"]["score"].max()
+    for row in rows_of(order):
+        style = "dim" if row.role == "reference" else ""
+        cells = [_cell(values.get((row.system, key)), best[key], style) for key in columns]
+        if whole:
+            cells += [_cell(row.score, top, style), Text(tables.number("rank", row.rank), style)]
+            cells.append(Text(tables.number("episodes", row.episodes), style))
+        if whole and len(table.columns) > len(columns) + 4:
+            cells.append(Text(tables.number("missing", row.incomplete) if row.incomplete else "", style))
+        table.add_row(Text(tables.visible(row.system), style), *cells)
+    if len(table.columns) > len(columns) + 4:
+        table.caption = "missing: infrastructure failures and episodes still to run; r-eval run resumes them"
     return table
 
 
-def response_table(aggregates: Aggregates, condition: str | None = None) -> Table:
+def _cell(value: float | None, best: float, style: str) -> Text:
+    from rich.text import Text
+
+    bold = value is not None and value == best and value > 0 and not style
+    return Text(tables.number("score", value), "bold" if bold else style)
+
+
+def _response_table(order: pandas.DataFrame, responses: pandas.DataFrame, under: str) -> Table:
     """Share of each response type by system, percent of the recorded episodes."""
-    rows = _ordered(aggregates, condition)
-    table = _table(_title("Response types, percent", aggregates, condition))
-    table.add_column("system", overflow="fold")
-    for type_ in TYPES:
-        table.add_column(type_, justify="right", no_wrap=True, min_width=4)
-    table.add_column("un-\ndecided", justify="right", no_wrap=True)
-    table.add_column("un-\nparsed", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    for row in rows:
-        shares = [row.share(type_) for type_ in TYPES]
-        cells = ["-" if share is None else f"{100 * share:.1f}" if share else "[dim]0.0[/]" for share in shares]
-        table.add_row(_system(row), *cells, str(row.undecided), str(row.unparsed), str(row.recorded))
-    return table
-
-
-def short_names(tasks: list[str]) -> list[str]:
-    """Task names without their domain, where that leaves them different."""
-    short = [name.rpartition("/")[2] for name in tasks]
-    twice = Counter(short)
-    return [name if twice[cut] > 1 else cut for name, cut in zip(tasks, short, strict=True)]
-
-
-def _ordered(aggregates: Aggregates, condition: str | None) -> list[Row]:
-    """By average, best first."""
-    rows = aggregates.under(condition or aggregates.conditions[0]) if aggregates.rows else []
-    return sorted(rows, key=lambda row: -(row.overall.mean or 0.0))
-
-
-def _table(title: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-
-
-def _title(text: str, aggregates: Aggregates, condition: str | None) -> str:
-    shown = condition or (aggregates.conditions[0] if aggregates.rows else "")
-    return f"{text} ({shown})" if len(aggregates.conditions) > 1 else text
-
-
-def _system(row: Row) -> str:
-    from rich.markup import escape
-
-    return f"[dim]{escape(row.system)}[/]" if row.reference else escape(row.system)
-
-
-def _mean(row: Row, name: str) -> float | None:
-    """The score on a task or, by a group's name, the average over its tasks."""
-    found = row.overall if name == ALL else row.tasks.get(name) or row.averages.get(name)
-    return found.mean if found is not None else None
-
-
-def _best(means: list[float | None]) -> float | None:
-    return max((mean for mean in means if mean is not None), default=None)
-
-
-def _score(mean: float | None, best: float | None, row: Row) -> str:
-    if mean is None:
-        return "-"
-    text = f"{100 * mean:.1f}"
-    if row.reference:
-        return f"[dim]{text}[/]"
-    return f"[bold]{text}[/]" if mean == best and mean > 0 else text
+    place = {system: number for number, system in enumerate(order["system"])}
+    own = responses.assign(_at=responses["system"].map(place).astype(float)).sort_values("_at", kind="stable")
+    shown = own[["system", *TYPES, "undecided", "unparsed", "episodes"]]
+    return tables.text(shown, f"Response types{under}")

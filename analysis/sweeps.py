@@ -1,36 +1,63 @@
-"""The component results of a run that varies settings (`vary` in run.json).
+"""Sweeps: what each value of a setting comes to, which values differ significantly, and which to take.
 
-One setting at a time: a value's numbers are those of the workflow that differs from the base in this setting, under the
-LLM that all variants ran with. All combinations: a question's number at a value is its mean over the combinations of
-the other settings and LLMs, so that values are still paired by question; counted are only the combinations that every
-value has, and only the questions that all of these have scored.
+A component is a setting that a run varies (`vary` in run.json: chunk size, retriever, top-k), or the LLM. One setting
+at a time (protocol `one`): a value's numbers are those of the workflow that differs from the base in this setting,
+under the LLM that all variants ran with. All combinations (protocol `cross`): a question's number at a value is its
+mean over the combinations of the other settings and LLMs, so that values are still paired by question; only the
+combinations that every value has count, and only the questions that all of these have.
+
+All pairs of values of all components and tasks of a run under one condition are one family of comparisons: the best
+value was chosen by looking, so that a correction over fewer would promise too much.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.columns import Shared, clusters
-from r_eval.analysis.components import SHARE, Component, Curve, Point, Study, label, ordered, unit_of
-from r_eval.analysis.epochs import over_epochs
-from r_eval.analysis.estimate import Estimate, of_questions, over_clusters
-from r_eval.analysis.scoring import ensure_scored
-from r_eval.folder import Cell, RunFolder
+from r_eval.analysis.estimates import mean_by
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
+from r_eval.analysis.means import ends
+from r_eval.analysis.published_components import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
+from r_eval.analysis.qrels import RETRIEVAL
+from r_eval.analysis.results import Results, once, tidy
+from r_eval.analysis.statistics import Sample, compare, mean
 
-LLM = "llm"
-TAKEN = ("seconds", "prompt_tokens", "completion_tokens")
-"""What an episode took, shown beside the metrics."""
+if TYPE_CHECKING:
+    import pandas
+
+ALIKE = 0.05
+"""Prompt tokens that differ by less than this share count as the same."""
+_POINT = ("study", "condition", "component", "task", "metric")
+PAIRS: dict[str, str] = {
+    **dict.fromkeys((*_POINT, "setting_a", "setting_b"), TEXT),
+    **dict.fromkeys(("questions", "clusters"), WHOLE),
+    **dict.fromkeys(("score_a", "score_b", *ends("difference"), "p", "p_adjusted"), NUMBER),
+    "significant": FLAG,
+}
+"""The columns of `setting_pairs`."""
+RECOMMENDED: dict[str, str] = {
+    **dict.fromkeys(("study", "condition", "task", "component", "metric"), TEXT),
+    "settings": WHOLE,
+    **dict.fromkeys(("base", "best"), TEXT),
+    "score": NUMBER,
+    **dict.fromkeys(("not_worse", "cheapest", "choice"), TEXT),
+    "rival": TEXT,
+    **dict.fromkeys((*ends("difference"), "p_adjusted"), NUMBER),
+    "significant": FLAG,
+    **dict.fromkeys(("trend", "reason"), TEXT),
+}
+"""The columns of `recommend`."""
+NAMES = {"mean_a": "score_a", "mean_b": "score_b", "low": "difference_low", "high": "difference_high"}
+"""Fields of `statistics.Comparisons` by the names of their columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class _Variant(NamedTuple):
     """A workflow with an LLM.
 
     Attributes:
-        values: By axis; what merely moves along with another setting counts as at the base.
+        values: By component; what merely moves along with another setting counts as at the base.
         moved: What moves along ("top_k 16").
     """
 
@@ -40,217 +67,316 @@ class Variant:
     moved: str
 
 
-@dataclass(slots=True)
-class _Measured:
-    """The scores of a cell on one measure: by question, and how many episodes."""
+class _Sweep(NamedTuple):
+    """The variants of a run in the grid's order, the base's values by component, and the protocol."""
 
-    scores: dict[str, float]
-    total: float
-    n: int
-    expected: int
+    variants: list[_Variant]
+    base: dict[str, str]
+    protocol: str
 
 
-def is_sweep(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run varies settings."""
-    return bool((manifest.get("vary") or {}).get("workflows"))
+@once
+def components(results: Results) -> pandas.DataFrame:
+    """What each value of each component comes to on each task, by every metric; published results as they are printed.
 
-
-def sweep_studies(run: RunFolder) -> list[Study]:
-    """The component results of a run under each condition; none of a run that varies nothing.
-
-    Raises:
-        UserError: The folder is no run, or a record cannot be read.
+    `score` is a share with its interval, `number` what is no share, in `unit`. `main` marks the task's own metric,
+    `base` the value at which a component stands while another one varies, `moved` names settings that move along with a
+    value. `ordinal` says that the values are numbers; these ascend.
     """
-    manifest = run.manifest()
-    if not is_sweep(manifest):
-        return []
-    ensure_scored(run)
-    variants, base, protocol = _variants(manifest)
-    shared = clusters(run)
-    cells: dict[str, dict[tuple[str, str, str], dict[str, _Measured]]] = {}
-    own: dict[str, str] = {}
-    known = {(variant.workflow, variant.llm) for variant in variants}
-    for cell, entry in zip(run.cells(), manifest["cells"], strict=True):
-        if (cell.workflow, cell.llm) in known:
-            records = list(run.scores(cell).values())
-            if records:
-                own[cell.task] = records[0]["metric"]
-            measured = _measured(records, int(entry["episodes"]))
-            cells.setdefault(cell.condition, {})[cell.workflow, cell.llm, cell.task] = measured
-    return [
-        Study(
-            str(manifest["name"]),
-            condition,
-            protocol,
-            base,
-            tuple(_components(variants, base, protocol, found, own, shared)),
-            shared,
-        )
-        for condition, found in cells.items()
-    ]
+    import pandas
+
+    parts = [read_components(folder.path) for folder in results.published if (folder.path / FILE).is_file()]
+    rows = _marginals(results)
+    if len(rows):
+        keys = [*_POINT, "setting"]
+        means = []
+        for name, shares in (("score", True), ("number", False)):
+            own = rows[(rows["unit"] == SHARE) == shares].rename(columns={"value": name})
+            means.append(mean_by(own, keys, name, bounded=shares))
+        facts = rows.drop_duplicates(keys)[
+            [*keys, "base", "ordinal", "moved", "main", "unit", "episodes", "incomplete"]
+        ]
+        found = facts.merge(pandas.concat(means, ignore_index=True), on=keys, how="left")
+        parts.insert(0, tidy(found.assign(table=""), COMPONENTS))
+    return pandas.concat(parts, ignore_index=True) if parts else tidy([], COMPONENTS)
 
 
-def _variants(manifest: Mapping[str, Any]) -> tuple[list[Variant], dict[str, str], str]:
-    """The variants in the grid's order, the base's values by axis, and the protocol."""
+def setting_pairs(results: Results) -> pandas.DataFrame:
+    """All pairs of values of each component by the task's own metric, paired by question."""
+    return _pairs(_marginals(results))
+
+
+@once
+def recommend(results: Results) -> pandas.DataFrame:
+    """Which value of each component to take for each task.
+
+    `best` has the highest mean, `not_worse` are the values that are not significantly worse than it, `cheapest` is the
+    one among all of these that takes the fewest prompt tokens, where that is a true saving. `choice` is the cheapest,
+    or else the base if it is not significantly worse, or else the best; it is empty where no value differs
+    significantly from another and none is cheaper. `rival` is the value that `best` is compared with in the columns
+    that follow: the base where it is significantly worse, or else the worst. Published means have no questions to pair,
+    so that of them there is a best value and a trend, and no choice.
+    """
+    rows = _marginals(results)
+    pairs = _pairs(rows)
+    points = components(results)
+    points = points[(points["main"] | (points["table"] != "")) & points["score"].notna()]
+    tokens = rows[rows["metric"] == "prompt_tokens"]
+    keys = ["study", "condition", "task", "component", "metric"]
+    found = []
+    for names, own in points.groupby(keys, sort=False):
+        if len(own) < 2:
+            continue
+        place = dict(zip(keys, names, strict=True))
+        one = pairs[(pairs[keys] == list(names)).all(axis=1)]
+        costs = tokens[(tokens[keys[:4]] == list(names[:4])).all(axis=1)]
+        found.append({**place, **_recommended(own, one, costs)})
+    return tidy(found, RECOMMENDED)
+
+
+def advice(results: Results) -> str:
+    """The strongest recommendation as a sentence; "" where nothing was compared."""
+    found = recommend(results)
+    tested = found[found["p_adjusted"].notna()]
+    if not len(tested):
+        return ""
+    sure = tested[tested["significant"]]
+    if not len(sure):
+        names = ", ".join(dict.fromkeys(tested["component"]))
+        return f"no value of {names} is significantly better than another"
+    over_base = sure["rival"] == sure["base"]
+    one = sure.assign(over_base=over_base).sort_values(["over_base", "difference"], ascending=False).iloc[0]
+    return f"{one['task']}: {one['component']} {one['choice']}: {one['reason']}"
+
+
+def trend(scores: Sequence[float]) -> str:
+    """How means go with ascending values: rising, falling, level or mixed; "" for a single mean.
+
+    >>> trend([0.1, 0.2, 0.2]), trend([0.2, 0.3, 0.1]), trend([0.5])
+    ('rising', 'mixed', '')
+    """
+    steps = [round(later - earlier, 12) for earlier, later in pairwise(scores)]
+    if not steps:
+        return ""
+    if not any(steps):
+        return "level"
+    if all(step >= 0 for step in steps):
+        return "rising"
+    return "falling" if all(step <= 0 for step in steps) else "mixed"
+
+
+def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame, tokens: pandas.DataFrame) -> dict[str, Any]:
+    scores = {name: round(score, 12) for name, score in zip(points["setting"], points["score"], strict=True)}
+    order = sorted(scores, key=lambda name: -scores[name])
+    best = [name for name in order if scores[name] == scores[order[0]]]
+    base = next(iter(points.loc[points["base"], "setting"]), "")
+    facts: dict[str, Any] = {
+        **dict.fromkeys(("not_worse", "cheapest", "choice", "rival"), ""),
+        "significant": False,
+        **{"settings": len(scores), "base": base, "best": ", ".join(best), "score": scores[order[0]]},
+        "trend": trend([scores[name] for name in points["setting"]]) if points["ordinal"].all() else "",
+    }
+    against = {name: _against(pairs, order[0], name) for name in order[1:]}
+    known = {name: line for name, line in against.items() if line is not None}
+    if not known:
+        return facts | {"reason": "means without questions have no significance"}
+    worse = [name for name, line in known.items() if line["significant"] and line["difference"] > 0]
+    equal = [name for name in order[1:] if name not in worse]
+    rival = base if base in worse or (not worse and base in known) else next(reversed(worse or known))
+    facts |= {"not_worse": ", ".join(equal), "rival": rival, "significant": bool(worse)}
+    facts |= {name: known[rival][name] for name in (*ends("difference"), "p_adjusted")}
+    cheapest, saving = _cheapest(order[0], equal, tokens)
+    if not worse and not cheapest:
+        questions = max(line["questions"] for line in known.values())
+        return facts | {"reason": f"no value is significantly better than another on {questions:,} questions"}
+    choice = cheapest or (base if base in equal else order[0])
+    lead, p = 100 * known[rival]["difference"], known[rival]["p_adjusted"]
+    reasons = {
+        f"significantly better than {rival}, by {lead:.1f} points ({_p(p)})": choice == order[0] and bool(worse),
+        f"not significantly worse than {order[0]}": choice != order[0],
+        saving: bool(cheapest),
+    }
+    reason = ", and ".join(text for text, holds in reasons.items() if holds)
+    return facts | {"cheapest": cheapest, "choice": choice, "reason": reason}
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _against(pairs: pandas.DataFrame, best: str, other: str) -> dict[str, Any] | None:
+    """The comparison of the best value with another one, the best less the other; None where there is none."""
+    for a, b, sign in ((best, other, 1), (other, best, -1)):
+        found = pairs[(pairs["setting_a"] == a) & (pairs["setting_b"] == b)]
+        if len(found):
+            line = {str(name): value for name, value in found.iloc[0].items()}
+            low, high = sorted(sign * line[f"difference_{end}"] for end in ("low", "high"))
+            return line | {"difference": sign * line["difference"], "difference_low": low, "difference_high": high}
+    return None
+
+
+def _cheapest(best: str, equal: Sequence[str], tokens: pandas.DataFrame) -> tuple[str, str]:
+    """The value with the fewest prompt tokens among the best and its equals, and what it saves; "" if none is cheaper.
+
+    Seconds do not count: they vary with the load of the machine, and one run's noise would be read as a saving.
+    """
+    by_value = {name: own.set_index("question_id") for name, own in tokens.groupby("setting", sort=False)}
+    known = [name for name in (best, *equal) if name in by_value]
+    if best not in known or len(known) < 2:
+        return "", ""
+    means = {name: float(by_value[name]["value"].mean()) for name in known}
+    cheapest = min(known, key=lambda name: means[name])
+    dearest = best if cheapest != best else max(known, key=lambda name: means[name])
+    pairs = by_value[dearest].join(by_value[cheapest]["value"].rename("less"), how="inner")
+    saved = mean((pairs["value"] - pairs["less"]).to_numpy(float), pairs["cluster"].to_numpy(object), bounded=False)
+    if means[cheapest] > (1 - ALIKE) * means[dearest] or not saved.low > 0:
+        return "", ""
+    return cheapest, f"{means[cheapest]:.0f} prompt tokens in place of {means[dearest]:.0f}"
+
+
+def _pairs(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """The comparisons of each study and condition, each of them one family."""
+    import pandas
+
+    parts = []
+    for _, family in rows[rows["main"]].groupby(["study", "condition"], sort=False) if len(rows) else ():
+        places, samples = [], []
+        for names, own in family.groupby(list(_POINT), sort=False):
+            table = own.pivot(index="question_id", columns="setting", values="value")
+            clusters = own.drop_duplicates("question_id").set_index("question_id")["cluster"].reindex(table.index)
+            for a, b in combinations(dict.fromkeys(own["setting"]), 2):
+                places.append({**dict(zip(_POINT, names, strict=True)), "setting_a": a, "setting_b": b})
+                samples.append(Sample(table[a].to_numpy(float), table[b].to_numpy(float), clusters.to_numpy(object)))
+        if samples:
+            found = pandas.DataFrame(compare(*samples)._asdict())
+            parts.append(pandas.DataFrame(places).join(found.rename(columns=NAMES)))
+    found = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=list(PAIRS))
+    return tidy(found[found["questions"] > 0], PAIRS)
+
+
+@once
+def _marginals(results: Results) -> pandas.DataFrame:
+    """A row per study, condition, component, value, task, metric and question: the mean over the combinations.
+
+    Settings are in the order of tables: numbers ascend, others are as the grid names them.
+    """
+    import pandas
+
+    parts = []
+    for run, suffix in zip(results.runs, results.suffixes, strict=True):
+        manifest = run.manifest()
+        if not (manifest.get("vary") or {}).get("workflows"):
+            continue
+        sweep = _sweep(manifest)
+        measured = _measured(results, sweep, suffix)
+        for component in dict.fromkeys(name for variant in sweep.variants for name in variant.values):
+            groups = _groups(sweep, component)
+            if len(groups) > 1:
+                part = _component(measured, groups, component, sweep, suffix)
+                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component))
+    columns = [*_POINT, "setting", "question_id", "cluster", "value", "base", "ordinal", "moved", "main", "unit"]
+    return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
+
+
+def _sweep(manifest: Mapping[str, Any]) -> _Sweep:
     vary = manifest["vary"]
     settings: dict[str, dict[str, str]] = {
         name: {key: label(value) for key, value in entry.items()} for name, entry in vary["workflows"].items()
     }
     base, first = vary["base"], settings[vary["base"]]
     axes = list(dict.fromkeys(key for name in settings for key in _named(name, base, settings[name], first)))
-    ran = [Cell(*(entry[key] for key in Cell._fields)) for entry in manifest["cells"]]
-    llms = list(dict.fromkeys(cell.llm for cell in ran if cell.workflow in settings))
+    ran = list(dict.fromkeys((entry["workflow"], entry["llm"]) for entry in manifest["cells"]))
     variants = []
     for name, own in settings.items():
         named = _named(name, base, own, first)
         moved = [f"{key} {own[key]}" for key in own if own[key] != first.get(key) and key not in named]
-        for llm in llms:
-            if any(cell.workflow == name and cell.llm == llm for cell in ran):
-                values = {axis: (own if axis in named else first).get(axis, "none") for axis in axes}
-                variants.append(Variant(name, llm, values | {LLM: llm}, ", ".join(moved)))
-    shown = dict(first) | ({LLM: _first_llm(variants, llms)} if len(llms) > 1 else {})
-    return variants, shown, str(vary.get("protocol", "one"))
+        values = {axis: (own if axis in named else first).get(axis, "none") for axis in axes}
+        variants += [_Variant(name, llm, values | {"llm": llm}, ", ".join(moved)) for of, llm in ran if of == name]
+    llms = [variant.llm for variant in variants]
+    most = max(dict.fromkeys(llms), key=llms.count, default="")
+    return _Sweep(variants, first | {"llm": most}, str(vary.get("protocol", "one")))
 
 
 def _named(name: str, base: str, own: Mapping[str, str], first: Mapping[str, str]) -> list[str]:
-    """The settings that a variant is about: those that its name says, else all that differ from the base's."""
+    """The settings that a variant is about: those in its name, else all that differ from the base's."""
     differing = [key for key in own if own[key] != first.get(key)]
-    said = name.removeprefix(base)
-    asked = [key for key in differing if said.startswith(f"@{key}=") or f",{key}=" in said]
-    return asked or differing
+    rest = name.removeprefix(base)
+    return [key for key in differing if rest.startswith(f"@{key}=") or f",{key}=" in rest] or differing
 
 
-def _first_llm(variants: Sequence[Variant], llms: Sequence[str]) -> str:
-    """The LLM that the variants ran with: the one with most of them, the first of these."""
-    counts = {llm: sum(variant.llm == llm for variant in variants) for llm in llms}
-    return max(llms, key=lambda llm: counts[llm])
-
-
-def _measured(records: Sequence[Mapping[str, Any]], expected: int) -> dict[str, _Measured]:
-    """Every measure of a cell, by name."""
-    found: dict[str, list[tuple[str, float]]] = {}
-    for record in records:
-        for name, value in _values(record):
-            found.setdefault(name, []).append((record["question_id"], value))
-    own = {name for record in records[:1] for name in (record["metric"], *record["metrics"])}
-    return {
-        name: _Measured(
-            over_epochs(pairs),
-            math.fsum(value for _, value in pairs),
-            len(pairs),
-            expected if name in own else len(pairs),
-        )
-        for name, pairs in found.items()
-    }
-
-
-def _values(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """The measures that a score record has numbers for."""
-    retrieval = record.get("retrieval") or {}
-    named: dict[str, Any] = {record["metric"]: record["score"], **record["metrics"]}
-    named |= {f"retrieval_{name}": value for name, value in retrieval.items()}
-    named |= {"length": record["characters"]} if "characters" in record else {}
-    if record["score"] is not None:
-        named |= {name: record.get(name) for name in TAKEN}
-    for name, value in named.items():
-        if isinstance(value, int | float) and math.isfinite(value):
-            yield name, float(value)
-
-
-def _components(
-    variants: Sequence[Variant],
-    base: Mapping[str, str],
-    protocol: str,
-    cells: Mapping[tuple[str, str, str], Mapping[str, _Measured]],
-    own: Mapping[str, str],
-    shared: Shared,
-) -> Iterator[Component]:
-    """The components with at least two values, in the grid's order, the LLM last."""
-    tasks = list(dict.fromkeys(task for _, _, task in cells))
-    for axis in dict.fromkeys(axis for variant in variants for axis in variant.values):
-        groups = _groups(variants, axis, base, protocol)
-        if len(groups) < 2:
-            continue
-        values, numeric = ordered(list(groups))
-        curves = [
-            _curve(axis, task, name, own.get(task) == name, {value: groups[value] for value in values}, cells, shared)
-            for task in tasks
-            for name in _names(cells, task, own)
-        ]
-        moved = {value: groups[value][0].moved for value in values if protocol == "one" and groups[value][0].moved}
-        yield Component(axis, values, numeric, base.get(axis, ""), tuple(curves), moved)
-
-
-def _groups(variants: Sequence[Variant], axis: str, base: Mapping[str, str], protocol: str) -> dict[str, list[Variant]]:
-    """The variants behind each value of an axis: others at the base, or all combinations that each value has."""
-    found: dict[str, dict[tuple[str, ...], Variant]] = {}
-    for variant in variants:
-        others = tuple(value for name, value in variant.values.items() if name != axis)
-        at_base = all(value == base.get(name, value) for name, value in variant.values.items() if name != axis)
-        if protocol == "cross" or at_base:
-            found.setdefault(variant.values[axis], {})[others] = variant
+def _groups(sweep: _Sweep, component: str) -> dict[str, list[_Variant]]:
+    """The variants behind each value of a component, the values in order: all combinations that each value has."""
+    found: dict[str, dict[tuple[str, ...], _Variant]] = {}
+    for variant in sweep.variants:
+        others = {name: value for name, value in variant.values.items() if name != component}
+        if sweep.protocol == "cross" or all(value == sweep.base.get(name, value) for name, value in others.items()):
+            found.setdefault(variant.values[component], {})[tuple(others.values())] = variant
     common = set.intersection(*(set(own) for own in found.values())) if found else set()
-    return {value: [own[key] for key in own if key in common] for value, own in found.items() if common}
+    values, _ = ordered(list(found)) if common else ((), False)
+    return {value: [own for key, own in found[value].items() if key in common] for value in values}
 
 
-def _names(
-    cells: Mapping[tuple[str, str, str], Mapping[str, _Measured]], task: str, own: Mapping[str, str]
-) -> list[str]:
-    """The measures of a task: its own metric, further ones, retrieval's, and what an episode took."""
-    found = dict.fromkeys(name for (_, _, of), measured in cells.items() if of == task for name in measured)
-    return sorted(found, key=lambda name: (name != own.get(task), unit_of(name) != SHARE))
+def _measured(results: Results, sweep: _Sweep, suffix: str) -> pandas.DataFrame:
+    """A row per cell, metric and question of the variants of a run, with the mean over its epochs."""
+    import pandas
+
+    ran = {(variant.workflow, variant.llm + suffix) for variant in sweep.variants}
+    episodes = results.episodes
+    names = zip(episodes["workflow"], episodes["llm"], strict=True)
+    own = episodes[[name in ran for name in names]].astype(dict.fromkeys(("question_id", "cluster", "metric"), TEXT))
+    scored = own["score"].notna()
+    further = {name.removeprefix("metric_"): own[name] for name in further_metrics(own)}
+    measures = {f"retrieval_{name}": own[f"retrieval_{name}"] for name in RETRIEVAL}
+    measures |= {"length": own["characters"], "seconds": own["seconds"].where(scored & (own["replayed"] == 0))}
+    measures |= {name: own[name].where(scored) for name in ("prompt_tokens", "completion_tokens")}
+    keys = ["condition", "workflow", "llm", "task", "question_id", "cluster"]
+    tables = [own[keys].assign(metric=own["metric"], value=own["score"], main=True)]
+    tables += [own[keys].assign(metric=name, value=value, main=False) for name, value in (further | measures).items()]
+    long = pandas.concat(tables, ignore_index=True)
+    groups = long[long["value"].notna()].groupby([*keys, "metric", "main"], observed=True, sort=False)["value"]
+    found = groups.agg(["mean", "size"]).rename(columns={"mean": "value", "size": "episodes"}).reset_index()
+    cells = results.cells[["condition", "workflow", "llm", "task", "expected"]]
+    found = found.merge(cells, on=["condition", "workflow", "llm", "task"], how="left")
+    counted = found["main"] | found["metric"].isin(list(further))
+    return found.assign(expected=found["expected"].where(counted, 0).astype("int64"))
 
 
-def _curve(
-    axis: str,
-    task: str,
-    metric: str,
-    own: bool,
-    groups: Mapping[str, Sequence[Variant]],
-    cells: Mapping[tuple[str, str, str], Mapping[str, _Measured]],
-    shared: Shared,
-) -> Curve:
-    unit = unit_of(metric)
-    points = []
-    for value, variants in groups.items():
-        parts = [cells.get((variant.workflow, variant.llm, task), {}).get(metric) for variant in variants]
-        there = [part for part in parts if part is not None]
-        scores = _marginal(there) if len(there) == len(parts) else {}
-        points.append(Point(value, _estimate(scores, there, unit, shared.get(task, {})), scores))
-    return Curve(axis, task, metric, unit, own, tuple(points))
+def _component(
+    measured: pandas.DataFrame, groups: Mapping[str, Sequence[_Variant]], component: str, sweep: _Sweep, suffix: str
+) -> pandas.DataFrame:
+    """The marginals of one component: each question's mean over the combinations behind a value, where all have it."""
+    import pandas
 
-
-def _marginal(parts: Sequence[_Measured]) -> dict[str, float]:
-    """The mean of each question over the combinations; only the questions that all have."""
-    first, *rest = (part.scores for part in parts)
-    return {
-        question: math.fsum([score, *(other[question] for other in rest)]) / len(parts)
-        for question, score in first.items()
-        if all(question in other for other in rest)
+    values, ordinal = ordered(list(groups))
+    members = pandas.DataFrame(
+        [
+            {
+                **{"setting": value, "workflow": one.workflow, "llm": one.llm + suffix, "of": len(groups[value])},
+                "moved": one.moved if sweep.protocol == "one" else "",
+                "base": value == sweep.base.get(component, ""),
+            }
+            for value in values
+            for one in groups[value]
+        ]
+    )
+    rows = measured.astype({"workflow": str, "llm": str}).merge(members, on=["workflow", "llm"])
+    keys = ["condition", "setting", "task", "metric"]
+    cells = rows.groupby([*keys, "workflow", "llm"], observed=True, sort=False).agg(
+        n=("episodes", "sum"), expected=("expected", "first")
+    )
+    counts = cells.groupby(level=keys, observed=True, sort=False).sum()
+    added = {"value": "mean", "workflow": "size", **dict.fromkeys(("cluster", "of", "main", "moved", "base"), "first")}
+    found = rows.groupby([*keys, "question_id"], observed=True, sort=False).agg(added).reset_index()
+    found = found[found["workflow"] == found["of"]].merge(counts.reset_index(), on=keys)
+    found["unit"] = found["metric"].map(UNITS).fillna(SHARE)
+    order = {
+        "condition": found["condition"].cat.codes,
+        "task": found["task"].cat.codes,
+        "metric": 2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE),
+        "setting": found["setting"].map({value: place for place, value in enumerate(values)}),
     }
-
-
-def _estimate(
-    scores: Mapping[str, float], parts: Sequence[_Measured], unit: str, shared: Mapping[str, str]
-) -> Estimate:
-    n = sum(part.n for part in parts)
-    expected = max(n, sum(part.expected for part in parts))
-    if unit != SHARE:
-        return _of_numbers(scores, n, expected, shared)
-    found = of_questions(list(scores), list(scores.values()), len(scores), shared)
-    if not n:
-        return replace(found, n=0, expected=expected)
-    total = math.fsum(part.total for part in parts)
-    return replace(found, n=n, expected=expected, worst=total / expected, best=(total + expected - n) / expected)
-
-
-def _of_numbers(scores: Mapping[str, float], n: int, expected: int, shared: Mapping[str, str]) -> Estimate:
-    """The estimate of numbers that are no shares: Student's interval, with the jackknife variance over clusters."""
-    from r_eval.analysis.statistics.intervals import student
-
-    if not scores:
-        return Estimate(None, 0, expected, None, None, None, None, 0, 1)
-    mean, variance, number = over_clusters(scores, shared)
-    half = student(number - 1) * math.sqrt(variance) if number > 1 else math.nan
-    low, high = (max(0.0, mean - half), mean + half) if number > 1 else (None, None)
-    return Estimate(mean, n, expected, low, high, None, None, questions=len(scores), clusters=number)
+    found = found.assign(**{f"_{name}": place for name, place in order.items()})
+    found = found.sort_values([f"_{name}" for name in order], kind="stable")
+    incomplete = (found["expected"] - found["n"]).clip(lower=0)
+    found = found.assign(ordinal=ordinal, episodes=found["n"], incomplete=incomplete)
+    return found.astype({"condition": str, "task": str})

@@ -1,127 +1,249 @@
-"""Tidy frames of a run: response types, causes and deployment, one line per system and what it is counted by.
+"""Every view of a report: a function from the results to a tidy frame, and where it is shown.
 
-Each is a function from the frame of the episodes (`frame`), or from the systems, to a frame. Shares and quality are
-from 0 to 1.
+A view is a table of the page, sortable and downloadable, and a set of files (CSV, Markdown, LaTeX). A new diagnostic is
+one function and one row here. An empty frame is shown nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
-from r_eval.analysis.aggregate import domain_of
-from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.deployment import Percentiles
-from r_eval.analysis.deployment import deployment as deployed
-from r_eval.analysis.frame import NUMBER, TEXT, WHOLE, frame
-from r_eval.analysis.responses import TYPES
-from r_eval.analysis.rows import ALL
-from r_eval.analysis.systems import System, suffixes
-from r_eval.folder import RunFolder
+from r_eval.analysis import (
+    compare,
+    deployment,
+    errors,
+    matching,
+    repeats,
+    retrieval,
+    robustness,
+    scores,
+    sweeps,
+    variants,
+)
 
 if TYPE_CHECKING:
     import pandas
 
-SYSTEM = ("system", "workflow", "llm", "role", "condition")
-PERCENTILES: dict[str, tuple[str, ...]] = {
-    "seconds": ("mean", "p50", "p90", "p95", "p99"),
-    "queue": ("mean", "p95"),
-    "retry": ("mean", "p95"),
-    "calls": ("mean",),
-    "prompt_tokens": ("mean",),
-    "completion_tokens": ("mean",),
-    "cost": ("mean", "p95"),
-}
-"""What `deployment` says of each number; a mean without further percentiles is named by the number alone."""
-DEPLOYMENT: dict[str, str] = {
-    **dict.fromkeys((*SYSTEM, "domain"), TEXT),
-    "quality": NUMBER,
-    **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **{f"{name}_{of}" if len(ends) > 1 else name: NUMBER for name, ends in PERCENTILES.items() for of in ends},
-    "connections": "Int64",
-    "parameters": NUMBER,
-    **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
-}
-"""The columns of `deployment` and their types."""
+    from r_eval.analysis.results import Results
 
 
-def episodes_of(runs: Sequence[RunFolder]) -> pandas.DataFrame:
-    """The episodes of some runs without their answers; no two runs share a system, which are named as in the tables."""
-    import pandas
+@dataclass(frozen=True, slots=True)
+class View:
+    """One table.
 
-    parts = [frame(run, answers=False) for run in runs]
-    for part, suffix in zip(parts, suffixes(runs), strict=True):
-        part[["system", "llm"]] += suffix
-    return pandas.concat(parts, ignore_index=True) if parts else frame()
-
-
-def responses(episodes: pandas.DataFrame) -> pandas.DataFrame:
-    """Episodes by system, condition and response type, all six of each system, and their share of the recorded ones."""
-    return _counts(episodes, "response_type", TYPES, whole=True)
-
-
-def causes(episodes: pandas.DataFrame) -> pandas.DataFrame:
-    """Failed episodes by system, condition and cause, and their share of the recorded ones."""
-    return _counts(episodes, "cause", tuple(CAUSES), whole=False)
-
-
-def _counts(episodes: pandas.DataFrame, name: str, order: Sequence[str], whole: bool) -> pandas.DataFrame:
-    """How many episodes of each system have each value, systems in their order and values in the order given.
-
-    Args:
-        whole: Also the values that no episode of a system has.
+    Attributes:
+        name: Of its files.
+        title: Heading.
+        function: Makes the frame; `attrs["notes"]` of it are sentences that are shown under the table.
+        section: What it stands under on the tab.
+        note: What is counted, and how to read it.
+        columns: Those that the page shows; all of them where none is named. Files have all.
+        file: Whether it is written as files.
+        page: Whether it is a table of the page; charts can be made from it all the same.
     """
-    import pandas
 
-    lines: list[dict[str, Any]] = []
-    for key, own in episodes.groupby(list(SYSTEM), sort=False):
-        counts = own[name].value_counts()
-        lines += [
-            {**dict(zip(SYSTEM, key, strict=True)), name: value, "episodes": count, "share": count / len(own)}
-            for value in order
-            if (count := int(counts.get(value, 0))) or whole
-        ]
-    types = {**dict.fromkeys((*SYSTEM, name), TEXT), "episodes": WHOLE, "share": NUMBER}
-    return pandas.DataFrame(lines, columns=list(types)).astype(types)
+    name: str
+    title: str
+    function: Callable[[Results], pandas.DataFrame]
+    tab: Literal["results", "errors", "details"] = "details"
+    section: str = ""
+    note: str = ""
+    columns: tuple[str, ...] = ()
+    file: bool = True
+    page: bool = True
 
 
-def deployment(systems: Sequence[System]) -> pandas.DataFrame:
-    """What each system reaches and takes per episode, over everything and, where there are several, by domain.
+TAKEN = (
+    *("condition", "system", "domain", "quality", "quality_low", "quality_high", "seconds_p50", "seconds_p95"),
+    *("calls", "prompt_tokens", "completion_tokens", "cost_mean", "replayed"),
+)
+"""Columns of deployment that the page shows."""
+VIEWS: tuple[View, ...] = (
+    View("scores", "Scores", scores.scores_table, "results", page=False),
+    View("averages", "Average scores", scores.averages, "results", page=False),
+    View("task_scores", "Scores by task", scores.scores, "results", page=False),
+    View(
+        "deployment",
+        "Score, latency, tokens and cost",
+        deployment.deployment,
+        "results",
+        "Deployment",
+        "Per question. Seconds are of the episode itself, without queueing and retries.",
+        TAKEN,
+    ),
+    View("latencies", "Seconds of each episode", deployment.latencies, file=False, page=False),
+    View(
+        "responses",
+        "Response types",
+        errors.responses_table,
+        "errors",
+        "Response types",
+        "Shares of the recorded episodes, percent.",
+    ),
+    View("response_shares", "Response types", errors.responses, file=False, page=False),
+    View("causes", "Causes", errors.causes, "errors", "Causes", "Shares of the recorded episodes."),
+    View(
+        "pairs",
+        "Pairwise comparison",
+        compare.pairs,
+        "details",
+        "Statistics",
+        "Differences on the same questions, in percentage points. Adjusted p-values (Holm) and intervals are of one"
+        " family.",
+    ),
+    View(
+        "partners",
+        "Best LLM per workflow, best workflow per LLM",
+        matching.partners,
+        "details",
+        "Statistics",
+        "The best partner of each workflow and of each LLM, and whether it is significantly better than each rival.",
+    ),
+    View("repeats", "Repeated runs", repeats.repeats, "details", "Statistics"),
+    View(
+        "upper_bound",
+        "Upper bound: the best system for each question",
+        matching.upper_bound,
+        "details",
+        "Statistics",
+    ),
+    View(
+        "contributions", "What the upper bound loses without a system", matching.contributions, "details", "Statistics"
+    ),
+    View(
+        "against_clean",
+        "Conditions against clean",
+        robustness.against_clean,
+        "details",
+        "Robustness",
+        "The score under the condition less that of the same system under clean, paired by question. The systems of"
+        " a condition are one family of comparisons.",
+    ),
+    View(
+        "faithful",
+        "Read or remembered",
+        robustness.faithful,
+        "details",
+        "Robustness",
+        "Of the answers where the environment's values were replaced. Faithful: the new gold answer, which only the"
+        " environment tells. Leaked: the old one, which only a memory tells. Other: neither, or both alike.",
+    ),
+    View(
+        "recovery",
+        "Recovery from failed calls",
+        robustness.recovery,
+        "details",
+        "Robustness",
+        "Of the calls that failed for the moment: retried (the same call again), another (another call after the "
+        "next reply), answered, or stopped. Success: of the retries.",
+    ),
+    View(
+        "failure_cost",
+        "What failed calls cost",
+        robustness.failure_cost,
+        "details",
+        "Robustness",
+        "Episodes that met a failed call, and those that were spared, against the same questions under clean. "
+        "Longer episodes meet more failures, so the two are not alike.",
+    ),
+    View(
+        "closed_book",
+        "What needs the domain",
+        robustness.closed_book,
+        "details",
+        "Robustness",
+        "Each system paired with the workflow direct of its LLM. Needed: right, the LLM alone wrong. Knew: both "
+        "right. Lost: only the LLM alone is right. AM: right without evidence.",
+    ),
+    View(
+        "placeholder_scores",
+        "Scores over samples",
+        variants.placeholder_scores,
+        "details",
+        "Robustness",
+        "The score of a sample is the mean over its variants; every sample has the same weight, over all tasks too.",
+    ),
+    View(
+        "stability",
+        "Stability over variants",
+        variants.stability,
+        "details",
+        "Robustness",
+        "Of the samples all of whose variants are scored. Flip rate: how often two variants of a sample, drawn at "
+        "random, get different verdicts.",
+    ),
+    View(
+        "by_variant",
+        "Right answers by variant",
+        variants.by_variant,
+        "details",
+        "Robustness",
+    ),
+    View(
+        "retrieval",
+        "Retrieval",
+        retrieval.retrieval,
+        "details",
+        "Retrieval",
+        "Of the scored episodes whose relevant documents or evidence are known, at a fixed k and of all that was "
+        "found. Compare systems at a fixed k: how many documents a system looks up is its own choice.",
+    ),
+    View(
+        "retrieval_failures",
+        "Failures of retrieval and of generation",
+        retrieval.retrieval_failures,
+        "details",
+        "Retrieval",
+        "Wrong answers: retrieval where not all that is relevant was found (RE), generation where all of it was "
+        "seen (GE), other otherwise.",
+    ),
+    View(
+        "question_types",
+        "Retrieval and generation by question type",
+        retrieval.question_types,
+        "details",
+        "Retrieval",
+        "Every question that the run asks counts; one without a score is missing, and 0 in both. Total: their sum, "
+        "up to 200 %.",
+    ),
+    View(
+        "recommendations",
+        "Recommended settings",
+        sweeps.recommend,
+        "details",
+        "Sweeps",
+        "The cheapest of the settings that are not significantly worse than the best, or the base. No choice: no "
+        "setting is significantly better or cheaper than another.",
+    ),
+    View(
+        "components",
+        "Scores by setting",
+        sweeps.components,
+        "details",
+        "Sweeps",
+    ),
+    View(
+        "setting_pairs",
+        "Settings compared",
+        sweeps.setting_pairs,
+        "details",
+        "Sweeps",
+        "Paired by question; all pairs of a run and condition are one family of comparisons.",
+    ),
+    View("responses_by_level", "Response types by level", partial(errors.responses, by="level"), "details", "Failures"),
+    View(
+        "responses_by_domain", "Response types by domain", partial(errors.responses, by="domain"), "details", "Failures"
+    ),
+    View("failures", "Episodes that did not finish", scores.failures, "details", "Failures"),
+    View("separators", "What failed questions have in common", errors.separators, "details", "Failures"),
+    View("metrics", "Other metrics", scores.further, "details", "Metrics"),
+)
+"""In the order of the page."""
 
-    `episodes` are those with a score, `incomplete` the others of the grid. `replayed` of the former have replayed
-    replies and are left out of seconds, queue and retry. The Pareto fronts (`front_seconds`, `front_cost`) are those of
-    the domain, among the ranked systems.
-    """
-    import pandas
 
-    lines = [line for domain, own in by_domain(systems) for line in _lines(domain, own)]
-    order = {(system.condition, system.name): place for place, system in enumerate(systems)}
-    lines.sort(key=lambda line: order[line["condition"], line["system"]])  # stable: a system's domains in their order
-    return pandas.DataFrame(lines, columns=list(DEPLOYMENT)).astype(DEPLOYMENT)
-
-
-def by_domain(systems: Sequence[System]) -> Iterator[tuple[str, list[System]]]:
-    """The systems under "all", then with the tasks of each domain alone where there are several."""
-    yield ALL, list(systems)
-    domains = list(dict.fromkeys(domain_of(task) for system in systems for task in system.cells))
-    for domain in domains if len(domains) > 1 else ():
-        own = [
-            replace(system, cells={task: cell for task, cell in system.cells.items() if domain_of(task) == domain})
-            for system in systems
-        ]
-        yield domain, [system for system in own if system.cells]
-
-
-def _lines(domain: str, systems: Sequence[System]) -> Iterator[dict[str, Any]]:
-    expected = {
-        (system.condition, system.name): sum(cell.expected for cell in system.cells.values()) for system in systems
-    }
-    for one in deployed(systems):
-        line = {name: getattr(one, name) for name in DEPLOYMENT if hasattr(one, name)}
-        line |= {"domain": domain, "incomplete": max(0, expected[one.condition, one.system] - one.episodes)}
-        for name, ends in PERCENTILES.items():
-            found: Percentiles | None = getattr(one, name)
-            for of in ends:
-                line[f"{name}_{of}" if len(ends) > 1 else name] = None if found is None else getattr(found, of)
-        yield line
+def frames(results: Results) -> Mapping[str, pandas.DataFrame]:
+    """The frame of every view, by its name."""
+    return {view.name: view.function(results) for view in VIEWS}

@@ -6,52 +6,42 @@ were left out, systems that were stopped early.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from r_eval.analysis.deployment import MEASURE
-from r_eval.analysis.scoring import ensure_scored
-from r_eval.folder import RunFolder
+if TYPE_CHECKING:
+    import pandas
 
+    from r_eval.analysis.results import Results
+
+MEASURE = "r-eval run GRID.yaml --no-cache --fresh"
+"""The command that measures latency anew."""
 NAMED = 3
 """LLMs and tasks that a sentence names."""
 
 
-def run_warnings(run: RunFolder) -> list[str]:
-    """The sentences of a run; missing scores are computed first.
-
-    Raises:
-        UserError: The folder is not a run.
-    """
-    ensure_scored(run)
-    manifest = run.manifest()
-    cut, replayed = Counter[str](), Counter[str]()
-    for cell in run.cells():
-        for record in run.scores(cell).values():
-            cut[cell.llm] += record["truncated"]
-            replayed[cell.llm] += record["replayed"]
-    return [
-        *_cut(cut, manifest),
-        *_replayed(replayed),
-        *_shots(manifest),
-        *_dropped(manifest),
-        *_stopped(manifest),
-        *_adapted(manifest),
-    ]
+def run_warnings(results: Results) -> list[str]:
+    """The sentences of some runs; those of a run's settings behind its name where there are several."""
+    manifests = [manifest for manifest in results.manifests if not manifest.get("published")]
+    names = [f"{manifest['name']}: " if len(manifests) > 1 else "" for manifest in manifests]
+    found = [*_cut(results.episodes, manifests), *_replayed(results.episodes)]
+    for manifest, name in zip(manifests, names, strict=True):
+        parts = (_shots(manifest), _dropped(manifest), _stopped(manifest), _adapted(manifest))
+        found += [f"{name}{text}" for part in parts for text in part]
+    return found
 
 
-def _cut(cut: Counter[str], manifest: dict[str, Any]) -> Iterator[str]:
-    limits = {_name(entry): entry.get("max_tokens", 512) for entry in _entries(manifest)}
-    for llm, count in cut.most_common():
-        if count:
-            limit = f" {limits[llm]}" if llm in limits else ""
-            were = "reply was" if count == 1 else "replies were"
-            yield f"{count:,} {were} cut at max_tokens{limit}: raise it ({llm})"
+def _cut(episodes: pandas.DataFrame, manifests: Sequence[dict[str, Any]]) -> Iterator[str]:
+    limits = {_name(entry): entry.get("max_tokens", 512) for one in manifests for entry in _entries(one)}
+    counts = episodes.groupby("llm", observed=True)["truncated"].sum().sort_values(ascending=False, kind="stable")
+    for llm, count in counts[counts > 0].items():
+        limit = f" {limits[llm]}" if llm in limits else ""
+        were = "reply was" if count == 1 else "replies were"
+        yield f"{count:,} {were} cut at max_tokens{limit}: raise it ({llm})"
 
 
-def _replayed(replayed: Counter[str]) -> Iterator[str]:
-    if count := replayed.total():
+def _replayed(episodes: pandas.DataFrame) -> Iterator[str]:
+    if count := int(episodes["replayed"].sum()):
         were = "reply was" if count == 1 else "replies were"
         yield f"{count:,} {were} replayed from earlier runs; latency is of the other episodes: {MEASURE} measures all"
 

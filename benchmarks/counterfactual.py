@@ -20,7 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from r_eval.analysis.faithful import verdict
+from r_eval.analysis.robustness import verdict
 from r_eval.environments.base import Environment
 from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, Counterfactual

@@ -1,13 +1,14 @@
-"""How honest the statistics are: simulated runs of which the truth is known.
+"""Whether the statistics keep their promises: simulated runs of which the truth is known.
 
-Prints for each kind of scores, number of questions and shape of clusters: how often the intervals of 95 % hold the true
-mean (on average over true means from 0.05 to 0.95, and at the worst of them), the same for averages over tasks and
-for paired differences, and how often the paired test finds a difference where there is none.
+Right-or-wrong scores and F1-like ones, 1 to 21 systems, 5 to 400 questions per task, alone or in 5 to 12 clusters, in
+one task or in twelve. Printed are, in percent: how often intervals of 95 % hold the true mean and the true difference,
+how often a family of equal systems has any significant difference, how often a true difference of the minimum
+detectable effect is significant (80 is promised), and how many intervals contradict their verdict (none may).
 
-Right-or-wrong scores are few numbers only, so at one true mean and few questions no interval can hold the truth in
-exactly 95 %: the average over true means says whether the method is honest.
+A score is right where a normal number lies below a threshold. It is a sum of parts that systems and questions share:
+of a cluster, of a question, of a system in a cluster, and of its own. So true means are exact.
 
-    python benchmarks/coverage.py [--runs 2000] [--only means,tasks,differences,tests] [--peers]
+    python benchmarks/coverage.py [--quick] [--only means,differences,false,power,contradictions]
 """
 
 from __future__ import annotations
@@ -15,186 +16,198 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from r_eval.analysis.statistics import intervals
-from r_eval.analysis.statistics.bootstrap import bootstrap, percentiles
-from r_eval.analysis.statistics.moments import Floats, Integers, Layout, layout, moments
-from r_eval.analysis.statistics.paired import interval_of_difference
-from r_eval.analysis.statistics.permutation import p_values
+from r_eval.analysis.statistics import ALPHA, Comparisons, Sample, compare, mean
+
+Floats = NDArray[np.float64]
 
 TRUTHS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 PAIRS = ((0.1, 0.1), (0.1, 0.2), (0.3, 0.3), (0.3, 0.5), (0.5, 0.5), (0.8, 0.9), (0.9, 0.9))
-LIKENESS = 0.6
-"""Share of the questions on which two systems have the same luck."""
-ALIKE = 0.3
-"""Correlation of the questions of a cluster."""
-UNEVEN = (1, 2, 3, 6, 8)
+PARTS = {"cluster": 0.15, "question": 0.35, "system": 0.10, "own": 0.40}
+"""Shares of the variance; of questions alone, those of the clusters are the questions'."""
+GRADES = 3
+"""Of an F1-like score, on half of the questions; the others are right or wrong."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Questions of one task: how many, of which kind of score, in clusters of which size (0: uneven)."""
+    """What a run looks like: `questions` in each task, in `clusters` of uneven size (0: alone)."""
 
     kind: str
     questions: int
-    size: int = 1
-
-    def clusters(self) -> Integers:
-        sizes: list[int] = []
-        while sum(sizes) < self.questions:
-            size = self.size or UNEVEN[len(sizes) % len(UNEVEN)]
-            sizes.append(min(size, self.questions - sum(sizes)))
-        return np.repeat(np.arange(len(sizes)), sizes)
+    clusters: int = 0
+    tasks: int = 1
 
     def __str__(self) -> str:
-        of = {0: "uneven clusters", 1: "alone"}.get(self.size, f"clusters of {self.size}")
-        return f"{self.kind:7} {self.questions:4} questions, {of:16} ({self.clusters()[-1] + 1} clusters)"
+        shared = f"{self.clusters} clusters" if self.clusters else "alone"
+        return f"{self.kind:6} {self.tasks:2} x {self.questions:3} questions, {shared:11}"
+
+    @property
+    def task(self) -> NDArray[np.int64]:
+        """The task of each question."""
+        return np.repeat(np.arange(self.tasks), self.questions)
+
+    @property
+    def cluster(self) -> NDArray[np.int64] | None:
+        """The cluster of each question, the last ones twice as large as the first."""
+        if not self.clusters:
+            return None
+        ends = np.cumsum(np.linspace(1, 2, self.clusters))
+        within = np.searchsorted(ends / ends[-1] * self.questions, np.arange(self.questions) + 0.5)
+        return (np.arange(self.tasks)[:, None] * self.clusters + within).ravel()
+
+    def draw(self, rng: np.random.Generator, truths: Sequence[float]) -> Floats:
+        """Scores of one run: questions x systems, one true mean each."""
+        number, systems = self.tasks * self.questions, len(truths)
+        cluster = np.arange(number) if self.cluster is None else self.cluster
+        of_cluster, of_system = rng.standard_normal((number, 1)), rng.standard_normal((number, systems))
+        shared = [(PARTS["cluster"], of_cluster[cluster]), (PARTS["system"], of_system[cluster])]
+        shared.append((PARTS["question"], rng.standard_normal((number, 1))))
+        luck = sum(np.sqrt(share) * part for share, part in shared)
+        own = np.sqrt(PARTS["own"]) * rng.standard_normal((GRADES, number, systems))
+        parts = (luck + own < ndtri(np.asarray(truths))).astype(float)
+        if self.kind == "binary":
+            return np.asarray(parts[0])
+        return np.where(rng.random((number, 1)) < 0.5, parts.mean(axis=0), parts[0])
 
 
-SHAPES = [Shape(kind, n, size) for kind in ("binary", "f1") for n in (20, 30, 100, 400) for size in (1, 4, 0)]
+def compared(shape: Shape, scores: Floats, alpha: float = ALPHA) -> Comparisons:
+    """All pairs of systems, as one family."""
+    left, right = (list(side) for side in zip(*combinations(range(scores.shape[1]), 2), strict=True))
+    return compare(Sample(scores[:, left], scores[:, right], shape.cluster, shape.task), alpha=alpha)
 
 
-@dataclass(frozen=True)
-class Luck:
-    """What decides a system's scores besides its skill: of clusters, questions, and the parts of an F1-like score."""
-
-    cluster: Floats
-    question: Floats
-    parts: Floats
-    partly: Floats
-
-
-def luck(rng: np.random.Generator, shape: Shape, runs: int) -> Luck:
-    clusters = int(shape.clusters()[-1]) + 1
-    n = shape.questions
-    return Luck(rng.random((clusters, runs)), rng.random((n, runs)), rng.random((3, n, runs)), rng.random((n, runs)))
-
-
-def like(rng: np.random.Generator, one: Luck, shape: Shape, runs: int) -> Luck:
-    """The luck of a system that shares most of another's."""
-    own = luck(rng, shape, runs)
-    same = rng.random(own.question.shape) < LIKENESS
-    return Luck(
-        np.where(rng.random(own.cluster.shape) < LIKENESS, one.cluster, own.cluster),
-        np.where(same, one.question, own.question),
-        np.where(same, one.parts, own.parts),
-        one.partly,
-    )
-
-
-def scores(shape: Shape, truth: float, given: Luck) -> Floats:
-    """Questions x runs: right or wrong; or F1-like, where half of the questions have thirds of a score."""
-    skill = np.full(given.question.shape, truth)
-    if shape.size != 1 and 0 < truth < 1:
-        from scipy.stats import beta
-
-        spread = (1 - ALIKE) / ALIKE
-        skill = beta.ppf(given.cluster, truth * spread, (1 - truth) * spread)[shape.clusters()]
-    right = (given.question < skill).astype(np.float64)
-    if shape.kind == "binary":
-        return right
-    return np.where(given.partly < 0.5, (given.parts < skill).mean(axis=0), right)
-
-
-def means(shape: Shape, runs: int, seed: int = 0, truths: Sequence[float] = TRUTHS) -> list[float]:
-    """How often the interval of a task's mean holds the truth, a true mean each."""
+def means(shape: Shape, runs: int, seed: int = 0) -> list[float]:
+    """How often the interval of a mean holds the truth, for each of TRUTHS; of several tasks, from easy to hard."""
     rng = np.random.default_rng(seed)
-    return [_tasks_hold(rng, shape, [truth], runs) for truth in truths]
-
-
-def tasks(shape: Shape, number: int, runs: int, seed: int = 0) -> list[float]:
-    """How often the interval of an average over tasks holds the truth: all alike, all weak, and from easy to hard."""
-    rng = np.random.default_rng(seed)
-    kinds = [[0.05] * number, [0.5] * number, list(np.linspace(0.0, 0.2, number)), list(np.linspace(0.1, 0.9, number))]
-    return [_tasks_hold(rng, shape, kind, runs) for kind in kinds]
-
-
-def _tasks_hold(rng: np.random.Generator, shape: Shape, truths: Sequence[float], runs: int) -> float:
-    places = layout(np.zeros(shape.questions, np.int64), shape.clusters())
-    found = [moments(scores(shape, truth, luck(rng, shape, runs)), places) for truth in truths]
-    held, truth = 0, float(np.mean(truths))
-    for run in range(runs):
-        each = [(float(f.means[0, run]), float(f.variances[0, run]), float(f.clusters[0, run])) for f in found]
-        steady = [intervals.steadied(mean, variance, shape.questions, number) for mean, variance, number in each]
-        _, low, high = intervals.over_tasks([mean for mean, _, _ in each], steady, [number for _, _, number in each])
-        held += low - 1e-12 <= truth <= high + 1e-12
-    return held / runs
-
-
-def pair(rng: np.random.Generator, shape: Shape, a: float, b: float, runs: int) -> Floats:
-    """Differences of two systems, questions x runs."""
-    one = luck(rng, shape, runs)
-    return scores(shape, a, one) - scores(shape, b, like(rng, one, shape, runs))
-
-
-def differences(shape: Shape, runs: int, seed: int = 0) -> list[float]:
-    """How often the interval of a paired difference holds the truth, a pair of true means each."""
-    rng = np.random.default_rng(seed)
-    places = layout(np.zeros(shape.questions, np.int64), shape.clusters())
     shares = []
-    for a, b in PAIRS:
-        found = moments(pair(rng, shape, a, b, runs), places)
+    for truth in TRUTHS:
+        spread = min(truth, 1 - truth) * np.linspace(-0.9, 0.9, shape.tasks) if shape.tasks > 1 else [0.0]
         held = 0
-        for mean, variance, number in zip(found.means[0], found.variances[0], found.clusters[0], strict=True):
-            _, low, high, _ = interval_of_difference([float(mean)], [float(variance)], [float(number)])
-            held += low - 1e-12 <= a - b <= high + 1e-12
+        for _ in range(runs):
+            parts = [Shape(shape.kind, shape.questions, shape.clusters).draw(rng, [truth + less]) for less in spread]
+            found = mean(np.concatenate(parts)[:, 0], shape.cluster, shape.task)
+            held += found.low - 1e-12 <= truth <= found.high + 1e-12
         shares.append(held / runs)
     return shares
 
 
-def false_positives(shape: Shape, runs: int, seed: int = 0, number: int = 1, flips: int = 4000) -> list[float]:
-    """How often the paired test finds a difference between equals at 0.05, over so many tasks, a true mean each."""
+def differences(shape: Shape, runs: int, seed: int = 0) -> list[float]:
+    """How often the interval of a difference holds the truth, for each of PAIRS."""
     rng = np.random.default_rng(seed)
-    places = layout(np.zeros(shape.questions, np.int64), shape.clusters())
     shares = []
-    for truth in (0.1, 0.3, 0.5, 0.9):
-        sums = [moments(pair(rng, shape, truth, truth, runs), places).sums for _ in range(number)]
-        shares.append(float((p_values(np.concatenate(sums), seed, flips) < 0.05).mean()))
+    for a, b in PAIRS:
+        found = [compared(shape, shape.draw(rng, (a, b))) for _ in range(runs)]
+        shares.append(sum(bool(one.low[0] <= a - b <= one.high[0]) for one in found) / runs)
     return shares
 
 
-def percentile_bootstrap(shape: Shape, runs: int, seed: int = 0) -> list[float]:
-    """As `means`, by the percentile bootstrap: what the interval is chosen against."""
+def false_positives(shape: Shape, systems: int, runs: int, seed: int = 0) -> list[float]:
+    """How often equal systems have any significant difference, for some true means."""
     rng = np.random.default_rng(seed)
-    places: Layout = layout(np.zeros(shape.questions, np.int64), shape.clusters())
-    shares = []
-    for truth in TRUTHS:
-        found = moments(scores(shape, truth, luck(rng, shape, runs)), places)
-        low, high = percentiles(bootstrap(found.sums, found.sizes, places, seed, 1000))
-        shares.append(float(((low - 1e-12 <= truth) & (truth <= high + 1e-12)).mean()))
-    return shares
-
-
-def _lines(chosen: Sequence[str], runs: int, peers: bool) -> Iterator[str]:
-    kinds: list[tuple[str, str, Callable[[Shape], list[float]]]] = [
-        ("means", "intervals of means", lambda shape: means(shape, runs)),
-        ("tasks", "averages over 4 tasks", lambda shape: tasks(shape, 4, runs)),
-        ("tasks", "averages over 12 tasks", lambda shape: tasks(shape, 12, runs // 2)),
-        ("differences", "paired differences", lambda shape: differences(shape, runs)),
-        ("tests", "false positives", lambda shape: false_positives(shape, runs)),
-        ("tests", "false positives over 12 tasks", lambda shape: false_positives(shape, runs // 2, number=12)),
+    return [
+        sum(bool(compared(shape, shape.draw(rng, [truth] * systems)).significant.any()) for _ in range(runs)) / runs
+        for truth in (0.1, 0.3, 0.5, 0.9)
     ]
-    if peers:
-        kinds.append(("means", "percentile bootstrap", lambda shape: percentile_bootstrap(shape, min(runs, 1000))))
-    for name, title, measure in kinds:
-        if name not in chosen:
-            continue
-        yield f"\n{title}, percent"
-        for shape in SHAPES:
-            shares = [100 * share for share in measure(shape)]
-            each = " ".join(f"{share:5.1f}" for share in shares)
-            yield f"  {shape!s:62} mean {np.mean(shares):5.1f}   {each}"
+
+
+def promised(shape: Shape, tests: int, base: float, runs: int, seed: int = 0) -> float:
+    """The true difference that runs of this shape, having it, report as detectable on average; NaN where none is."""
+    difference = 0.3
+    for step in range(12):
+        rng = np.random.default_rng(seed + step)
+        truths = (min(0.99, base + difference), base)
+        found = [compared(shape, shape.draw(rng, truths), ALPHA / tests).mde[0] for _ in range(runs)]
+        if np.isnan(found).mean() > 0.1:
+            return float("nan")
+        difference += 0.7 * (float(np.nanmean(found)) - difference)
+    return difference if base + difference < 0.99 else float("nan")
+
+
+def power(shape: Shape, tests: int, difference: float, base: float, runs: int, seed: int = 100) -> float:
+    """How often a true difference is significant among so many comparisons, all others being 0.
+
+    By Holm's first step, p is compared with alpha / m.
+    """
+    rng = np.random.default_rng(seed)
+    truths = (base + difference, base)
+    return sum(bool(compared(shape, shape.draw(rng, truths), ALPHA / tests).significant[0]) for _ in range(runs)) / runs
+
+
+def contradictions(shape: Shape, systems: int, runs: int, seed: int = 0) -> tuple[int, int]:
+    """Intervals that contradict their verdict, and comparisons; some systems are equal and some are not."""
+    rng = np.random.default_rng(seed)
+    wrong = number = 0
+    for _ in range(runs):
+        truths = np.round(rng.beta(1, 1, systems) * 4) / 4 * 0.9 + 0.05
+        found = compared(shape, shape.draw(rng, truths.tolist()))
+        wrong += int((((found.low > 0) | (found.high < 0)) != found.significant).sum())
+        number += len(found.p)
+    return wrong, number
+
+
+MEANS = [Shape(kind, n, g) for kind in ("binary", "f1") for n in (5, 20, 100, 400) for g in (0, 5, 12) if g < n]
+SEVERAL = [Shape(kind, n, g, 12) for kind in ("binary", "f1") for n, g in ((5, 0), (40, 0), (40, 12), (100, 0))]
+POWER = [
+    *(Shape(kind, n) for kind in ("binary", "f1") for n in (20, 40, 100, 400)),
+    *(Shape(kind, n, 12) for kind in ("binary", "f1") for n in (100, 400)),
+    *(Shape(kind, n, 0, 12) for kind in ("binary", "f1") for n in (5, 40)),
+]
+SYSTEMS = (2, 3, 8, 21)
+
+
+def lines(chosen: Sequence[str], quick: bool) -> Iterator[str]:
+    """The report, section by section."""
+    runs, every = (300, 3) if quick else (2000, 1)
+    shapes, power_shapes = [*MEANS, *SEVERAL][::every], POWER[::every]
+    sections: list[tuple[str, str, Callable[[Shape], list[float]]]] = [
+        ("means", "Intervals of means hold the truth", lambda shape: means(shape, runs)),
+        ("differences", "Intervals of differences hold the truth", lambda shape: differences(shape, runs)),
+    ]
+    for name, title, measure in sections:
+        if name in chosen:
+            yield f"\n{title}, percent: on average, and for each truth"
+            for shape in shapes:
+                shares = [100 * share for share in measure(shape)]
+                yield f"  {shape!s}  {np.mean(shares):5.1f}   {' '.join(f'{share:5.1f}' for share in shares)}"
+    if "false" in chosen:
+        yield "\nEqual systems of which any two differ significantly, percent of runs, at most 5 is promised"
+        for shape in shapes:
+            for systems in SYSTEMS:
+                repeats = max(50, runs // (4 if systems > 8 else 1))
+                shares = [100 * share for share in false_positives(shape, systems, repeats)]
+                yield f"  {shape!s} {systems:2} systems  {max(shares):5.1f}   {' '.join(f'{s:5.1f}' for s in shares)}"
+    if "power" in chosen:
+        yield "\nA true difference of the minimum detectable effect is significant, percent of runs, 80 is promised"
+        for shape in power_shapes:
+            for systems in SYSTEMS:
+                tests = systems * (systems - 1) // 2
+                for base in (0.1, 0.4):
+                    effect = promised(shape, tests, base, max(100, runs // 5))
+                    if np.isnan(effect):
+                        yield f"  {shape!s} {systems:2} systems from {base}: no difference is detectable"
+                        continue
+                    share = 100 * power(shape, tests, effect, base, runs)
+                    yield f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
+    if "contradictions" in chosen:
+        yield "\nIntervals that contradict their verdict"
+        for shape in shapes:
+            for systems in SYSTEMS:
+                wrong, number = contradictions(shape, systems, max(2, (400 if quick else 10_000) // systems**2))
+                yield f"  {shape!s} {systems:2} systems  {wrong} of {number:,}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--only", default="means,tasks,differences,tests")
-    parser.add_argument("--peers", action="store_true", help="the percentile bootstrap beside it")
+    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: some minutes")
+    parser.add_argument("--only", default="means,differences,false,power,contradictions")
     given = parser.parse_args()
-    for line in _lines(given.only.split(","), given.runs, given.peers):
+    for line in lines(given.only.split(","), given.quick):
         print(line, flush=True)
 
 

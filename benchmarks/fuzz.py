@@ -198,7 +198,7 @@ def read_run(path: Path, chance: random.Random) -> None:
     import io
 
     import r_eval
-    from r_eval.analysis.leaderboard import write_leaderboard
+    from r_eval.analysis.leaderboard_page import write_leaderboard
     from r_eval.analysis.report import write_report
     from r_eval.analysis.scoring import score_run
     from r_eval.api import load_run

@@ -34,18 +34,18 @@ VISITORS: dict[str, tuple[dict[str, int], int]] = {"laptop": (LAPTOP, 1), "phone
 """The window, and how many times slower the processor is."""
 
 FIRST = """async () => {
-  while (!document.querySelector('#score-table tbody tr')) await new Promise(requestAnimationFrame);
+  while (!document.querySelector('#board tbody tr')) await new Promise(requestAnimationFrame);
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   return performance.now();
 }"""
 
-# From the change of the address until what the selector names is drawn; "a.mark" stands for where that link leads.
 STEP = """async ([address, selector]) => {
   const start = performance.now();
   location.hash = address.startsWith('#/') ? address : document.querySelector(address).getAttribute('href');
   const shown = () => [...document.querySelectorAll(selector)].some((node) => node.checkVisibility());
   while (!shown()) {
     if (performance.now() - start > 60000) throw new Error(`nothing is ${selector} at ${address}`);
+    document.querySelector('[data-tab]:not([hidden]) .plot')?.scrollIntoView();
     await new Promise(requestAnimationFrame);
   }
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -53,13 +53,11 @@ STEP = """async ([address, selector]) => {
 }"""
 
 STEPS = (
-    ("matching", "#/matching", "#dots tbody tr"),
-    ("responses", "#/responses", "#response-bars tbody tr"),
-    ("deployment", "#/deployment", "[data-view=deployment] svg"),
-    ("statistics", "#/statistics", "[data-view=statistics] tbody tr"),
-    ("questions", "#/questions", "#questions-list li"),
-    ("transcript", "#questions-list a.mark", "#transcript-body .step"),
-    ("search", "#/questions?text=river&type=RE", "#questions-list li"),
+    ("first chart", "#/results?c=0", ".plot .main-svg"),
+    ("errors", "#/errors", "#matrix tbody tr"),
+    ("details", "#/details", "[data-tab=details] .plain tbody tr"),
+    ("transcript", "#matrix a.badge", "#episode .step"),
+    ("search", "#/errors?text=river&type=RE", "#matrix tbody tr"),
 )
 """What is opened in turn: its name, its address, and what shows that it is there."""
 

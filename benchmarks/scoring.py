@@ -4,12 +4,13 @@
 
 The run is made up: short episodes of four systems and four tasks, a third of them wrong, with observations of about
 thirty words. It is scored in a process of its own, so that the peak is that of scoring alone; then every analysis is
-made: averages with intervals and ranks, matching, upper bounds, all pairs, errors, sensitivity, deployment.
+made: averages with intervals and ranks, all pairs, matching, upper bounds, errors, deployment.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import random
 import resource
@@ -117,34 +118,24 @@ def score(path: Path) -> None:
 
 def analyse(path: Path) -> None:
     """Make every analysis of the run and print what each took."""
-    from r_eval.analysis.aggregate import aggregate
-    from r_eval.analysis.deployment import choose
-    from r_eval.analysis.errors import analyse_errors
-    from r_eval.analysis.matching import suited
-    from r_eval.analysis.sensitivity import sensitivity
-    from r_eval.analysis.statistics.board import board
-    from r_eval.analysis.statistics.paired import pairwise
-    from r_eval.analysis.systems import clusters_of, systems
-    from r_eval.analysis.upper_bound import upper_bounds
+    from r_eval.analysis.compare import pairs
+    from r_eval.analysis.deployment import choose, deployment
+    from r_eval.analysis.errors import causes, responses, separators
+    from r_eval.analysis.matching import contributions, partners, upper_bound
+    from r_eval.analysis.results import load
+    from r_eval.analysis.scores import averages, scores
 
-    run = RunFolder(path)
-    found = systems(run)
-    shared = clusters_of([run])
-    scores = {one.name: {task: part.by_question() for task, part in one.cells.items()} for one in found}
-    aggregates = aggregate(run)
-    jobs = {
-        "averages": lambda: aggregate(run),
-        "matching": lambda: [suited(aggregates, fixed, found, shared) for fixed in ("workflow", "llm")],
-        "upper bounds": lambda: upper_bounds(found),
-        "all pairs": lambda: pairwise(board(scores, shared)),
-        "errors": lambda: analyse_errors(run),
-        "sensitivity": lambda: sensitivity(run),
-        "deployment": lambda: choose(found, max_seconds=5.0),
-    }
+    started = time.perf_counter()
+    results = load(RunFolder(path))
+    held = results.episodes.memory_usage(deep=True).sum() / 2**20
+    print(f"  {'loaded':<14} {time.perf_counter() - started:5.1f} s, the frame holds {held:,.0f} MiB")
+    views = (scores, averages, pairs, responses, causes, separators, deployment, partners, upper_bound, contributions)
+    jobs = {view.__name__: view for view in views}
+    jobs["choose"] = functools.partial(choose, max_seconds=5.0)
     begun = time.perf_counter()
     for name, job in jobs.items():
         started = time.perf_counter()
-        job()
+        job(results)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"  {name:<14} {time.perf_counter() - started:5.1f} s, peak so far {peak:,.0f} MiB")
     print(f"all analyses {time.perf_counter() - begun:.1f} s")

@@ -53,9 +53,10 @@ class Run:
 
     def summary(self) -> str:
         """The score table and the response types as text."""
+        from r_eval.analysis.results import load
         from r_eval.analysis.summary import text_summary
 
-        return text_summary(self.folder)
+        return text_summary(load(self.folder))
 
     def report(self, out: str | Path | None = None, figures: bool = True) -> Path:
         """Write the report; returns the path of its page.
@@ -77,30 +78,30 @@ class Run:
         Raises:
             UserError: A record cannot be read.
         """
-        from r_eval.analysis.frame import frame
+        from r_eval.analysis.results import episodes_of
 
-        return frame(self.folder)
+        return episodes_of(self.folder)
 
     def causes(self) -> pandas.DataFrame:
         """Failed episodes by system, condition and cause: `episodes`, and their `share` of the recorded ones."""
-        from r_eval.analysis.frame import frame
-        from r_eval.analysis.views import causes
+        from r_eval.analysis.errors import causes
+        from r_eval.analysis.results import load
 
-        return causes(frame(self.folder, answers=False))
+        return causes(load(self.folder))
 
     def responses(self) -> pandas.DataFrame:
         """Episodes by system, condition and response type: `episodes`, and their `share` of the recorded ones."""
-        from r_eval.analysis.frame import frame
-        from r_eval.analysis.views import responses
+        from r_eval.analysis.errors import responses
+        from r_eval.analysis.results import load
 
-        return responses(frame(self.folder, answers=False))
+        return responses(load(self.folder))
 
     def deployment(self) -> pandas.DataFrame:
         """Quality (0 to 1), seconds, tokens and USD per episode by system, condition and domain ("all" is over all)."""
-        from r_eval.analysis.systems import systems
-        from r_eval.analysis.views import deployment
+        from r_eval.analysis.deployment import deployment
+        from r_eval.analysis.results import load
 
-        return deployment(systems(self.folder))
+        return deployment(load(self.folder))
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the frame of `to_pandas` as a Parquet file; files of several runs can be read together.
@@ -115,16 +116,18 @@ class Run:
             raise MissingExtra("pyarrow", "parquet", "Run.to_parquet") from None
 
     def to_jsonl(self, path: str | Path) -> None:
-        """Write the rows of `to_pandas` as JSON Lines, a cell at a time."""
-        from r_eval.analysis.frame import cell_rows
+        """Write the rows of `to_pandas` as JSON Lines; what is missing is null."""
+        from r_eval.analysis.results import records
 
-        write_whole(Path(path), (json_line(row) for rows in cell_rows(self.folder) for row in rows))
+        frame = self.to_pandas().astype(object)
+        write_whole(Path(path), (json_line(row) for row in records(frame.where(frame.notna(), None))))
 
     def _repr_html_(self) -> str:
         """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
-        from r_eval.analysis.notebook import html_summary
+        from r_eval.analysis.results import load
+        from r_eval.analysis.summary import html_summary
 
-        return html_summary(self.folder)
+        return html_summary(load(self.folder))
 
 
 async def arun(

@@ -20,11 +20,9 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from r_eval import plugins
-from r_eval.analysis.estimate import Estimate
-from r_eval.analysis.rows import ALL, Row
 from r_eval.api import Run
 from r_eval.checks import Call, check
 from r_eval.environments.base import Environment, EnvironmentFailure, NotFound, query_api
@@ -90,6 +88,23 @@ class EnvironmentContract:
 # A system's score
 
 
+class Score(NamedTuple):
+    """A mean score from 0 to 1, the ends of its 95 % interval, and what stands behind it.
+
+    Attributes:
+        n: Episodes with a score, of so many `questions` and `tasks`.
+        missing: Episodes of the grid without one.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    questions: int
+    tasks: int
+    missing: int
+
+
 def assert_score(
     run: Run | str | Path,
     system: str,
@@ -99,7 +114,7 @@ def assert_score(
     condition: str = "clean",
     sure: bool = False,
     incomplete: bool = False,
-) -> Estimate:
+) -> Score:
     """See that a system of a run scores at least so much, from 0 to 1.
 
     Args:
@@ -109,8 +124,8 @@ def assert_score(
         condition: As in the grid.
         sure: Whether the lower end of the 95 % interval must reach it, and not the mean alone. With few questions a
             system may be good enough and this fail: it asks for evidence.
-        incomplete: Whether episodes may be missing that the machinery stopped or that are not run yet. The mean over
-            the rest counts then.
+        incomplete: Whether episodes may be missing that failed because of the infrastructure or are not run yet. The
+            mean over the rest counts then.
 
     Returns:
         The mean with its interval, and how many episodes stand behind it.
@@ -119,50 +134,65 @@ def assert_score(
         AssertionError: It does not; the message has the interval, and the questions with the lowest scores.
         UserError: The run has no such system, task or condition.
     """
-    from r_eval.analysis.aggregate import aggregate
-
     opened = run if isinstance(run, Run) else Run(run)
-    found = aggregate(opened.folder)
-    if condition not in found.conditions:
-        raise UserError(plugins.unknown("condition", condition, found.conditions))
-    rows = {row.system: row for row in found.under(condition)}
-    if system not in rows:
-        raise UserError(plugins.unknown("system", system, rows))
-    row = rows[system]
-    if task is not None and task not in row.tasks:
-        raise UserError(plugins.unknown("task", task, row.tasks))
-    estimate = row.averages[ALL] if task is None else row.tasks[task]
+    tasks, found = _score(opened, system, task, condition)
     of = f"{system} on {task or 'all tasks'}{'' if condition == 'clean' else f', {condition},'}"
-    if not incomplete and not estimate.complete:
+    if not incomplete and (found.missing or found.tasks < len(tasks)):
         raise AssertionError(
-            f"{of}: {estimate.missing} of {estimate.expected} episodes have no score (the machinery failed, or the "
-            "run goes on); run the grid again with the same folder, or allow it with incomplete=True"
+            f"{of}: {found.missing} of {found.n + found.missing} episodes have no score (the infrastructure failed, or "
+            "the run goes on); run the grid again with the same folder, or allow it with incomplete=True"
         )
-    if estimate.mean is None or estimate.low is None or estimate.high is None:
+    if not found.n:
         raise AssertionError(f"{of} has no score, below {at_least}")
-    if (estimate.low if sure else estimate.mean) < at_least:
-        interval = f"{estimate.low:.3f} to {estimate.high:.3f} with 95 % confidence"
-        count = f"{estimate.n} episodes of {estimate.questions} questions"
+    if (found.low if sure else found.mean) < at_least:
+        interval = f"{found.low:.3f} to {found.high:.3f} with 95 % confidence"
+        count = f"{found.n} episodes of {found.questions} questions"
         unsure = ", and is not sure to reach more" if sure else ""
-        lowest = "\n".join(_lowest(opened, row, task))
+        lowest = "\n".join(_lowest(opened, system, condition, tasks))
         raise AssertionError(
-            f"{of} scores {estimate.mean:.3f} ({interval}; {count}){unsure}, below {at_least}\n{lowest}".rstrip()
+            f"{of} scores {found.mean:.3f} ({interval}; {count}){unsure}, below {at_least}\n{lowest}".rstrip()
         )
-    return estimate
+    return found
 
 
-def _lowest(run: Run, row: Row, task: str | None) -> list[str]:
+def _score(run: Run, system: str, task: str | None, condition: str) -> tuple[list[str], Score]:
+    """The score of a system, and the tasks that it should be over.
+
+    Raises:
+        UserError: The run has no such system, task or condition.
+    """
+    from r_eval.analysis.results import load
+    from r_eval.analysis.scores import ALL, averages, scores
+
+    results = load(run.folder)
+    whole = averages(results)
+    frame = scores(results).assign(tasks=1) if task else whole[whole["group"] == ALL]
+    for kind, name in (("condition", condition), ("system", system), ("task", task)):
+        if name is not None:
+            known = frame[kind].unique().tolist()
+            if name not in known:
+                raise UserError(plugins.unknown(kind, name, known))
+            frame = frame[frame[kind] == name]
+    row = frame.iloc[0]
+    mean, low, high = (float(row[name]) for name in ("score", "score_low", "score_high"))
+    numbers = (int(row[name]) for name in ("episodes", "questions", "tasks", "incomplete"))
+    tasks = [task] if task else results.tasks["name"].tolist()
+    return tasks, Score(mean, low, high, *numbers)
+
+
+def _lowest(run: Run, system: str, condition: str, tasks: Sequence[str]) -> list[str]:
     """The questions with the lowest scores, with what was answered."""
     lines: list[tuple[float, str]] = []
-    for name in row.tasks if task is None else [task]:
-        cell = Cell(row.workflow, row.llm, row.condition, name)
+    for cell in run.folder.cells():
+        if (cell.system, cell.condition) != (system, condition) or cell.task not in tasks:
+            continue
         scores = run.folder.scores(cell)
         for episode in run.folder.cell_episodes(cell):
             score = scores.get(episode.episode_id, {}).get("score")
             if score is not None and score < 1:
-                answer = "no answer" if episode.answer is None else repr(episode.answer[:60])
-                about = f"  {score:.2f}  {name} {episode.question_id}: {answer} for {'; '.join(episode.golds)[:60]!r}"
-                lines.append((score, about))
+                answer = repr(episode.answer[:60]) if episode.answer else "no answer"
+                gold = repr("; ".join(episode.golds)[:60])
+                lines.append((score, f"  {score:.2f}  {cell.task} {episode.question_id}: {answer} for {gold}"))
     return [line for _, line in sorted(lines)[:SHOWN]]
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pandas
 import pytest
 import yaml
 
 from r_eval import Grid, load_run, run
-from r_eval.analysis.faithful import Faithful, faithful
+from r_eval.analysis.results import load
+from r_eval.analysis.robustness import faithful
 from r_eval.folder import RunFolder
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "counterfactual.yaml"
@@ -29,19 +31,22 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return RunFolder(folder / "run")
 
 
-def totals(ran: RunFolder) -> dict[str, Faithful]:
-    return {line.system: line for line in faithful(ran) if not line.task}
+def totals(ran: RunFolder) -> pandas.DataFrame:
+    found = faithful(load(ran))
+    return found[found["task"] == "all tasks"]
 
 
 def test_an_llm_that_remembers_leaks_every_answer_in_every_workflow(ran: RunFolder) -> None:
-    found = {name: line for name, line in totals(ran).items() if name.endswith("+remembers")}
+    found = totals(ran)
+    found = found[found["llm"] == "remembers"]
     assert len(found) == 3
-    assert all(line.counts["leaked"] == line.answers > 0 for line in found.values())
+    assert (found["leaked"] == found["answers"]).all()
+    assert (found["answers"] > 0).all()
 
 
 def test_an_llm_that_looks_it_up_is_faithful_in_every_answer(ran: RunFolder) -> None:
-    line = totals(ran)["pal+looks_up"]
-    assert line.counts["faithful"] == line.answers > 0
+    line = totals(ran).set_index("system").loc["pal+looks_up"]
+    assert line["faithful"] == line["answers"] > 0
 
 
 def test_in_the_clean_environment_both_are_right(ran: RunFolder) -> None:

@@ -8,14 +8,14 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
+import pandas
 import pytest
 import yaml
 
 from r_eval import load_run
-from r_eval.analysis.leaderboard import Seasons, entries
-from r_eval.analysis.leaderboard.page import payload
+from r_eval.analysis.leaderboard import board_rows, by_type, standings
+from r_eval.analysis.question_sets import Seasons
 from r_eval.folder import RunFolder
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.seasons import read_season
@@ -55,9 +55,9 @@ def board(desk: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def shown(desk: Path) -> dict[str, Any]:
-    """What the page shows."""
-    return payload(entries([RunFolder(path) for path in sorted(desk.glob("runs/*"))], Seasons()))
+@pytest.fixture(scope="module")
+def rows(desk: Path) -> pandas.DataFrame:
+    return board_rows([RunFolder(path) for path in sorted(desk.glob("runs/*"))], Seasons())
 
 
 def test_every_season_has_all_five_types_and_both_languages(desk: Path) -> None:
@@ -99,18 +99,18 @@ def test_the_board_has_every_system_on_its_versions(desk: Path) -> None:
     assert {line["version"] for line in lines if line["llm"] == "hasty"} == {"1.0.0"}
     assert {(line["retriever"], line["top_k"]) for line in lines} >= {("bm25", "2"), ("bm25", "4")}
     for line in lines:
-        assert float(line["total"]) == pytest.approx(float(line["retrieval"]) + float(line["generation"]), abs=0.011)
-        assert 0 < float(line["generation"]) < 100
+        total = float(line["retrieval_score"]) + float(line["generation_score"])
+        assert float(line["total_score"]) == pytest.approx(total)
+        assert 0 < float(line["generation_score"]) < 1
 
 
-def test_only_actual_systems_are_those_of_the_newest_version(desk: Path) -> None:
-    boards = {(one["last"], one["actual"]): one["rows"] for one in shown(desk)["boards"]}
-    assert {row["llm"] for row in boards[2, False]} == {"careful", "hasty"}
-    assert {row["llm"] for row in boards[2, True]} == {row["llm"] for row in boards[1, False]} == {"careful"}
+def test_only_systems_of_the_newest_version_are_current(rows: pandas.DataFrame) -> None:
+    assert set(standings(rows)["llm"]) == {"careful", "hasty"}
+    assert set(standings(rows, current=True)["llm"]) == set(standings(rows, 1)["llm"]) == {"careful"}
 
 
-def test_the_board_is_of_all_types(desk: Path) -> None:
-    assert set(shown(desk)["types"]) == TYPES
+def test_the_board_is_of_all_types(rows: pandas.DataFrame) -> None:
+    assert set(by_type(rows)["type"]) == TYPES
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def page(desk: Path) -> Path:
     return desk
 
 
-def test_results_from_outside_stand_on_the_board_with_what_they_lack(page: Path) -> None:
+def test_submitted_answers_stand_on_the_board_with_what_they_lack(page: Path) -> None:
     (line,) = [line for line in board(page) if line["system"] == "north-wind"]
     assert (line["version"], line["questions"], line["missing"]) == ("1.1.0", "25", "24")
-    assert line["generation"] == "4.00"
+    assert float(line["generation_score"]) == pytest.approx(0.04)

@@ -36,9 +36,9 @@ NEEDED = [
     "r_eval/tasks/aminer/soay-easy.questions.jsonl",
     "r_eval/tasks/aminer/soay-easy.demonstrations.jsonl",
     "r_eval/tasks/wiki/hotpotqa.questions.jsonl",
-    "r_eval/analysis/report/index.html",
-    "r_eval/analysis/report/report.css",
-    "r_eval/analysis/report/report.js",
+    "r_eval/analysis/report/template.html",
+    "r_eval/analysis/report/style.css",
+    "r_eval/analysis/report/page.js",
 ]
 
 

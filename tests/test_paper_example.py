@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published import is_published, read_published
-from r_eval.analysis.rows import Row
+from r_eval.analysis.published import is_published
+from r_eval.analysis.results import load
+from r_eval.analysis.scores import averages
+from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from tests import documents
 
@@ -29,8 +31,10 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, Row]:
-    return {row.system: row for row in read_published(PAPER).rows}
+def percent() -> dict[tuple[str, str], float]:
+    """The averages by system and group; that the printed ones are these is tested in tests/golden."""
+    frame = averages(load(RunFolder(PAPER)))
+    return dict(zip(zip(frame["system"], frame["group"], strict=True), (100 * frame["score"]).round(1), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -49,26 +53,9 @@ def printed() -> list[tuple[str, dict[str, str]]]:
     return [(f"{line['workflow']}+{line['llm']}", line) for line in lines(PAPER / "published.csv")]
 
 
-def test_the_folder_holds_published_results_of_21_systems_on_12_tasks(rows: dict[str, Row]) -> None:
+def test_the_folder_holds_published_results_of_21_systems_on_12_tasks(percent: dict[tuple[str, str], float]) -> None:
     assert is_published(PAPER)
-    assert (len(rows), len(lines(PAPER / "scores.csv"))) == (21, 252)
-
-
-def test_every_printed_average_is_reproduced_within_a_tenth(rows: dict[str, Row]) -> None:
-    found = [
-        (100 * (rows[name].averages[line["group"]].mean or 0), line) for name, line in printed() if line["average"]
-    ]
-    assert len(found) == 63
-    assert [line for mean, line in found if abs(mean - float(line["average"])) > 0.1] == []
-
-
-def test_188_of_189_printed_ranks_are_reproduced_and_the_other_is_a_tie(rows: dict[str, Row]) -> None:
-    off = [
-        (line["group"], name, line["rank"])
-        for name, line in printed()
-        if rows[name].ranks[line["group"]] != int(line["rank"])
-    ]
-    assert (len(printed()), off) == (189, [TIE])
+    assert (len({system for system, _ in percent}), len(lines(PAPER / "scores.csv"))) == (21, 252)
 
 
 def test_the_tables_of_the_report_have_the_printed_averages_and_ranks(report: Path) -> None:
@@ -80,19 +67,20 @@ def test_the_tables_of_the_report_have_the_printed_averages_and_ranks(report: Pa
             assert found[name][f"rank_{line['group']}"] == line["rank"]
 
 
-def test_the_report_has_the_tables_and_the_figures_in_three_formats_each(report: Path) -> None:
+def test_the_report_has_the_tables_and_the_figures_in_every_format(report: Path) -> None:
     assert {path.name for path in (report / "tables").iterdir()} == {
-        f"{name}.{ending}" for name in ("scores", "matching") for ending in ("csv", "md", "tex")
+        f"{name}.{ending}"
+        for name in ("scores", "averages", "task_scores", "partners")
+        for ending in ("csv", "md", "tex")
     }
-    drawn = ("heat-map", "radar", "radar-normalised", "radar-react", "radar-pal", "radar-dfsdt", "radar-fc")
-    assert {path.name for path in (report / "figures").iterdir()} == {
-        f"{name}.{ending}" for name in drawn for ending in ("png", "svg", "pdf")
+    assert {path.name for path in (report / "figures").iterdir()} >= {
+        f"{name}.{ending}" for name in ("heat-map", "radar", "levels") for ending in ("png", "svg")
     }
 
 
-def test_the_best_llm_of_each_workflow_is_in_the_table_of_matching(report: Path) -> None:
-    found = {(line["for"], line["axis"]): line["best"] for line in lines(report / "tables" / "matching.csv")}
-    assert [found["react", axis] for axis in ("wiki", "aminer", "all")] == ["gpt-4-1106"] * 3
+def test_the_best_llm_of_each_workflow_is_in_the_table_of_partners(report: Path) -> None:
+    found = {(line["name"], line["group"]): line["best"] for line in lines(report / "tables" / "partners.csv")}
+    assert [found["react", group] for group in ("wiki", "aminer", "all")] == ["gpt-4-1106"] * 3
     assert (found["pal", "wiki_KS"], found["fc", "wiki_KU"]) == ("llama2-13b", "gpt-3.5-turbo")
 
 
@@ -113,17 +101,14 @@ def test_the_tables_and_figures_that_the_page_says_are_made_are_made(report: Pat
 
 
 def test_the_python_of_the_page_prints_its_numbers() -> None:
-    code, root = documents.block(PAGE, "python", "read_published"), PAPER.parents[1]
+    code, root = documents.block(PAGE, "python", "averages"), PAPER.parents[1]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, encoding="utf-8", check=False)
     assert (done.stdout, done.stderr) == (documents.block(PAGE, "text", "react 24.4"), "")
 
 
-def test_the_contradictions_of_the_page_are_in_the_scores(rows: dict[str, Row]) -> None:
-    def percent(system: str, cell: str) -> float:
-        return round(100 * (rows[system].averages[cell].mean or 0), 1)
-
-    assert (percent("pal+gpt-3.5-turbo", "wiki_KU"), percent("pal+llama2-13b", "wiki_KU")) == (40.2, 37.9)
-    assert percent("dfsdt+gpt-4-1106", "wiki_KA") == 10.0
+def test_the_contradictions_of_the_page_are_in_the_scores(percent: dict[tuple[str, str], float]) -> None:
+    assert [percent[f"pal+{llm}", "wiki_KU"] for llm in ("gpt-3.5-turbo", "llama2-13b")] == [40.2, 37.9]
+    assert percent["dfsdt+gpt-4-1106", "wiki_KA"] == 10.0
 
 
 def test_the_grid_of_the_page_is_a_grid(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_the_command_prints_what_the_page_says(tmp_path: Path, monkeypatch: pyte
             done = documents.typed(command.line, tmp_path)
             assert done.returncode == 0, done.stderr
             assert documents.matches(done.stdout, command.expected), done.stdout
-    assert "length" in done.stdout
+    assert "characters" in done.stdout
 
 
 def test_the_python_of_figure_6_runs(capsys: pytest.CaptureFixture[str]) -> None:

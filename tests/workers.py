@@ -15,13 +15,9 @@ TOGETHER = {
     "tests/contracts/test_environments.py": "MediaWiki",
     "tests/contracts/test_wiki_sources.py": "MediaWiki",
     "tests/runner/test_live_wiki.py": "MediaWiki",
-    **dict.fromkeys(
-        (f"tests/analysis/report/test_{name}.py" for name in ("accessibility", "browser", "hostile_page", "links")),
-        "report",
-    ),
     "tests/contracts/test_llms.py": "torch",
     "tests/llms/test_hf.py": "torch",
-    "tests/analysis/metrics/test_agreement_bert.py": "torch",
+    "tests/differential/test_embeddings.py": "torch",
 }
 """What several files share, by file."""
 
@@ -31,8 +27,7 @@ SLOW = (
     "tests/llms/test_hf.py",
     "tests/llms/test_gguf.py",
     "tests/runner/test_ray.py",
-    "tests/analysis/metrics/test_agreement_bert.py",
-    "tests/analysis/metrics/test_quest_eval.py",
+    "tests/differential/test_embeddings.py",
     "tests/environments/corpus/test_published_documents.py",
     "tests/environments/corpus/test_page.py",
     "tests/llms/test_langchain.py::test_a_real_model",
@@ -86,25 +81,12 @@ SLOW = (
     "tests/cli/test_extracting.py",
     "tests/checks/test_tasks.py",
     "tests/checks/test_environments.py::test_of_an_mcp",
-    # the browser beyond one visit to the page (test_browser.py), and figures in every form
-    "tests/analysis/report/test_accessibility.py",
-    "tests/analysis/report/test_beyond_view.py",
-    "tests/analysis/report/test_components_view.py",
-    "tests/analysis/report/test_deployment_view.py",
-    "tests/analysis/report/test_hostile_page.py",
-    "tests/analysis/report/test_links.py",
-    "tests/analysis/report/test_matching_view.py",
-    "tests/analysis/report/test_questions_page.py",
-    "tests/analysis/report/test_responses_view.py",
-    "tests/analysis/report/test_statistics_view.py",
-    "tests/analysis/leaderboard/test_board_",
-    "tests/analysis/figures/test_readable.py",
-    "tests/analysis/test_figures.py",
-    "tests/analysis/report/test_browser.py::test_nothing_is_wider",
+    # the browser beyond one visit to the page
+    "tests/analysis/report/test_page.py::test_a_visit_with_a_dark_phone",
+    "tests/analysis/report/test_page.py::test_a_hostile_run",
+    "tests/analysis/report/test_page.py::test_axe",
     # hundreds of cases a metric, thousands of pairs against other implementations
-    "tests/analysis/metrics/test_contract.py",
-    "tests/analysis/metrics/test_agreement_",
-    "tests/analysis/metrics/test_published_crud.py",
+    "tests/differential/test_metrics.py",
     "tests/analysis/statistics/test_paired.py",
 )
 """What `make test` leaves to `make test-slow`: beginnings of tests' names."""
@@ -118,7 +100,7 @@ LONG = (
     "tests/cli/test_run.py",
     "tests/contracts/test_workflows.py",
     "tests/llms/test_gguf.py",
-    "tests/analysis/report/test_accessibility.py",
+    "tests/analysis/report/test_page.py",
     "tests/runner/test_run.py",
     "tests/test_docs.py",
     "tests/test_readme.py",

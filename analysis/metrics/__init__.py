@@ -6,20 +6,27 @@
 
 from __future__ import annotations
 
-from r_eval.analysis.metrics.exact import exact_match
-from r_eval.analysis.metrics.f1 import token_f1
-from r_eval.analysis.metrics.published import token_f1_published
-from r_eval.analysis.metrics.registry import Batched, Metric, get, names, of_a_run, of_kept_scores, score_all
+from r_eval.analysis.metrics.qa import exact_match, token_f1
+from r_eval.analysis.metrics.registry import (
+    Batched,
+    Metric,
+    filter_trusted,
+    get,
+    get_trusted,
+    names,
+    score_all,
+    summaries,
+)
 
 __all__ = [
     "Batched",
     "Metric",
     "exact_match",
+    "filter_trusted",
     "get",
+    "get_trusted",
     "names",
-    "of_a_run",
-    "of_kept_scores",
     "score_all",
+    "summaries",
     "token_f1",
-    "token_f1_published",
 ]

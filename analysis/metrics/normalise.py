@@ -8,8 +8,10 @@ Decisions, each with its reason:
   characters (soft hyphen, joiners) vanish. The published code deletes ASCII punctuation only, which fuses
   "A;B" and leaves "。".
 - Kept inside a token: a decimal point between digits and a minus sign before a number ("1.5" is not "15",
-  "-5" is not "5"), and "+" or "#" that end a word ("C++" is not "C"). A thousands comma is dropped ("1,234"
-  is "1234") and so is a fraction of zeros ("5.0" is "5"). Decimal digits of every script are read as 0-9.
+  "-5" is not "5"), and "+" or "#" that end a word ("C++" is not "C"). A fraction of zeros is dropped ("5.0" is "5").
+  Decimal digits of every script are read as 0-9.
+- Numbers have one notation (`one_notation`): no separators between thousands ("1,234" is "1234"), a decimal point
+  ("3,5" is "3.5"). "1.234" may be either, and is left as it stands.
 - Deleted without a break, as the published code does: an apostrophe between letters ("O'Brien" is "OBrien")
   and the full stops of initials ("U.S." is "US").
 - a, an, the are dropped unless nothing would be left ("a" is "a", not "").
@@ -28,10 +30,13 @@ ARTICLES = frozenset({"a", "an", "the"})
 Tokens = tuple[str, ...]
 
 _APOSTROPHES = "'\u2018\u2019\u02bc\u02bb\uff07"
-_MINUS = "-\u2212"
+_MINUS = "-\u2212\u2013"
 _WORD = r"[^\s.,+#'\-]"
 _LETTER = r"[^\W\d_]"
+_SPACED = re.compile(r"(?<=\d)[\u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,9}(?:,\d+)?|(?:\.\d{3}),\d{1,2})(?![\d.,]*\d)")
+_COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d,]|\.\d)")
 _INITIALS = re.compile(rf"(?<!{_WORD}){_LETTER}(?:\.{_LETTER})+(?!{_WORD})\.?")
 _DOTTED = re.compile(rf"{_LETTER}\.{_LETTER}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -51,7 +56,7 @@ def tokens(text: str, camel: bool = False, thousands: bool = True) -> Tokens:
     Args:
         camel: Break words where a capital follows a small letter ("SportsTeam" is "sports team"). Never the
             only reading of a text, so that "McDonald" stays equal to "mcdonald".
-        thousands: Read "100,200" as one number, not as two.
+        thousands: Read "100,200" as one number, not as two, and "3,5" likewise.
     """
     return without_articles(words(text, camel, thousands))
 
@@ -84,6 +89,8 @@ def has_camel(text: str) -> bool:
 
 def _careful(text: str, thousands: bool) -> list[str]:
     raw = text
+    if thousands:
+        text = one_notation(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         text = unicodedata.normalize("NFKC", text.casefold())
@@ -99,6 +106,21 @@ def _careful(text: str, thousands: bool) -> list[str]:
         return plain.removesuffix(".").split()
     found = [_polish(word) for word in _TOKEN.findall(text)]
     return found or [char for char in unicodedata.normalize("NFKC", raw) if unicodedata.category(char)[0] not in "ZC"]
+
+
+def one_notation(text: str) -> str:
+    """The text with its numbers in one notation.
+
+    >>> one_notation("12,000 or 1.234.567,5 or 3,5 or 1'000, but 1.234 and 1,2,3")
+    '12000 or 1234567.5 or 3.5 or 1000, but 1.234 and 1,2,3'
+    """
+    if not text.isascii() or "'" in text:
+        text = _SPACED.sub("", text).replace("\u066b", ".").replace("\u066c", "")
+    if "," in text or text.count(".") > 1:
+        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+        text = _POINTS.sub(lambda match: match[0].replace(".", "").replace(",", "."), text)
+        text = _COMMA.sub(r"\1.\2", text)
+    return text
 
 
 def _polish(word: str) -> str:

@@ -1,35 +1,179 @@
-"""RAGQuestEval as metrics: an LLM asks what the reference says, and looks whether the answer says it.
+"""RAGQuestEval (CRUD-RAG, Lyu et al. 2024): does a generated text hold what the reference says, and say it rightly?
 
-`quest_eval@LLM` is the combined score, `quest_eval_recall@LLM` and `quest_eval_precision@LLM` its parts;
-`quest_eval_precision@LLM#all` divides by all questions that were asked, as the paper's formula does.
-`r_eval.analysis.quest_eval` says what they are. They call an LLM, so they run only when they are asked for by name;
-together they need no more calls than one of them. NaN where the LLM failed, where its replies cannot be read, and where
-no question counts. Of several golds the one that gives the best combined score counts.
+An LLM writes questions about the reference, answers them from the reference, and answers them from the generated text.
+Of the n questions to which both sides have a reply, A are those that the reference answers, and B those of A that the
+text answers too. F is the F1 of words between the two answers to a question.
+
+- `quest_eval_recall@LLM`: |B| / n, formula 1 of the paper; `#answered` divides by |A| instead, as the published code
+  does.
+- `quest_eval_precision@LLM`: the mean of F over B, as the published code, figure 6 and the paper's text have it; `#all`
+  divides the same sum by n, which is formula 2. (`#all` and `#answered` may be named for either.)
+- `quest_eval@LLM`: the mean of F over A, 0 for what the text does not answer.
+
+Where B is empty all are 0. Where A is empty there was nothing to answer, which is no fault of the system: NaN, counted
+as not scored, as where the LLM failed or its replies cannot be read. Of several golds the one with the best
+`quest_eval` counts.
+
+What the LLM is asked is in `prompts/quest_*.md`, in English and Chinese. Each question has an id, and an answer
+belongs to the question whose id it bears (the published code goes by place, so that one answer too few moves all that
+follow). An answer that says that there is none ("not mentioned.", "无法推断") counts as `UNANSWERABLE`, but only as a
+whole: "political uncertainty" is an answer. A reference is asked about once for all texts, and every reply is in the
+cache of replies.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import itertools
+import json
+import math
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from r_eval.analysis.metrics.judge import ask, ask_llm, prompt_file
+from r_eval.analysis.metrics.published import word_f1_published
+from r_eval.analysis.metrics.qa import word_f1
 from r_eval.analysis.metrics.registry import Batched
-from r_eval.analysis.quest_eval.evaluating import Evaluated, Row, evaluate
-from r_eval.analysis.quest_eval.scores import QuestScore
 from r_eval.errors import UserError
+from r_eval.languages import Language, language_of
 
-Part = Literal["combined", "recall", "precision", "precision_all"]
+if TYPE_CHECKING:
+    from r_eval.tasks.speaking import Speaker
+
+UNANSWERABLE = "<Unanswerable>"
+PUBLISHED = "无法推断"
+"""The one phrase that stands for no answer in the published code."""
+
+_LONGEST_PHRASE = 80
+"""Characters beyond which an answer says something."""
+_MOST_SCORES = 4_096
+_ID = re.compile(r"\s{0,3}[qQ]?(?:uestion)?[\s_.-]{0,2}0{0,3}([1-9][0-9]{0,4})[\s.:]{0,2}")
+_NO_SCORE = {
+    "unread": "no reply could be read",
+    "unusable": "the reference answers no question",
+    "no_reference": "there is no reference",
+    "failed": "the LLM failed: ",
+}
+Say = Callable[[str], Awaitable[str]]
+"""Sends a prompt to an LLM and returns its reply; raises UserError where the LLM fails."""
 
 
-class Combined(Batched):
+class Pair(NamedTuple):
+    """The two answers to a question.
+
+    Attributes:
+        gold: From the reference; `UNANSWERABLE`, or None where no reply came under the question's id.
+        given: From the generated text, likewise.
+    """
+
+    gold: str | None
+    given: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The questions about one reference.
+
+    Attributes:
+        answers: From the reference, one per question; `UNANSWERABLE`, or None where it is not known.
+    """
+
+    questions: tuple[str, ...]
+    answers: tuple[str | None, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether the reference answers any of them."""
+        return any(answer not in (None, UNANSWERABLE) for answer in self.answers)
+
+
+class Row(NamedTuple):
+    """A generated text and its reference; `sheet` has the questions where they are known, as from a published cache."""
+
+    answer: str
+    reference: str
+    sheet: Sheet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestScore:
+    """One generated text against one reference.
+
+    Attributes:
+        recall, recall_all, precision, precision_all, combined: From 0 to 1; NaN where no question counts. Those of
+            "all" divide by all questions that have replies.
+        n_questions: That were asked.
+        n_gt_unanswerable: Of these, to which the reference has no answer.
+        n_gm_unanswerable: Of those that count, to which the generated text has no answer.
+        n_misaligned: To which one side has no reply under their id, and the reference is not known to have no answer.
+        why: In one word, why there is no score: a key of `_NO_SCORE`; "" otherwise.
+    """
+
+    recall: float = math.nan
+    recall_all: float = math.nan
+    precision: float = math.nan
+    precision_all: float = math.nan
+    combined: float = math.nan
+    n_questions: int = 0
+    n_gt_unanswerable: int = 0
+    n_gm_unanswerable: int = 0
+    n_misaligned: int = 0
+    why: str = ""
+
+    @property
+    def n_dropped(self) -> int:
+        """Questions that are in no score but those of "all"."""
+        return self.n_gt_unanswerable + self.n_misaligned
+
+    @property
+    def scored(self) -> bool:
+        return not math.isnan(self.combined)
+
+
+@dataclass(slots=True)
+class Evaluated:
+    """The scores of some rows, in their order; `error` is what the LLM said where it failed last."""
+
+    scores: list[QuestScore] = field(default_factory=list)
+    error: str = ""
+
+    def counts(self) -> dict[str, int]:
+        """What stands behind the scores: texts, questions, and those of both that count nowhere, by cause."""
+        why = Counter(found.why for found in self.scores)
+        numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned", "n_dropped")
+        return {
+            "texts": len(self.scores),
+            "scored": sum(found.scored for found in self.scores),
+            **{word: why[word] for word in _NO_SCORE},
+            **{name: sum(getattr(found, name) for found in self.scores) for name in numbers},
+        }
+
+
+class QuestEval(Batched):
     """The mean F1 of the answers to what the reference answers, 0 for those that the answer does not hold."""
 
-    name: ClassVar[str] = "quest_eval"
-    part: Part = "combined"
+    name = "quest_eval"
+    parts: Mapping[str, str] = {"": "combined"}
+    """By what stands behind "#", the field of `QuestScore`."""
 
-    def __init__(self, given: str | None = None) -> None:
-        self._llm = given or ""
-        self._seen: Counter[str] = Counter()
+    def __init__(self, setup: str | None = None) -> None:
+        """Keep the LLM's name; it is opened when answers are scored.
+
+        Raises:
+            UserError: There is no such denominator.
+        """
+        self._llm, _, denominator = (setup or "").partition("#")
+        if denominator not in self.parts:
+            raise UserError(f"{self.name}: unknown denominator {denominator!r}; expected #answered or #all")
+        self._part = self.parts[denominator]
+        self._counts = Counter[str]()
         self._error = ""
 
     def batch(
@@ -46,35 +190,36 @@ class Combined(Batched):
         found = evaluate(self._llm, rows)
         scores = iter(found.scores)
         best = [_best([next(scores) for _ in right or [""]]) for right in golds]
-        self._seen.update(Evaluated(best).counts())
+        self._counts.update(Evaluated(best).counts())
         self._error = found.error or self._error
-        return [float(getattr(one, self.part)) for one in best]
+        return [float(getattr(one, self._part)) for one in best]
 
-    def told(self) -> str:
-        """What stands behind the scores since it was last asked, for a person; "" where there are none."""
-        seen, error = self._seen, self._error
-        self._seen, self._error = Counter(), ""
-        return _line(self._llm, seen, error) if seen["texts"] else ""
+    def summary(self) -> str:
+        """What stands behind the scores since it was last called, for a person; "" where there are none."""
+        of, self._counts = self._counts, Counter()
+        if not of["texts"]:
+            return ""
+        line = (
+            f"quest_eval@{self._llm}: {of['scored']:,} of {of['texts']:,} answers scored, on {of['n_questions']:,} "
+            f"questions: {of['n_gt_unanswerable']:,} that the reference does not answer, {of['n_gm_unanswerable']:,} "
+            f"that the answer does not, {of['n_misaligned']:,} without a reply under their id"
+        )
+        reasons = {**_NO_SCORE, "failed": f"the LLM failed: {self._error}"}
+        return line + "".join(f"; {of[word]:,} not scored: {reason}" for word, reason in reasons.items() if of[word])
 
 
-class Recall(Combined):
-    """The share of what the reference answers that the answer answers too, rightly or not."""
+class Recall(QuestEval):
+    """The share of the questions that the answer answers too, rightly or not."""
 
     name = "quest_eval_recall"
-    part: Part = "recall"
+    parts = {"": "recall_all", "all": "recall_all", "answered": "recall"}
 
 
-class Precision(Combined):
+class Precision(QuestEval):
     """The mean F1 of the answers to what both the reference and the answer answer."""
 
     name = "quest_eval_precision"
-
-    def __init__(self, given: str | None = None) -> None:
-        llm, _, denominator = (given or "").partition("#")
-        super().__init__(llm)
-        if denominator not in ("", "answered", "all"):
-            raise UserError(f"{self.name}: {denominator!r}: expected #answered, which is the default, or #all")
-        self.part = "precision_all" if denominator == "all" else "precision"
+    parts = {"": "precision", "all": "precision_all", "answered": "precision"}
 
 
 def _best(scores: Sequence[QuestScore]) -> QuestScore:
@@ -83,16 +228,283 @@ def _best(scores: Sequence[QuestScore]) -> QuestScore:
     return failed or max(scores, key=lambda one: one.combined if one.scored else -1.0)
 
 
-def _line(llm: str, of: Mapping[str, int], error: str) -> str:
-    why = {
-        "unread": "no reply could be read",
-        "unusable": "the reference answers no question",
-        "no_reference": "there is no reference",
-        "failed": f"the LLM failed: {error}",
-    }
-    line = (
-        f"quest_eval@{llm}: {of['scored']:,} of {of['texts']:,} answers scored, on {of['n_questions']:,} questions: "
-        f"{of['n_gt_unanswerable']:,} that the reference does not answer, {of['n_gm_unanswerable']:,} that the answer "
-        f"does not, {of['n_misaligned']:,} without a reply under their id; {of['n_dropped']:,} are in no score"
+def score(pairs: Sequence[Pair]) -> QuestScore:
+    """The score of one generated text from its answers and the reference's; one pair per question.
+
+    >>> found = score([Pair("a b c", "a x y"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)])
+    >>> round(found.recall, 3), round(found.precision, 3), round(found.combined, 3)
+    (0.667, 0.667, 0.444)
+    """
+    bad = sum(pair.gold == UNANSWERABLE for pair in pairs)
+    misaligned = sum(pair.gold is None or (pair.gold != UNANSWERABLE and pair.given is None) for pair in pairs)
+    used = [(gold, given) for gold, given in pairs if gold not in (None, UNANSWERABLE) and given is not None]
+    if not used:
+        why = "unread" if misaligned or not pairs else "unusable"
+        return QuestScore(n_questions=len(pairs), n_gt_unanswerable=bad, n_misaligned=misaligned, why=why)
+    values = [word_f1(given, [gold]) for gold, given in used if gold is not None and given != UNANSWERABLE]
+    total, answered, every = math.fsum(values), len(values), len(pairs) - misaligned
+    return QuestScore(
+        recall=answered / len(used),
+        recall_all=answered / every,
+        precision=total / answered if answered else 0.0,
+        precision_all=total / every,
+        combined=total / len(used),
+        n_questions=len(pairs),
+        n_gt_unanswerable=bad,
+        n_gm_unanswerable=len(used) - answered,
+        n_misaligned=misaligned,
     )
-    return line + "".join(f"; {of[word]:,} not scored since {said}" for word, said in why.items() if of[word])
+
+
+def published(golds: Sequence[str], given: Sequence[str]) -> tuple[float, float]:
+    """Precision and recall as the published code computes them: by place, over words with spaces and punctuation.
+
+    Only its own phrase (`PUBLISHED`), to the letter, stands for no answer. Where none is left, both are 0.
+
+    Raises:
+        ValueError: There are not as many answers of one side as of the other. The published code drops such a sample,
+            or puts wrong answers together.
+    """
+    used = [(gold, answer) for gold, answer in zip(golds, given, strict=True) if gold != PUBLISHED]
+    values = [word_f1_published(answer, [gold]) for gold, answer in used if answer != PUBLISHED]
+    return (sum(values) / len(values), len(values) / len(used)) if values else (0.0, 0.0)
+
+
+def evaluate(llm: str, rows: Sequence[Row]) -> Evaluated:
+    """The score of every row by the questions and answers of an LLM; as `judge.ask_llm`.
+
+    A row on which the LLM failed has no score, and is counted.
+
+    Raises:
+        UserError: There is no such LLM, or it cannot be used.
+    """
+    known = _scores_of(llm)
+    missing = [row for row in dict.fromkeys(rows) if row not in known]
+    error = ""
+    if missing:
+
+        async def evaluate_all(speaker: Speaker) -> str:
+            evaluator = Evaluator(speaker.say)
+            found = await asyncio.gather(*map(evaluator.row, missing))
+            known.update(zip(missing, found, strict=True))
+            return evaluator.error
+
+        error = ask_llm(llm, "quest_eval", evaluate_all)
+    evaluated = Evaluated([known[row] for row in rows], error)
+    for row in [row for row in known if known[row].why == "failed" or len(known) > _MOST_SCORES]:
+        del known[row]
+    return evaluated
+
+
+@functools.cache
+def _scores_of(llm: str) -> dict[Row, QuestScore]:
+    """The scores by an LLM in this process, which the metrics share."""
+    return {}
+
+
+class Evaluator:
+    """An LLM's questions and answers, for as long as an event loop runs; `error` is what it said where it failed
+    last."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._sheets: dict[str, asyncio.Task[Sheet]] = {}
+        self.error = ""
+
+    async def row(self, row: Row) -> QuestScore:
+        """The score of one row; one without a score where the LLM failed."""
+        if not row.reference.strip() and row.sheet is None:
+            return QuestScore(why="no_reference")
+        try:
+            sheet = row.sheet or await self.sheet(row.reference)
+            if not row.answer.strip() or not sheet.usable:
+                given: Sequence[str | None] = [UNANSWERABLE] * len(sheet.questions)
+            else:
+                given = await self.answers(
+                    row.answer, sheet.questions, language_of(row.reference or sheet.questions[0])
+                )
+        except UserError as error:
+            self.error = str(error)
+            return QuestScore(why="failed")
+        return score(list(map(Pair, sheet.answers, given)))
+
+    async def sheet(self, reference: str) -> Sheet:
+        """The questions about a reference and its own answers; without any where none could be read.
+
+        Raises:
+            UserError: The LLM failed.
+        """
+        if reference not in self._sheets:
+            self._sheets[reference] = asyncio.create_task(self._write(reference))
+        return await self._sheets[reference]
+
+    async def answers(self, text: str, questions: Sequence[str], language: Language) -> list[str | None]:
+        """A text's answer to each question; those that a first reply lacks are taken from a second.
+
+        Raises:
+            UserError: The LLM failed.
+        """
+        prompt, again = answers_prompt(text, questions, language), prompt_file(f"quest_again.{language}.md")
+        found = read_answers(await self._say(prompt), questions)
+        if None in found:
+            more = read_answers(await self._say(f"{prompt}\n\n{again}"), questions)
+            found = [one if one is not None else other for one, other in zip(found, more, strict=True)]
+        return found
+
+    async def _write(self, reference: str) -> Sheet:
+        language = language_of(reference)
+        again = prompt_file(f"quest_again.{language}.md")
+        sheet = await ask(self._say, questions_prompt(reference), again, read_questions)
+        if sheet is None:
+            return Sheet((), ())
+        answers = await self.answers(reference, sheet.questions, language)
+        return Sheet(sheet.questions, tuple(answers))
+
+
+def questions_prompt(reference: str) -> str:
+    """What the LLM is asked for questions about a reference, in its language."""
+    return _filled("quest_questions", language_of(reference), text=reference)
+
+
+def answers_prompt(text: str, questions: Sequence[str], language: Language) -> str:
+    """What the LLM is asked for a text's answers."""
+    lines = "\n".join(f"{id_}: {question}" for id_, question in zip(_ids(questions), questions, strict=True))
+    return _filled("quest_answers", language, text=text, questions=lines)
+
+
+def _filled(name: str, language: Language, **values: str) -> str:
+    """A prompt with its $names filled in; nothing that is filled in is read for $names again."""
+    return Template(prompt_file(f"{name}.{language}.md")).substitute(values)
+
+
+def read_questions(reply: str) -> Sheet | None:
+    """The questions in a reply, each once, still without answers; None where there are none.
+
+    >>> read_questions('Sure:\\n```json\\n{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}\\n```').questions
+    ('Where?', 'When?')
+    """
+    found = None
+    for value in _json_values(reply):
+        known = value if isinstance(value, dict) else {}
+        items: list[Any] = next(
+            (known[key] for key in ("questions", "question") if isinstance(known.get(key), list)), []
+        )
+        texts = [item.get("question") if isinstance(item, dict) else item for item in items]
+        questions = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
+        found = Sheet(tuple(dict.fromkeys(questions)), ()) if questions else found
+    return found
+
+
+def read_answers(reply: str, questions: Sequence[str]) -> list[str | None]:
+    """The answer to each question, `UNANSWERABLE` for what says so; None for a question whose id is not in the reply.
+
+    Where an id comes twice, the last counts: a model may begin again.
+
+    >>> read_answers('{"q2": "In Africa.", "q1": null}', ["Where is Oz?", "Where is Kenya?"])
+    ['<Unanswerable>', 'In Africa.']
+    """
+    found: dict[str, str] = {}
+    for value in _json_values(reply):
+        for id_, answer in _answers_by_id(value):
+            text = _answer_text(answer)
+            if text is not None:
+                found[id_] = normalised(text)
+    return [found.get(id_) for id_ in _ids(questions)]
+
+
+def _ids(questions: Sequence[str]) -> list[str]:
+    return [f"q{number}" for number in range(1, len(questions) + 1)]
+
+
+def _json_values(reply: str) -> Iterator[Any]:
+    from r_eval.llms.json_text import json_values
+
+    return (found.value for found in json_values(reply))
+
+
+def _answers_by_id(value: Any, is_inside: bool = False) -> Iterator[tuple[str, Any]]:
+    """Ids and answers in a value: an object of answers, a list of objects, or either within an object."""
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from _listed(item)
+    elif isinstance(value, dict):
+        yield from _listed(value)
+        for key, answer in value.items():
+            if id_ := _id(key):
+                yield id_, answer
+            elif not is_inside and isinstance(answer, (dict, list)):
+                yield from _answers_by_id(answer, is_inside=True)
+
+
+def _listed(item: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    key = next((key for key in ("id", "question_id", "question") if key in item), None)
+    if key is not None and "answer" in item and (id_ := _id(item[key])):
+        yield id_, item["answer"]
+
+
+def _id(key: object) -> str | None:
+    """The id that a key means: "q1", "Q1", "1" and 1 are the same."""
+    match = _ID.fullmatch(str(key)[:40]) if isinstance(key, (str, int)) and not isinstance(key, bool) else None
+    return f"q{match[1]}" if match else None
+
+
+def _answer_text(answer: object) -> str | None:
+    if isinstance(answer, dict):
+        answer = answer.get("answer")
+        return _answer_text(answer) if not isinstance(answer, dict) else None
+    if isinstance(answer, list):
+        return ", ".join(text for text in map(_answer_text, answer) if text)
+    return "" if answer is None else str(answer).lower() if isinstance(answer, bool) else str(answer)
+
+
+def normalised(answer: str) -> str:
+    """`UNANSWERABLE` for whatever says so as a whole, any other answer without the space around it.
+
+    >>> normalised("The text does not mention it."), normalised("文中未提及。"), normalised(" uncertainty ")
+    ('<Unanswerable>', '<Unanswerable>', 'uncertainty')
+    """
+    answer = answer.strip()
+    says_nothing = not answer or (len(answer) <= _LONGEST_PHRASE and _letters(answer) in _phrases())
+    return UNANSWERABLE if says_nothing else answer
+
+
+@functools.cache
+def _phrases() -> frozenset[str]:
+    import yaml
+
+    found = set()
+    for parts in yaml.safe_load(prompt_file("unanswerable.yaml")).values():
+        for words in itertools.product(["", *parts["leads"]], parts["cores"], ["", *parts["tails"]]):
+            found.add(_letters("".join(words)))
+    return frozenset(found)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+
+
+def read_published(path: Path) -> dict[str, Sheet]:
+    """The sheets of a published cache (`{ID: {"key_info": [...], "question": [...], "answers": [...]}}`), by ID.
+
+    Its answers belong to the questions by place alone. A record whose answers are fewer than its questions has no
+    answer that is sure to belong to one, so that none is known.
+
+    Raises:
+        UserError: The file cannot be read, or is not of this form.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: cannot be read as a cache of questions: {error}") from None
+    if not isinstance(data, dict):
+        raise UserError(f"{path}: expected an object of records by ID")
+    sheets = {}
+    for name, record in data.items():
+        lists = [record.get(key) if isinstance(record, dict) else None for key in ("question", "answers")]
+        if not all(isinstance(texts, list) and all(isinstance(text, str) for text in texts) for texts in lists):
+            raise UserError(f"{path}: record {name}: expected lists of texts called question and answers")
+        questions, answers = tuple(record["question"]), tuple(record["answers"])
+        is_paired = len(questions) == len(answers)
+        sheets[name] = Sheet(questions, tuple(map(normalised, answers)) if is_paired else (None,) * len(questions))
+    return sheets

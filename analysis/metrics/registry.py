@@ -1,60 +1,37 @@
-"""Which function a metric's name stands for, and how many answers are scored at once.
+"""Metrics by name, and the scores of many answers at once.
 
-A name is one of the built-in ones; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
-`./file.py:function`. A module is imported when its metric is first asked for. Behind "@" a built-in may be given what
-it is set up with: `numeric_match@0.05`, `rouge_l@ru`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
+A name is a built-in one; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
+`./file.py:function`. A module is imported when its metric is first asked for. Behind "@" stands what a built-in is set
+up
+with: `rouge_l@ru`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import entry_points
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
 
 from r_eval import plugins
 from r_eval.errors import UserError
 
-Metric = Callable[[str, Sequence[str]], float]
-"""(prediction, golds) -> a number from 0 to 1, the best over the golds."""
-
-_BUILT_IN = {
-    "bert_score": "bert:BertScore",
-    "bleu": "bleu:bleu",
-    "bleu_published": "published_crud:bleu_published",
-    "covered_match": "covered:covered_match",
-    "covered_match_published": "covered:covered_match_published",
-    "embedding_similarity": "similarity:EmbeddingSimilarity",
-    "exact_match": "exact:exact_match",
-    "judge": "judge:JudgeMetric",
-    "judge_six": "judge_six:JudgeSix",
-    "list_f1": "elements:list_f1",
-    "numeric_match": "numbers:numeric_match",
-    "quest_eval": "quest_eval:Combined",
-    "quest_eval_precision": "quest_eval:Precision",
-    "quest_eval_recall": "quest_eval:Recall",
-    "relaxed_f1": "relaxed:relaxed_f1",
-    "rouge_1": "rouge:Rouge1",
-    "rouge_2": "rouge:Rouge2",
-    "rouge_l": "rouge:RougeL",
-    "rouge_l_published": "published_crud:rouge_l_published",
-    "set_f1": "elements:set_f1",
-    "substring_match": "substring:substring_match",
-    "substring_match_published": "substring:substring_match_published",
-    "token_f1": "f1:token_f1",
-    "token_f1_published": "published:token_f1_published",
-    "word_f1": "word_f1:word_f1",
-    "word_f1_published": "published_crud:word_f1_published",
-}
-_HARMLESS = frozenset({"numeric_match", "rouge_1", "rouge_2", "rouge_l"})
-"""Those that take a number or a language behind "@": no code, no file, no LLM."""
+_log = logging.getLogger("r_eval")
 
 
-@runtime_checkable
-class Batched(Protocol):
-    """A metric that is dear by the piece: it loads a model, or asks an LLM over a network."""
+class Batched:
+    """Base of a metric that is expensive per answer: it loads a model, or asks an LLM over a network.
+
+    Attributes:
+        needs_context: Whether `batch` also takes `contexts`: per answer, what the environment returned before it.
+    """
+
+    needs_context = False
 
     def __call__(self, prediction: str, golds: Sequence[str]) -> float:
         """The score of one answer."""
@@ -63,106 +40,176 @@ class Batched(Protocol):
     def batch(
         self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
     ) -> list[float]:
-        """The scores of many answers, in their order; NaN where the machinery failed.
+        """The scores of many answers, in their order; NaN where the infrastructure failed.
 
         Args:
-            questions: What the predictions answer, where it is known; a metric may look at it.
+            questions: What the predictions answer, where it is known.
         """
-        ...
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """One line for a person about the scores since it was last called; "" where there is nothing to say."""
+        return ""
 
 
-@runtime_checkable
-class Seeing(Batched, Protocol):
-    """A metric that judges an answer by what it was given from, too."""
+Function = Callable[[str, Sequence[str]], float] | Batched
 
-    def batch(
-        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
-    ) -> list[float]:
-        """The scores of many answers of which it is not known what they were given from."""
-        return self.seeing(predictions, golds, questions, None)
 
-    def seeing(
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: (prediction, golds) -> a number in `range`, the best over the golds.
+
+    Attributes:
+        about: One line.
+        version: Raised when its numbers change; scores of another version are computed again.
+        range: Its least and greatest value; any other is refused.
+        needs: The extra, model or LLM without which it does not run; "" for none.
+    """
+
+    name: str
+    function: Function
+    about: str = ""
+    version: int = 1
+    range: tuple[float, float] = (0.0, 1.0)
+    needs: str = ""
+
+    def __call__(self, prediction: str, golds: Sequence[str]) -> float:
+        """The score of one answer; NaN where the infrastructure failed.
+
+        Raises:
+            UserError: The metric gave a number outside its range.
+        """
+        return self._checked(self.function(prediction, golds), "")
+
+    def scores(
         self,
         predictions: Sequence[str],
         golds: Sequence[Sequence[str]],
-        questions: Sequence[str] | None,
-        contexts: Sequence[str] | None,
+        questions: Sequence[str] | None = None,
+        context: Callable[[int], str] | None = None,
+        ids: Sequence[str] | None = None,
     ) -> list[float]:
-        """As `batch`.
+        """The scores of many answers, in their order; at once where the metric can.
 
         Args:
-            contexts: What the environment returned before each answer.
+            context: What the environment returned before the answer at a place; called only if the metric reads it.
+            ids: Of the episodes, for messages.
+
+        Raises:
+            UserError: It cannot run here, or gave a number outside its range; names the episode.
         """
-        ...
+        function = self.function
+        if not callable(getattr(function, "batch", None)):
+            found = [function(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+        elif getattr(function, "needs_context", False) and context is not None:
+            contexts = [context(place) for place in range(len(predictions))]
+            found = function.batch(predictions, golds, questions, contexts)  # type: ignore[union-attr,call-arg]
+        else:
+            found = function.batch(predictions, golds, questions)  # type: ignore[union-attr]
+        where = [f" for episode {id_}" for id_ in ids] if ids is not None else [""] * len(found)
+        return [self._checked(score, place) for score, place in zip(found, where, strict=True)]
+
+    def _checked(self, score: Any, where: str) -> float:
+        low, high = self.range
+        if type(score) is float and low <= score <= high:
+            return score
+        try:
+            number = float(score)
+        except (TypeError, ValueError):
+            raise UserError(f"metric '{self.name}' returned {score!r}{where}: expected a number") from None
+        if math.isnan(number) or low <= number <= high:
+            return number
+        if low <= round(number, 9) <= high:  # a rounding error
+            return min(high, max(low, number))
+        raise UserError(f"metric '{self.name}' returned {number:g}{where}: expected {low:g} to {high:g}")
 
 
-@runtime_checkable
-class Telling(Protocol):
-    """A metric with which a person should see more than its scores."""
+class _BuiltIn(NamedTuple):
+    place: str
+    version: int = 1
+    needs: str = ""
+    takes: str = ""
+    """What may stand behind "@"."""
 
-    def told(self) -> str:
-        """One line about what was done since it was last asked; "" where there is nothing to say."""
-        ...
+
+_BUILT_IN = {
+    "bert_score": _BuiltIn("text:BertScore", 1, "extra bert", "FOLDER"),
+    "bleu": _BuiltIn("text:bleu", 1, "extra metrics"),
+    "bleu_published": _BuiltIn("published:bleu_published", 1, "extra metrics"),
+    "covered_match": _BuiltIn("qa:covered_match", 2),
+    "covered_match_published": _BuiltIn("published:covered_match_published"),
+    "embedding_similarity": _BuiltIn("text:EmbeddingSimilarity", 1, "extra dense", "MODEL"),
+    "exact_match": _BuiltIn("qa:exact_match", 2),
+    "judge": _BuiltIn("judge:Judge", 1, "an LLM", "LLM"),
+    "judge_six": _BuiltIn("judge:JudgeSix", 1, "an LLM", "LLM"),
+    "quest_eval": _BuiltIn("quest_eval:QuestEval", 2, "an LLM", "LLM"),
+    "quest_eval_precision": _BuiltIn("quest_eval:Precision", 2, "an LLM", "LLM"),
+    "quest_eval_recall": _BuiltIn("quest_eval:Recall", 2, "an LLM", "LLM"),
+    "relaxed_f1": _BuiltIn("published:relaxed_f1", 1, "extra metrics"),
+    "rouge_1": _BuiltIn("text:rouge_1", 2, "", "ru"),
+    "rouge_2": _BuiltIn("text:rouge_2", 2, "", "ru"),
+    "rouge_l": _BuiltIn("text:rouge_l", 2, "", "ru"),
+    "rouge_l_published": _BuiltIn("published:rouge_l_published", 1, "extra metrics"),
+    "substring_match": _BuiltIn("qa:substring_match", 2),
+    "substring_match_published": _BuiltIn("published:substring_match_published"),
+    "token_f1": _BuiltIn("qa:token_f1", 2),
+    "token_f1_published": _BuiltIn("published:token_f1_published"),
+    "word_f1": _BuiltIn("qa:word_f1", 2),
+    "word_f1_published": _BuiltIn("published:word_f1_published", 1, "extra metrics"),
+}
+_HARMLESS = "ru"
+"""What may stand behind "@" of a metric without it naming code, a file or an LLM."""
+_NAMED_BY_USER: set[str] = set()
+"""What `get` was asked for: names that a person gave, in a grid, on the command line or in a call."""
 
 
 def names() -> list[str]:
     """The names that `get` knows: the built-in ones and those of entry points."""
-    return sorted({*_BUILT_IN, *_strangers()})
+    return sorted({*_BUILT_IN, *_entry_points()})
 
 
-_log = logging.getLogger("r_eval")
-_NAMED: set[str] = set()
-"""What `get` was asked for: names that a person gave, in a grid, on the command line or in a call."""
+def get(name: str) -> Metric:
+    """The metric of a name that a person gave; for one that a run's folder gave, see `get_trusted`.
+
+    Raises:
+        UserError: There is none, and the message names the closest; or it cannot be imported, is not callable, or takes
+            nothing behind "@".
+    """
+    _NAMED_BY_USER.add(name)
+    return _get(name)
 
 
-def of_a_run(name: str) -> Metric:
+def get_trusted(name: str) -> Metric:
     """The metric that a run's folder names.
 
-    A folder may come from a stranger, and it is no reason to run code, to read a file or to ask an LLM: a name that
-    means one of these must have been given by a person as well, since this process began.
+    A folder may come from a stranger, and is no reason to run code, to read a file or to ask an LLM: a name that means
+    one of these must have been given by a person as well, since this process began.
 
     Raises:
         UserError: It was not; or as for `get`.
     """
-    if not _followed(name):
+    if not is_trusted(name):
         raise UserError(
             f"the run names the metric {name}, which stands for code, a file or an LLM of somebody's choice. If you "
             f"know the run, name the metric yourself:  r-eval score RUN --metric '{name}'"
         )
-    return get(name)
+    return _get(name)
 
 
-def of_kept_scores(names: Iterable[str]) -> list[str]:
-    """Those of the further metrics of kept scores that may be computed anew; the log names the others."""
-    given = list(names)
-    for name in given:
-        if not _followed(name):
-            _log.warning("%s is not computed anew:  r-eval score RUN --metric '%s'  does it", name, name)
-    return [name for name in given if _followed(name)]
+def filter_trusted(names: Iterable[str]) -> list[str]:
+    """Those of the metrics of existing scores that may be computed again; the log names the others."""
+    found = list(names)
+    for name in found:
+        if not is_trusted(name):
+            _log.warning("%s is not computed again:  r-eval score RUN --metric '%s'  does it", name, name)
+    return list(filter(is_trusted, found))
 
 
-def _followed(name: str) -> bool:
-    head, given, _ = name.partition("@")
-    return name in _NAMED or not (":" in name or (given and head not in _HARMLESS))
-
-
-@functools.cache
-def get(name: str) -> Metric:
-    """The metric of a name that a person gave; for one that a run's folder gave, see `of_a_run`.
-
-    Raises:
-        UserError: There is none, and the message names the closest; or it cannot be imported, or is no function, or
-            takes nothing behind "@".
-    """
-    _NAMED.add(name)
-    head, given, value = name.partition("@")
-    if head in _BUILT_IN:
-        return _built_in(head, value if given else None)
-    if ":" in name:
-        return _callable(name, plugins.from_path(name, "metrics"))
-    if name in _strangers():
-        return _callable(name, _strangers()[name].load())
-    raise UserError(plugins.unknown("metric", name, names()))
+def is_trusted(name: str) -> bool:
+    """Whether a name may be followed that a run's folder gave."""
+    head, at, _ = name.partition("@")
+    is_harmless = head in _BUILT_IN and _BUILT_IN[head].takes == _HARMLESS
+    return name in _NAMED_BY_USER or not (":" in name or (at and not is_harmless))
 
 
 def score_all(
@@ -172,69 +219,53 @@ def score_all(
     questions: Sequence[str] | None = None,
     context: Callable[[int], str] | None = None,
 ) -> list[float]:
-    """The scores of many answers by one metric, in their order; at once where the metric can.
-
-    Args:
-        context: What the environment returned before the answer at a place; asked for only where a metric looks at it.
+    """The scores of many answers by one metric, in their order; as `Metric.scores`.
 
     Raises:
         UserError: There is no such metric, or it cannot run here.
     """
-    metric = get(name)
-    if isinstance(metric, Seeing):
-        seen = [context(place) for place in range(len(predictions))] if context is not None else None
-        return metric.seeing(predictions, golds, questions, seen)
-    if isinstance(metric, Batched):
-        return metric.batch(predictions, golds, questions)
-    return [metric(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+    return get(name).scores(predictions, golds, questions, context)
 
 
-def told(names: Iterable[str]) -> list[str]:
-    """What metrics have to say of what they did since they were last asked, for a person; each line once.
-
-    A metric says it by a method `told() -> str`; most have none, and nothing to say.
-    """
-    said = [get(name).told() for name in names if isinstance(get(name), Telling)]  # type: ignore[attr-defined]
-    return list(dict.fromkeys(line for line in said if line))
-
-
-def _built_in(name: str, value: str | None) -> Metric:
-    module, _, attribute = _BUILT_IN[name].partition(":")
-    found: Any = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
-    if isinstance(found, type):
-        made: Metric = found(value)
-        return made
-    if value is None:
-        metric: Metric = found
-        return metric
-    if name != "numeric_match":
-        raise UserError(f"metric '{name}' takes nothing behind '@'")
-    return _within(found, value)
-
-
-def _within(metric: Callable[[str, Sequence[str], float], float], value: str) -> Metric:
-    try:
-        tolerance = float(value)
-    except ValueError:
-        tolerance = -1.0
-    if not 0 <= tolerance < 1:
-        raise UserError(f"numeric_match@{value}: expected a share from 0 to 1, as in numeric_match@0.05")
-
-    def within(prediction: str, golds: Sequence[str]) -> float:
-        """Numeric match within a share of the gold."""
-        return metric(prediction, golds, tolerance)
-
-    return within
-
-
-def _callable(name: str, found: object) -> Metric:
-    made = found() if isinstance(found, type) else found
-    if not callable(made):
-        raise UserError(f"metric '{name}' is no function: expected (prediction, golds) -> a number from 0 to 1")
-    metric: Metric = made
-    return metric
+def summaries(names: Iterable[str]) -> list[str]:
+    """What metrics have to say of the scores since they were last asked, for a person; each line once."""
+    functions = [_get(name).function for name in names]
+    lines = [function.summary() for function in functions if isinstance(function, Batched)]
+    return list(dict.fromkeys(filter(None, lines)))
 
 
 @functools.cache
-def _strangers() -> dict[str, Any]:
+def _get(name: str) -> Metric:
+    head, at, value = name.partition("@")
+    if head in _BUILT_IN:
+        return _built_in(name, _BUILT_IN[head], value if at else None)
+    if ":" in name:
+        return _plug_in(name, plugins.from_path(name, "metrics"))
+    if name in _entry_points():
+        return _plug_in(name, _entry_points()[name].load())
+    raise UserError(plugins.unknown("metric", name, names()))
+
+
+def _built_in(name: str, row: _BuiltIn, value: str | None) -> Metric:
+    module, _, attribute = row.place.partition(":")
+    found: Any = getattr(importlib.import_module(f"{__package__}.{module}"), attribute)
+    if value is not None and not row.takes:
+        raise UserError(f"metric '{name.partition('@')[0]}' takes nothing behind '@'")
+    function = found(value) if row.takes else found
+    return Metric(name, function, _first_line(function), row.version, needs=row.needs)
+
+
+def _plug_in(name: str, found: Any) -> Metric:
+    function = found() if isinstance(found, type) else found
+    if not callable(function):
+        raise UserError(f"metric '{name}' is not callable: expected (prediction, golds) -> a number from 0 to 1")
+    return Metric(name, function, _first_line(function), int(getattr(function, "version", 1)))
+
+
+def _first_line(function: object) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+@functools.cache
+def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group="r_eval.metrics")}

@@ -1,9 +1,10 @@
-"""Text to words for the metrics of generated text: ROUGE-L and BLEU.
+"""Text to words for the metrics of generated text: ROUGE, BLEU and word F1.
 
 `normalise` is for short answers; here whole sentences are cut. Decisions:
 
 - NFKC first, so that full-width and composed forms are equal, and a trailing stop of any script is dropped (`bare`).
-- An ASCII text is cut as rouge-score cuts it without a stemmer: runs of a-z and 0-9, lower case.
+- An ASCII text is cut as rouge-score cuts it without a stemmer: runs of a-z and 0-9, lower case. But a number with its
+  sign and separators is one word, in one notation ("-5", "3.1", "12,000" as "12000", "2023-05-06").
 - Elsewhere a word is a run of letters, digits and the marks on them. Chinese words are jieba's (default mode); kana are
   a word each, and Thai, Lao, Khmer and Burmese text is cut into letters with their marks, since those scripts put no
   space between words either. Korean puts spaces, and is cut at them. "ё" is "е", as in `normalise`.
@@ -15,10 +16,14 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from r_eval.analysis.metrics.normalise import one_notation
 from r_eval.languages import HAN, KANA, chinese_words, one_letter, tokenizer
 
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f"
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_NUMBER = r"(?<![a-z0-9.,:/-])(?:-?[0-9]+(?:[.,:/-][0-9]+)+|-[0-9]+)"
+_ASCII_WORD = re.compile(rf"{_NUMBER}|[a-z0-9]+")
+_BY_NUMBERS = re.compile(rf"({_NUMBER})")
+_MINUS = re.compile(r"(?<![\w])[\u2212\u2013](?=\d)")
 _HAS_HAN = re.compile(rf"[{HAN}]")
 _PIECE = re.compile(rf"[{HAN}]+|[{KANA}]|[{_SPACELESS}]|[^{HAN}{KANA}{_SPACELESS}]+")
 _NO_STOP = frozenset("#%&*@/\\\"'‰‱†‡")
@@ -42,17 +47,22 @@ def segments(text: str) -> list[str]:
     """The words of a text, folded.
 
     >>> segments("The cat's 1.5 m."), segments("北京大学在北京。"), segments("กรุงเทพ")
-    (['the', 'cat', 's', '1', '5', 'm'], ['北京大学', '在', '北京'], ['ก', 'รุ', 'ง', 'เ', 'ท', 'พ'])
+    (['the', 'cat', 's', '1.5', 'm'], ['北京大学', '在', '北京'], ['ก', 'รุ', 'ง', 'เ', 'ท', 'พ'])
 
     Raises:
         MissingExtra: There is Chinese in it, and jieba is not installed.
     """
+    text = one_notation(text)
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    text = one_letter(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()))
+    text = _MINUS.sub("-", one_letter(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())))
     found: list[str] = []
-    for run in "".join([char if _in_word(char) else " " for char in text]).split():
-        found += [run] if run.isascii() else _pieces(run)
+    for place, part in enumerate(_BY_NUMBERS.split(text)):
+        if place % 2:
+            found.append(part)
+            continue
+        for run in "".join([char if _in_word(char) else " " for char in part]).split():
+            found += [run] if run.isascii() else _pieces(run)
     return found
 
 

@@ -1,39 +1,38 @@
-"""The report: one folder with a page that opens from disk, its data, its figures' code, and the tables.
+"""The report: one folder with a page that opens from disk, its data, tables and figures.
 
     report/
       index.html          the page; no server, no network
       assets/             style and scripts
-      data/results.js     what the page shows first
-      data/*              what some views load when they are opened: deployment, statistics, questions, episodes
-      tables/*            the same numbers for other programs (csv) and for papers (md, tex)
-      figures/*           for papers, as png, svg and pdf
+      data/*              the page's data, as scripts that call `JSON.parse`: opened from disk, a page may not fetch
+      tables/*            every table for other programs (csv) and for papers (md, tex)
+      figures/*           every chart for papers, as png and svg
 
-Opened from disk a page may not fetch, so its data are scripts. They hold nothing but a call of `JSON.parse`,
-and the page sets every text as text, never as markup: what a model wrote cannot become part of the page.
+What a model, a tool or a file wrote is text everywhere: the page sets it as text, never as markup.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from r_eval.analysis.published import load
-from r_eval.analysis.report.payload import payload, script
-from r_eval.errors import UserError
-from r_eval.folder import RunFolder, write_whole
+from r_eval.errors import MissingExtra, UserError
+from r_eval.folder import RunFolder
 
-__all__ = ["write_report"]
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["write_report", "write_tables_page"]
 
 
 def write_report(
-    runs: Sequence[RunFolder], out: Path, told: Callable[[str], None] | None = None, figures: bool = True
+    runs: Sequence[RunFolder], out: Path, warn: Callable[[str], None] | None = None, figures: bool = True
 ) -> Path:
-    """Write the report of one or more runs; scores that are missing or out of date are computed first.
+    """Write the report of runs and folders of published results; scores that are missing are computed first.
 
     Args:
-        out: The report's folder; what it held before is replaced.
-        told: Given a sentence where a part is left out because its extra is not installed.
+        out: The report's folder; tables, figures and data in it are replaced.
+        warn: Called with a sentence where a part is left out because its library is not installed.
         figures: Whether the figures for papers are drawn; they take a few seconds.
 
     Returns:
@@ -42,48 +41,61 @@ def write_report(
     Raises:
         UserError: A run cannot be read, or the folder is a link within a run.
     """
-    from r_eval.analysis.report.analysed import analysed
-    from r_eval.analysis.report.details import write_details
-    from r_eval.analysis.report.files import write_files
-    from r_eval.analysis.report.payload_beyond import beyond_payload
-    from r_eval.analysis.report.payload_components import components_payload
-    from r_eval.analysis.report.payload_deployment import deployment_payload
-    from r_eval.analysis.report.payload_matching import matching_payload
-    from r_eval.analysis.report.payload_responses import responses_payload
-    from r_eval.analysis.report.payload_retrieval import retrieval_payload
-    from r_eval.analysis.report.payload_statistics import statistics_payload
-    from r_eval.analysis.report.payload_verdicts import verdicts_payload
-    from r_eval.analysis.report.standing import standing
+    from r_eval.analysis import tables
+    from r_eval.analysis.charts import charts as all_charts
+    from r_eval.analysis.figures import write_figures
+    from r_eval.analysis.report.page import report_page, write_page
+    from r_eval.analysis.report.transcripts import write_transcripts
+    from r_eval.analysis.results import load
+    from r_eval.analysis.views import VIEWS, frames
 
-    if out.is_symlink() and any(out.parent == run.path for run in runs):
-        raise UserError(
-            f"{out}: a link in a run's folder, which may lead anywhere: name the report's folder with --out"
-        )
-    aggregates = load(*runs)
-    found = analysed(aggregates, runs)
-    page = out / "index.html"
-    files = _assets()
-    template = files.pop(page.name)
-    for name, text in files.items():
-        write_whole(out / "assets" / name, text)
-    data = payload(aggregates) | write_files(aggregates, found, out, told, figures)
-    data |= {"standing": standing(aggregates, found)} | matching_payload(aggregates, found)
-    data |= responses_payload(aggregates, found.runs) | retrieval_payload(aggregates, found.retrieved)
-    data |= components_payload(found) | beyond_payload(aggregates, found.beyond)
-    data |= verdicts_payload(aggregates, found.runs)
-    data["details"] = write_details(found.runs, aggregates, found.shared, out)
-    for name, made in (("deployment", deployment_payload), ("statistics", statistics_payload)):
-        write_whole(out / "data" / f"{name}.js", script(name, made(aggregates, found)))
-    write_whole(out / "data" / "results.js", script("results", data))
-    write_whole(page, template)
-    return page
+    for folder in (out, out / "data"):  # before anything in them is removed
+        if folder.is_symlink() and any(run.path in folder.parents for run in runs):
+            raise UserError(
+                f"{folder}: a link in a run's folder, which may lead anywhere: name the report's folder with --out"
+            )
+    results = load(*runs)
+    found = frames(results)
+    charts = all_charts(results, found)
+    written = []
+    for view in VIEWS:
+        frame = found[view.name]
+        if view.file and len(frame):
+            notes = [*([view.note] if view.note else []), *frame.attrs.get("notes", ())]
+            written += tables.write(frame, out / "tables", view.name, view.title, notes)
+    drawn: list[Path] = []
+    if figures:
+        try:
+            drawn = write_figures(charts, out / "figures", warn)
+        except MissingExtra as missing:
+            if warn is not None:
+                warn(f"no figures: {missing}")
+    systems = results.cells["system"].drop_duplicates().astype(str).tolist()
+    page = report_page(results, found, charts, write_transcripts(results, systems, out))
+    page.files = {"tables": [path.name for path in written], "figures": [path.name for path in drawn]}
+    return write_page(page, out, warn)
 
 
-def _assets() -> dict[str, str]:
-    """The page, its style and its scripts, as they lie beside this module."""
-    files = resources.files("r_eval.analysis.report").iterdir()
-    return {
-        file.name: file.read_text(encoding="utf-8")
-        for file in sorted(files, key=lambda file: file.name)
-        if file.name.endswith((".html", ".css", ".js"))
-    }
+def write_tables_page(
+    out: Path, title: str, facts: Sequence[str], found: Sequence[tuple[str, str, str, pandas.DataFrame]]
+) -> Path:
+    """Write a page of plain tables with their files, such as a leaderboard.
+
+    Args:
+        facts: Short texts under the title.
+        found: Name of the files, title, note and frame of each table; empty frames are left out.
+    """
+    from r_eval.analysis import tables
+    from r_eval.analysis.report.page import Page, Section, table, write_page
+
+    shown = [(name, heading, note, frame) for name, heading, note, frame in found if len(frame)]
+    files = [
+        path
+        for name, heading, note, frame in shown
+        for path in tables.write(frame, out / "tables", name, heading, [note])
+    ]
+    section = Section("", tables=[table(frame, name, heading, note) for name, heading, note, frame in shown])
+    conditions = list(dict.fromkeys(name for *_, frame in shown if "condition" in frame for name in frame["condition"]))
+    written = {"tables": [path.name for path in files]}
+    page = Page(title, facts, head={"conditions": conditions}, tabs={"details": [section]}, files=written)
+    return write_page(page, out)

@@ -1,189 +1,139 @@
-// Questions: a list to search and to filter, a page of it at a time, with what each system made of each question.
+// Questions: a filtered matrix of questions and systems, and what every system made of one question.
 "use strict";
 
-const Questions = (() => {
-  const PAGE = 50;
-  const SORTS = { "": "in their order", hard: "hardest first", easy: "easiest first", differ: "A and B differ first" };
-  const known = () => Report.data.tasks;
+const FIELDS = ["question", "system", "condition", "epoch", "score", "type", "cause", "seconds", "calls", "id",
+  "chunk"];
+const PAGE = 40; // questions of a page
+const tasks = new Map();
 
-  // The questions that the parameters ask for, each {question, episodes}: all of its episodes under the condition.
-  async function matching(params) {
-    const chosen = Details.numberOf(params.task);
-    const numbers = chosen === undefined ? Details.numbers() : [chosen];
-    const tasks = await Promise.all(numbers.map(Details.task));
-    const needle = (params.text || "").toLowerCase().trim();
-    const found = [];
-    for (const { questions } of tasks) {
-      for (const question of questions) {
-        if (params.level && question.level !== params.level) continue;
-        if (needle && !has(question, needle)) continue;
-        const episodes = Details.shown(question);
-        if (!episodes.length || !episodes.some((episode) => fits(episode, params))) continue;
-        found.push({ question, episodes });
-      }
-    }
-    return sorted(found, params);
+function task(number) {
+  if (!tasks.has(number)) tasks.set(number, load(`questions/${number}`).then((data) => readTask(number, data)));
+  return tasks.get(number);
+}
+
+function readTask(number, data) {
+  const questions = data.questions.map((question, nth) => ({ ...question, place: nth, task: number, episodes: [] }));
+  for (const values of data.episodes) {
+    const episode = Object.fromEntries(FIELDS.map((field, nth) => [field, values[nth]]));
+    episode.cause = data.causes[episode.cause];
+    episode.question = questions[episode.question];
+    episode.question.episodes.push(episode);
   }
+  return questions;
+}
 
-  const has = (question, needle) => [question.text, question.id, ...question.golds].some((text) => text.toLowerCase().includes(needle));
+const withEpisodes = () => TASKS.flatMap((one, number) => (one.chunks ? [number] : []));
+const given = (text) => (text === undefined || text === "" ? null : Number(text));
 
-  // One episode has to fit in everything: the questions on which that system failed in that way.
-  const fits = (episode, { system, type, why }) => (!system || episode.row.system === system)
-    && (!type || episode.type === type) && (!why || episode.why === why);
+async function matching(params, condition) {
+  const numbers = withEpisodes().filter((number) => given(params.task) === null || number === given(params.task));
+  const questions = (await Promise.all(numbers.map(task))).flat();
+  const needle = (params.text || "").toLowerCase().trim();
+  const type = TYPES.findIndex(([key]) => key === params.type);
+  const fits = (episode) => episode.condition === condition && (given(params.system) === null
+    || episode.system === given(params.system))
+    && (type < 0 || episode.type === type) && (!params.cause || episode.cause === params.cause);
+  return questions.filter((question) => (!needle || [question.text, question.id, ...question.golds].some((text) =>
+    text.toLowerCase().includes(needle))) && question.episodes.some(fits));
+}
 
-  function sorted(found, { sort, a, b }) {
-    if (sort === "differ") return by(found, ({ episodes }) => -Math.abs((meanOf(episodes, a) ?? 0) - (meanOf(episodes, b) ?? 0)));
-    if (sort === "hard") return by(found, ({ episodes }) => meanOf(episodes) ?? 2);
-    if (sort === "easy") return by(found, ({ episodes }) => -(meanOf(episodes) ?? -1));
-    return found;
+function filters(params, causes) {
+  const select = (key, label, choices) => choices.length < 2 ? null : h("label", {}, h("span", {}, label),
+    h("select", { id: `filter-${key}`, onchange: (event) => change({ [key]: event.target.value, page: null }) },
+    h("option", { value: "" }, "any"),
+      choices.map(([value, text]) => h("option", { value: String(value), selected: String(value) === params[key] },
+      text))));
+  const search = h("input", { id: "filter-text", type: "search", value: params.text || "",
+    placeholder: "question, id or answer", onchange: (event) => change({ text: event.target.value, page: null }) });
+  return [select("task", "Task", withEpisodes().map((number) => [number, TASKS[number].short])),
+    select("system", "System", SYSTEMS.map((system, number) => [number, system.label])),
+    select("type", "Response type", TYPES.map(([key, name]) => [key, `${key}: ${name}`])), select("cause", "Cause",
+      causes.map((cause) => [cause, spaced(cause)])), h("label", {}, h("span", {}, "Text"), search)];
+}
+
+async function showMatrix(params, condition, current) {
+  const found = await matching(params, condition);
+  if (!current()) return;
+  const known = await Promise.all(withEpisodes().map(task));
+  const causes = new Set(known.flat().flatMap((question) => question.episodes.map((episode) =>
+    episode.cause)).filter(Boolean));
+  if (!current()) return;
+  fill("filters", filters(params, [...CAUSES.keys()].filter((cause) => causes.has(cause))));
+  fill("types", TYPES.map(([key, name, colour]) => h("span", {}, swatch(colour, "square"), `${key} ${name}`)));
+  fill("found", `${plural(found.length, "question")}. Each mark is an episode and leads to its transcript.`);
+  const page = Math.min(Math.max(1, Math.trunc(Number(params.page)) || 1),
+    Math.max(1, Math.ceil(found.length / PAGE)));
+  const rows = found.slice((page - 1) * PAGE, page * PAGE);
+  const order = P.board.rows.filter((row) => row.condition === condition && row.all).sort((one, other) =>
+    ranked([other]).length - ranked([one]).length || other.all[0] - one.all[0]).map((row) => row.system);
+  const there = new Set(known.flat().flatMap((question) => question.episodes.filter((episode) =>
+    episode.condition === condition).map((episode) => episode.system)));
+  const systems = [...order, ...[...there].filter((system) => !order.includes(system))].filter((system) =>
+    there.has(system) && (given(params.system) === null || system === given(params.system)));
+  fill("matrix", h("thead", {}, h("tr", {}, h("th", { class: "question", scope: "col" }, "question"),
+    systems.map((system) => h("th", { scope: "col", title: SYSTEMS[system].name },
+    h("span", {}, SYSTEMS[system].label))))),
+    h("tbody", {}, rows.map((question) => matrixRow(question, systems, condition, params))));
+  const go = (to, label) => h("button", { type: "button", id: `page-${label}`, disabled: to < 1
+    || (to - 1) * PAGE >= found.length, onclick: () => { change({ page: to }); at("filters").scrollIntoView(); } },
+    label);
+  fill("pager", found.length > PAGE ? [go(page - 1, "Previous"),
+    h("span", {}, `${(page - 1) * PAGE + 1} to ${Math.min(page * PAGE, found.length)} of ${count(found.length)}`),
+    go(page + 1, "Next")] : []);
+}
+
+function matrixRow(question, systems, condition, params) {
+  const cells = systems.map((system) => h("td", {}, question.episodes.filter((episode) => episode.system === system
+    && episode.condition === condition).map((episode) => mark(episode))));
+  return h("tr", {}, h("th", { class: "question", scope: "row" },
+    h("a", { href: toQuestion(question, condition, params) }, line(question.text, 200)),
+    h("small", {}, line(`${TASKS[question.task].short} · ${question.id}`, 90))), cells);
+}
+
+const named = (episode) => `${SYSTEMS[episode.system].label}${episode.epoch ? ` run ${episode.epoch + 1}` : ""}`;
+const mark = (episode) => badge(episode.type, { href: toEpisode(episode),
+  "aria-label": `${TYPES[episode.type][0]}: ${named(episode)}`,
+  title: `${named(episode)}: ${TYPES[episode.type][1]}${episode.cause ? `, ${spaced(episode.cause)}` : ""}` });
+const toEpisode = (episode, more = {}) => address("episode", { c: episode.condition, task: episode.question.task,
+  id: episode.id, ...more });
+const toQuestion = (question, condition, { system, type, cause, text } = {}) => address("question",
+  { c: condition, task: question.task, id: question.id, system, type, cause, text });
+const nothing = (what) => h("p", { class: "notice" }, `There is no such ${what}. `,
+  h("a", { href: address("errors") }, "All questions"));
+
+async function showQuestion(params, condition, current) {
+  const questions = TASKS[params.task]?.chunks ? await task(Number(params.task)) : [];
+  const question = questions.find((one) => one.id === params.id);
+  const episodes = question ? question.episodes.filter((episode) => episode.condition === condition) : [];
+  const data = await Promise.all(episodes.map(transcript));
+  const near = question ? await matching({ ...params, task: null }, condition) : [];
+  if (!current()) return;
+  if (!episodes.length) {
+    fill("question-title", "Question");
+    fill("question", nothing("question"));
+    return;
   }
-
-  function by(found, key) {
-    const keys = new Map(found.map((entry) => [entry, key(entry)]));
-    return [...found].sort((one, other) => keys.get(one) - keys.get(other));
-  }
-
-  // The mean score of a system's episodes, or of all ranked systems'; null where there is none.
-  function meanOf(episodes, system = null) {
-    const scores = episodes.filter((episode) => episode.score !== null
-      && (system === null ? !episode.row.reference : episode.row.system === system)).map((episode) => episode.score);
-    return scores.length ? scores.reduce((sum, score) => sum + score, 0) / scores.length : null;
-  }
-
-  // ---- the filters
-
-  let typing = null;
-
-  function control(key, label, ...choices) {
-    const select = element("select", { id: `filter-${key}`, "data-key": key }, ...choices);
-    select.addEventListener("change", () => Views.change({ [key]: select.value || null, page: null, ...(key === "sort" ? {} : withSort(key, select.value)) }));
-    return element("label", { class: `filter filter-${key}` }, element("span", {}, label), select);
-  }
-
-  // Two systems are chosen to see where they differ.
-  function withSort(key, value) {
-    const { params } = Views.current();
-    const other = { a: params.b, b: params.a }[key];
-    if (key !== "a" && key !== "b") return {};
-    if (!value) return params.sort === "differ" ? { sort: null } : {};
-    return other && !params.sort ? { sort: "differ" } : {};
-  }
-
-  const option = (value, text = value) => element("option", { value }, ...Texts.plain(text));
-
-  function search() {
-    const input = element("input", { type: "search", id: "filter-text", "data-key": "text", placeholder: "words of a question or an answer", autocomplete: "off" });
-    input.addEventListener("input", () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => Views.change({ text: input.value || null, page: null }, true), 150);
-    });
-    return element("label", { class: "filter filter-text" }, element("span", {}, "Search"), input);
-  }
-
-  function drawFilters(params, whys) {
-    const box = document.getElementById("questions-filters");
-    if (!box.childElementCount) {
-      const levels = [...new Set(known().map((task) => task.level).filter(Boolean))];
-      box.append(search(),
-        control("task", "Task", option("", "all tasks"), ...Details.numbers().map((number) => option(known()[number].name))),
-        control("level", "Level", option("", "all levels"), ...levels.map((level) => option(level))),
-        control("type", "Response type", option("", "any type"), ...Report.data.types.map(({ key, name }) => option(key, `${key} ${name}`))),
-        control("why", "Cause"), control("system", "System"), control("a", "Compare A"), control("b", "with B"),
-        control("sort", "Order", ...Object.entries(SORTS).map(([value, text]) => option(value, text))));
-    }
-    const systems = rowsShown().filter((row) => row.recorded).map((row) => option(row.system, systemName(row)));
-    document.getElementById("filter-system").replaceChildren(option("", "any system"), ...systems);
-    document.getElementById("filter-a").replaceChildren(option("", "choose"), ...systems.map((node) => node.cloneNode(true)));
-    document.getElementById("filter-b").replaceChildren(option("", "choose"), ...systems.map((node) => node.cloneNode(true)));
-    document.getElementById("filter-why").replaceChildren(option("", "any cause"), ...whys.map(([why, sentence]) => option(why, sentence || why)));
-    for (const node of box.querySelectorAll("[data-key]")) {
-      if (node !== document.activeElement || node.tagName === "SELECT") node.value = params[node.dataset.key] || "";
-    }
-    const differ = box.querySelector('option[value="differ"]');
-    differ.disabled = !(params.a && params.b);
-  }
-
-  async function causes() {
-    const tasks = await Promise.all(Details.numbers().map(Details.task));
-    const found = new Map();
-    for (const { questions } of tasks) {
-      for (const question of questions) {
-        for (const episode of question.episodes) if (episode.why) found.set(episode.why, episode.sentence);
-      }
-    }
-    return [...found].sort(([one], [other]) => one.localeCompare(other, "en"));
-  }
-
-  // ---- the list
-
-  function mark(episode) {
-    const named = `${systemName(episode.row)}: ${episode.type} ${Details.typeName(episode.type)}, ${Details.score(episode.score)}${episode.sentence ? `. ${episode.sentence}` : ""}`;
-    return Details.painted(element("a", { class: "mark", href: Details.toTranscript(episode), title: named, "aria-label": named, tabindex: "-1" }, episode.type[0]), episode.type);
-  }
-
-  // A place for each system, so that the eye can follow one down the list; an empty one where it has no episode.
-  function marks(episodes) {
-    return rowsShown().filter((row) => row.recorded).flatMap((row) => {
-      const own = episodes.filter((episode) => episode.row === row);
-      return own.length ? own.map(mark) : [element("span", { class: "mark missing", title: `${systemName(row)}: no episode` })];
-    });
-  }
-
-  function entry({ question, episodes }, params) {
-    const { a, b } = params;
-    const task = known()[question.task];
-    const mean = meanOf(episodes);
-    const facts = [task.short, question.level, `gold: ${question.golds.join(" | ")}`].map((text) => element("span", {}, Texts.line(text, 120)));
-    if (mean !== null) facts.push(element("span", { title: "Mean score of the systems, references left out" }, `systems' mean ${percent(mean)} %`));
-    const pair = [a, b].map((system) => episodes.find((episode) => episode.row.system === system));
-    const compared = pair[0] && pair[1] ? element("p", { class: "both" }, ...pair.flatMap((episode, place) => [
-      `${"AB"[place]} `, Details.badge(episode.type), ` ${Details.score(episode.score)}${place ? "" : " · "}`])) : null;
-    const strip = element("div", { class: "strip", role: "group", "aria-label": counts(episodes) }, ...marks(episodes));
-    return element("li", {}, element("p", { class: "asked" }, element("a", { href: Details.toQuestion(question, carried(params)) }, Texts.line(question.text, 300))),
-      element("p", { class: "about" }, ...facts), compared, strip);
-  }
-
-  function counts(episodes) {
-    const parts = Report.data.types.map(({ key }) => [key, episodes.filter((episode) => episode.type === key).length]);
-    return `Response types of ${plural(episodes.length, "episode")}: ${parts.filter(([, number]) => number).map(([key, number]) => `${key} ${number}`).join(", ")}`;
-  }
-
-  // What a question's own address keeps of the list, for the way back and for the next question.
-  function carried(params) {
-    const { question, page, condition, task, ...kept } = params;
-    return { ...kept, from: task || null };
-  }
-
-  function pager(page, pages) {
-    if (pages < 2) return null;
-    const turn = (to, text) => element("button", { type: "button", "data-keep": text, disabled: to < 1 || to > pages, onclick: () => { Views.change({ page: to === 1 ? null : to }); document.getElementById("questions-title").scrollIntoView(); } }, text);
-    return element("nav", { class: "pager", "aria-label": "Pages of the list" }, turn(1, "First"), turn(page - 1, "Previous"),
-      element("span", {}, `page ${page} of ${pages}`), turn(page + 1, "Next"), turn(pages, "Last"));
-  }
-
-  async function draw(params) {
-    const current = Details.begin();
-    document.getElementById("questions-order").hidden = !Details.numbers().length;
-    if (!Details.numbers().length) {
-      fill("questions-count", Report.data.hasEpisodes ? "No episode is recorded yet." : Details.PUBLISHED);
-      return;
-    }
-    const whys = await causes();
-    if (!current()) return;
-    drawFilters(params, whys);
-    const found = await matching(params);
-    if (!current()) return;
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    const page = Math.min(pages, Math.max(1, Math.trunc(Number(params.page)) || 1));
-    const list = found.slice((page - 1) * PAGE, page * PAGE);
-    fill("questions-count", found.length ? `${plural(found.length, "question")}${pages > 1 ? `, ${count((page - 1) * PAGE + 1)} to ${count((page - 1) * PAGE + list.length)} shown` : ""}` : "No question fits. Take a filter away to see more.");
-    Details.refill("questions-list", element("ol", { class: "questions", start: String((page - 1) * PAGE + 1) }, ...list.map((item) => entry(item, params))), pager(page, pages));
-    fill("questions-order", element("summary", {}, "Which system is which mark"),
-      element("ol", {}, ...rowsShown().filter((row) => row.recorded).map((row) => element("li", {}, Texts.line(systemName(row), 120)))));
-    fill("questions-legend", ...Report.data.types.map(({ key }) => Details.badge(key, true)));
-  }
-
-  return { matching, meanOf, carried, option, draw };
-})();
-
-Views.add("questions", { title: "Questions", hidden: () => !Details.numbers().length, draw: Questions.draw });
+  const nth = near.indexOf(question);
+  const link = (other, text) => (other ? h("a", { href: toQuestion(other, condition, params) }, text) : null);
+  const { system, type, cause, text } = params;
+  fill("question-title", line(question.text, 240));
+  const rows = episodes.map((episode, number) => h("tr", {}, h("th", { scope: "row" },
+    swatch(SYSTEMS[episode.system].colour), named(episode)), h("td", {}, mark(episode)), h("td", { class: "number" },
+    percent(episode.score)),
+    h("td", {}, data[number].answer ? line(data[number].answer, 160) : h("span", { class: "none" }, "none")),
+      h("td", {}, CAUSES.get(episode.cause) || ""), h("td", { class: "number" }, seconds(episode.seconds)),
+      h("td", { class: "number" }, count(episode.calls))));
+  const heads = [["system"], ["type"], ["score %", true], ["answer"], ["cause"], ["time", true], ["LLM calls", true]];
+  fill("question", h("p", { class: "way" },
+    h("a", { href: address("errors", { c: condition, system, type, cause, text }) }, "All questions"), nth < 0 ? null
+    : [link(near[nth - 1], "Previous"), h("span", {}, `${count(nth + 1)} of ${count(near.length)}`),
+    link(near[nth + 1], "Next")]),
+    question.text.length > 240 ? block(question.text) : null, h("p", { class: "about" }, [TASKS[question.task].short,
+      question.level, question.id].map((one) => h("span", {}, line(one, 100)))),
+    h("div", { class: "rests" }, h("h3", {}, data[0].golds.length > 1 ? "Gold answers, any of them" : "Gold answer"),
+      data[0].golds.slice(0, 20).map((gold) => block(gold))),
+    h("div", { class: "block scroll", tabindex: "0", role: "region", "aria-label": "All systems" },
+      h("table", { class: "plain" },
+      h("thead", {}, h("tr", {}, heads.map(([head, number]) => h("th", { scope: "col", class: number ? "number"
+      : null }, head)))), h("tbody", {}, rows))));
+}

@@ -1,22 +1,170 @@
-"""An episode as the page's transcript view gets it: what was recorded, where its evidence was found, and its tree.
+"""What the page shows of single questions and episodes: files that it loads when they are asked for.
 
-Fields that are empty are left out. Places are in UTF-16 units, as JavaScript counts them.
+    data/questions/<task>.js           the questions of a task, and a line for each episode
+    data/episodes/<task>-<chunk>.js    transcripts, question by question: base64 of gzip of JSON by episode id
+
+<task> is the task's number in the page's list. A run is read a task at a time and its episodes one by one; they wait
+in a file without a name until all systems are read, since a chunk holds what all of them did on a few questions. A
+transcript is the record without empty fields, with the places where its evidence was found, in UTF-16 units as
+JavaScript counts.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import shutil
+import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from r_eval.analysis.metrics.literals import gold_values
 from r_eval.analysis.places import Places, Span
-from r_eval.analysis.responses import Observed, evidence_text
+from r_eval.analysis.report.scripts import rounded, write_script
+from r_eval.analysis.response_types import TYPES, Observed, evidence_text
 from r_eval.analysis.tree import Branch, tree
+from r_eval.folder import Cell, RunFolder
 from r_eval.records import Episode, Step
 
+if TYPE_CHECKING:
+    from r_eval.analysis.results import Results
+
+CHUNK = 2 << 20
+"""Bytes of JSON after which a chunk is full; one that holds a larger transcript is larger."""
+GZIP = 31
+"""zlib's number for a gzip header; without a time, so that the same run gives the same bytes."""
 MOST_MARKS = 200
 """Places of one text that are marked in one observation."""
+RECORD = ("metric", "threshold", "taxonomy", "supported", "undecided")
+"""Fields of the score record that a transcript has."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """What the page's list says of one episode, and where its transcript lies in the waiting file."""
+
+    values: list[Any]
+    start: int
+    size: int
+    chunk: int = 0
+
+
+@dataclass(slots=True)
+class _Task:
+    """The questions and episodes of one task as they are met."""
+
+    questions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    causes: dict[str, int] = field(default_factory=lambda: {"": 0})
+    lines: list[_Line] = field(default_factory=list)
+
+    def add(self, id_: str, text: str, golds: list[str], level: str) -> None:
+        """Add a question; the first word on it counts."""
+        self.places.setdefault(id_, len(self.places))
+        self.questions.setdefault(id_, {"id": id_, "text": text, "golds": golds, "level": level})
+
+
+def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> list[int]:
+    """Write the files of single questions and episodes; older ones are removed.
+
+    Episodes without a score record, such as those that a run adds meanwhile, are left out.
+
+    Args:
+        systems: In the order of the page; an episode names its system by the place.
+        out: The report's folder.
+
+    Returns:
+        By task, how many chunks of transcripts there are; 0 where there are no episodes.
+
+    Raises:
+        UserError: A record cannot be read.
+    """
+    for name in ("questions", "episodes"):
+        shutil.rmtree(out / "data" / name, ignore_errors=True)
+    out.mkdir(parents=True, exist_ok=True)
+    place = {system: number for number, system in enumerate(systems)}
+    counts = []
+    for number, name in enumerate(results.tasks["name"]):
+        task = _Task()
+        with tempfile.TemporaryFile(dir=out) as waiting:
+            for run, suffix in zip(results.runs, results.suffixes, strict=True):
+                for question in run.questions(name):
+                    task.add(question.id, question.question, question.answers, question.level)
+                for cell in run.cells():
+                    if cell.task == name:
+                        condition = results.conditions.index(cell.condition)
+                        _read(run, cell, [place[cell.system + suffix], condition], task, waiting)
+            counts.append(_write_task(number, task, waiting, out))
+    return counts
+
+
+def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO[bytes]) -> None:
+    """Take in the episodes of one cell."""
+    records = run.scores(cell)
+    for episode in run.cell_episodes(cell):
+        record = records.get(episode.episode_id)
+        if record is None:
+            continue
+        task.add(episode.question_id, episode.question, episode.golds, episode.level)
+        data = transcript(episode, record)
+        if episode.question != task.questions[episode.question_id]["text"]:
+            data["question"] = episode.question
+        text = f"{json.dumps(episode.episode_id)}:{json.dumps(data, separators=(',', ':'))}".encode("ascii")
+        values = [
+            task.places[episode.question_id],
+            *whose,
+            episode.epoch,
+            rounded(record["score"]),
+            TYPES.index(record["response_type"]),
+            task.causes.setdefault(record["cause"], len(task.causes)),
+            rounded(record["seconds"]),
+            record["calls"],
+            episode.episode_id,
+        ]
+        task.lines.append(_Line(values, waiting.tell(), len(text)))
+        waiting.write(text)
+
+
+def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
+    """Write the files of a task; returns the number of chunks."""
+    if not task.lines:
+        return 0
+    task.lines.sort(key=lambda line: int(line.values[0]))
+    chunks = list(_chunks(task.lines))
+    for place, chunk in enumerate(chunks):
+        packer = zlib.compressobj(wbits=GZIP)
+        packed = [packer.compress(b"{")]
+        for nth, line in enumerate(chunk):
+            line.chunk = place
+            waiting.seek(line.start)
+            packed += [packer.compress(b"," if nth else b""), packer.compress(waiting.read(line.size))]
+        packed += [packer.compress(b"}"), packer.flush()]
+        text = base64.b64encode(b"".join(packed)).decode("ascii")
+        write_script(out, f"episodes/{number}-{place}", text)
+    listed = {
+        "questions": list(task.questions.values()),
+        "episodes": [[*line.values, line.chunk] for line in task.lines],
+        "causes": list(task.causes),
+    }
+    write_script(out, f"questions/{number}", listed)
+    return len(chunks)
+
+
+def _chunks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+    """Episodes in the order of their questions, some at a time."""
+    chunk: list[_Line] = []
+    size = 0
+    for line in lines:
+        if chunk and size + line.size > CHUNK:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(line)
+        size += line.size
+    if chunk:
+        yield chunk
 
 
 def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
@@ -24,8 +172,8 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
 
     Keys besides those of the record: `wanted`, the texts that were looked for, each {text, chance, steps}: whether
     containment cannot judge it, and the numbers of the steps that hold it; `retrieved`, the share of the right
-    documents that were found, None where they are not known; `tree`, see `_tree`; `path`, the numbers of the replies
-    that led to the answer.
+    documents that were found; `tree`, the replies of a search, each [number, number of the reply that it continues
+    or -1, numbers of what followed]; `path`, the replies that led to the answer.
 
     Args:
         record: The score record.
@@ -34,31 +182,26 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
     steps = [_step(step) for step in episode.steps]
     for number, (step, data) in enumerate(zip(episode.steps, steps, strict=True)):
         _mark(number, step, data, wanted, named=bool(episode.evidence))
-    usage, seconds = episode.usage, episode.seconds
-    branches = tree(episode.steps)
+    retrieval = record.get("retrieval") or {}
+    branches = list(_walk(tree(episode.steps), -1))
+    number_of = {id(step): place for place, step in enumerate(episode.steps)}
     data = {
         "answer": episode.answer,
         "golds": episode.golds,
         "outcome": episode.outcome.model_dump(exclude_defaults=True),
-        "usage": usage.model_dump(exclude_defaults=True),
-        "seconds": {key: float(f"{value:.4g}") for key, value in seconds.model_dump(exclude_defaults=True).items()},
-        "metric": record["metric"],
-        "threshold": record["threshold"],
-        "taxonomy": record["taxonomy"],
-        "supported": record["supported"],
-        "undecided": record["undecided"],
+        "usage": episode.usage.model_dump(exclude_defaults=True),
+        "seconds": {key: rounded(value) for key, value in episode.seconds.model_dump(exclude_defaults=True).items()},
+        "messages": [message.model_dump(exclude_defaults=True) for message in episode.messages],
+        **{name: record.get(name) for name in RECORD},
         "named": bool(episode.evidence),
-        "retrieved": _retrieved(record),
+        "retrieved": None if retrieval.get("mrr") is None else retrieval["recall"],
         "wanted": wanted,
         "steps": steps,
     }
-    return data | ({"tree": _tree(branches, episode.steps), "path": _path(branches, episode)} if branches else {})
-
-
-def _retrieved(record: dict[str, Any]) -> float | None:
-    """The share of the right documents that were found; only where they are known by their ids there are ranks."""
-    found = record.get("retrieval") or {}
-    return None if found.get("mrr") is None else found["recall"]
+    if branches:
+        data["tree"] = [[one.number, above, [number_of[id(step)] for step in one.after]] for one, above in branches]
+        data["path"] = _path(branches, episode)
+    return data
 
 
 def _wanted(episode: Episode) -> list[dict[str, Any]]:
@@ -71,13 +214,9 @@ def _wanted(episode: Episode) -> list[dict[str, Any]]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    data: dict[str, Any] = {"kind": step.kind}
-    for key in ("text", "api", "arguments", "observation", "error", "reasoning", "depth"):
-        value = getattr(step, key)
-        if value not in (None, ""):
-            data[key] = value
+    data: dict[str, Any] = step.model_dump(exclude_defaults=True, exclude={"tokens", "found", "seconds"})
     if step.seconds:
-        data["seconds"] = float(f"{step.seconds:.4g}")
+        data["seconds"] = rounded(step.seconds)
     if step.tokens is not None:
         data["tokens"] = [step.tokens.prompt, step.tokens.completion, step.tokens.cached]
     return data
@@ -116,14 +255,6 @@ def _utf16(text: str, spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def _tree(branches: Sequence[Branch], steps: Sequence[Step]) -> list[list[Any]]:
-    """The replies of a search in its order, each [number, number of the reply it goes on from or -1, what followed]."""
-    number = {id(step): place for place, step in enumerate(steps)}
-    return [
-        [branch.number, parent, [number[id(step)] for step in branch.after]] for branch, parent in _walk(branches, -1)
-    ]
-
-
 def _walk(branches: Sequence[Branch], parent: int) -> Iterator[tuple[Branch, int]]:
     """All branches in pre-order; without recursion, since a chain can be deeper than Python's stack."""
     waiting = [(branch, parent) for branch in reversed(branches)]
@@ -133,7 +264,7 @@ def _walk(branches: Sequence[Branch], parent: int) -> Iterator[tuple[Branch, int
         waiting.extend((child, branch.number) for child in reversed(branch.children))
 
 
-def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:
+def _path(branches: Sequence[tuple[Branch, int]], episode: Episode) -> list[int]:
     """The replies from the root to the one that gave the answer; empty where none did.
 
     A search that finds an answer ends with it. One that takes its best give-up took it from an earlier reply: the last
@@ -142,12 +273,11 @@ def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:
     answers = [step for step in episode.steps if step.kind == "answer" and step.error is None]
     if not answers or not episode.answer:
         return []
-    walked = list(_walk(branches, -1))
-    parents = {branch.number: parent for branch, parent in walked}
-    leaves = [branch for branch, _ in walked]
+    parents = {branch.number: parent for branch, parent in branches}
+    leaves = [branch for branch, _ in branches]
     if answers[-1].observation == "give_up":
         words = (episode.answer, json.dumps(episode.answer)[1:-1], json.dumps(episode.answer, ensure_ascii=False)[1:-1])
-        leaves = [branch for branch in leaves if any(said in branch.step.text for said in words)]
+        leaves = [branch for branch in leaves if any(word in branch.step.text for word in words)]
     number, path = (leaves[-1].number if leaves else -1), []
     while number >= 0:
         path.append(number)

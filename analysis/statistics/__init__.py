@@ -1,10 +1,24 @@
-"""Statistics: how sure a mean is, whether two systems can be told apart, and what a ranking may claim.
+"""Statistics: how sure a mean is, and whether two systems differ. Arrays in, plain values out.
 
-The order of the modules is the order of the computation: `moments` has means and variances over clusters of questions,
-`intervals` the interval of a mean, `board` the scores of systems side by side, `permutation` and `bootstrap` what
-chance could do, `paired` the comparison of two systems and of all pairs, `ranking` what follows for their order,
-`repeats` what several epochs say. `analysis.estimate` has the mean of one cell, with its interval, as the tables show
-it.
-
-Everything is decided by the data: random numbers come from a seed that is made of the questions' names.
+`means` has means over clustered questions with Wilson's interval, `comparisons` paired differences in families, with
+p-values, intervals and minimum detectable effects that cannot contradict each other, and rank intervals.
+`benchmarks/coverage.py` simulates what both promise.
 """
+
+from r_eval.analysis.statistics.comparisons import Comparisons, Sample, compare, holm, rank_intervals
+from r_eval.analysis.statistics.means import ALPHA, FEW, MATCH, Mean, mean, mean_of_groups, wilson
+
+__all__ = [
+    "ALPHA",
+    "FEW",
+    "MATCH",
+    "Comparisons",
+    "Mean",
+    "Sample",
+    "compare",
+    "holm",
+    "mean",
+    "mean_of_groups",
+    "rank_intervals",
+    "wilson",
+]

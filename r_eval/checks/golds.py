@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from r_eval.analysis.metrics.literals import gold_values
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.responses import Observed, Response, classify
+from r_eval.analysis.response_types import Observed, Response, classify
 from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 
 PASSAGE = 60

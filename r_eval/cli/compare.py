@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from r_eval.analysis.comparing import Compared, Pair, compare_runs
-from r_eval.analysis.estimate import FEW
-from r_eval.analysis.statistics.paired import Comparison
-from r_eval.analysis.warnings import counted
 from r_eval.cli.options import Json, RunPaths, open_run, print_json, print_lines
 from r_eval.errors import UserError
 
+if TYPE_CHECKING:
+    import pandas
+
+    from r_eval.analysis.compare_runs import Compared
+
 MOST = 20
 """Question ids per direction in the terminal; --json has all."""
-MIN_CLUSTERS = 6
-"""Below this number of clusters nothing can be significant."""
 
 
 def compare(
@@ -31,15 +29,22 @@ def compare(
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="The metric; by default that of each task.")
     ] = None,
+    cluster: Annotated[
+        Literal["document", "template"],
+        typer.Option("--cluster", help="What makes questions depend on each other, besides their documents."),
+    ] = "document",
     json: Json = False,
 ) -> None:
     """Compare systems or runs, paired by question.
 
     One run without --systems: all pairs of its systems. Several runs: the systems that they share.
     """
+    from r_eval.analysis.compare_runs import compare_runs
+
     if len({path.resolve() for path in runs}) < len(runs):
         raise UserError("a run is given twice; name each once")
-    found = compare_runs([open_run(path) for path in runs], systems, metric)
+    by = "template" if cluster == "template" else "cluster"
+    found = compare_runs([open_run(path) for path in runs], systems, metric, by)
     if json:
         conditions = [_record(one) for one in found]
         print_json({"runs": [str(path) for path in runs], "metric": metric, "conditions": conditions})
@@ -50,114 +55,152 @@ def compare(
 
 def _lines(found: Compared) -> Iterator[str]:
     """The ranking and all pairs, or each pair in detail."""
-    if not found.all_pairs:
-        for pair in found.pairs:
-            yield from _pair(pair, len(found.pairs))
+    from r_eval.analysis.warnings import counted
+
+    pairs = _rows(found.pairs)
+    if found.ranking.empty:
+        for pair in pairs:
+            yield from _pair(found, pair)
     else:
-        yield "Mean over tasks. Systems that share a letter are not significantly different."
-        width = max(len(place.system) for place in found.ranking)
-        for place in found.ranking:
-            ranks = f"{place.highest}" if place.highest == place.lowest else f"{place.highest} to {place.lowest}"
-            yield f"  {place.rank:3}  {place.system:{width}}  {100 * place.mean:5.1f}  rank {ranks:8}  {place.groups}"
-        yield f"{counted(len(found.pairs), 'pair')}; p values are Holm-corrected:"
-        yield from (f"  {_verdict(pair.overall)}" for pair in found.pairs)
-        yield from _warnings([pair.overall for pair in found.pairs])
+        yield "Mean over tasks, and the ranks that the significant differences leave open."
+        width = max(map(len, found.ranking["system"]))
+        for place in _rows(found.ranking):
+            low, high = place.rank_low, place.rank_high
+            ranks = f"{low}" if low == high else f"{low} to {high}"
+            yield f"  {place.rank:3}  {place.system:{width}}  {100 * place.score:5.1f}  rank {ranks}"
+        yield f"{counted(len(pairs), 'pair')}; p values and intervals are corrected for all of them (Holm):"
+        yield from (f"  {_verdict(pair)}" for pair in pairs)
+        yield from _warnings(found, pairs)
         if found.references:
             yield f"References left out: {', '.join(found.references)}; --systems A B compares them."
         if found.unscored:
             yield f"Left out without a score: {', '.join(found.unscored)}."
-    if found.reworded:
-        yield f"{counted(found.reworded, 'question')} left out: worded differently in another run."
+    if found.changed:
+        yield f"{counted(found.changed, 'question')} left out: worded differently in another run."
 
 
-def _pair(pair: Pair, pairs: int) -> Iterator[str]:
-    one = pair.overall
-    yield _verdict(one)
-    if not one.questions:
+def _pair(found: Compared, pair: Any) -> Iterator[str]:
+    """One pair in detail."""
+    from r_eval.analysis.warnings import counted
+
+    yield _verdict(pair)
+    if not pair.questions:
         return
-    if pairs > 1:
-        yield f"  p is Holm-corrected over {pairs} comparisons; uncorrected it is {_p(one.p)}"
-    for task in pair.by_task:
-        mark = "" if task.told_apart else ", not significant"
-        interval = f"({_points(task.low)} to {_points(task.high)})"
-        questions = counted(task.questions, "question")
-        yield f"  {task.tasks[0]}: {_points(task.difference)} {interval}, p = {_p(task.adjusted)}, {questions}{mark}"
-    if pair.by_task:
-        yield f"  p by task is Holm-corrected over {len(pair.by_task)} tasks; tasks have equal weight."
-    yield f"  Mean: {one.a} {100 * one.mean_a:.1f}, {one.b} {100 * one.mean_b:.1f}."
-    yield f"  Higher score: {one.a} {one.wins}, {one.b} {one.losses}, equal {one.ties}."
-    yield f"  Right (0.5 or more): only {one.a} {one.only_a}, only {one.b} {one.only_b}, both {one.both}, " + (
-        f"neither {one.neither}."
+    if len(found.pairs) > 1:
+        yield f"  p and interval are corrected for {len(found.pairs)} comparisons (Holm); p alone is {_p(pair.p)}"
+    tasks = _tasks(found, pair)
+    for task in tasks:
+        mark = "" if task.significant else ", not significant"
+        basis = f"p = {_p(task.p_adjusted)}, {_basis(task)}"
+        yield f"  {task.group}: {_points(task.difference)} {_interval(task)}, {basis}{mark}"
+    if tasks:
+        yield f"  By task: corrected for {counted(len(found.by_task), 'comparison')}; tasks have equal weight."
+    count = found.counts(pair.a, pair.b)
+    yield f"  Mean: {pair.a} {100 * pair.score_a:.1f}, {pair.b} {100 * pair.score_b:.1f}."
+    yield f"  Higher score: {pair.a} {count['wins']}, {pair.b} {count['losses']}, equal {count['ties']}."
+    yield (
+        f"  Right (0.5 or more): only {pair.a} {count['only_a']}, only {pair.b} {count['only_b']}, "
+        f"both {count['both']}, neither {count['neither']}."
     )
-    for name, ids in ((one.a, pair.only_a), (one.b, pair.only_b)):
-        if ids:
-            yield f"  Only {name}: {_ids(ids, len(one.tasks) > 1)}"
-    yield f"  Minimum detectable effect: {100 * one.detectable:.1f} points (80 % power with these questions)."
-    yield from (f"  {line}" for line in _warnings([one], pair.by_task))
+    for a, b in ((pair.a, pair.b), (pair.b, pair.a)):
+        if ids := found.discordant(a, b):
+            yield f"  Only {a}: {_ids(ids, len(found.matrix.tasks) > 1)}"
+    if math.isnan(pair.mde):
+        yield "  No difference would be significant in 80 % of runs with so few questions."
+    else:
+        yield f"  Minimum detectable effect: {100 * pair.mde:.1f} points (80 % power with these questions)."
+    yield from (f"  {line}" for line in _warnings(found, [pair], tasks))
 
 
-def _verdict(one: Comparison) -> str:
-    if not one.questions:
-        return f"{one.a} and {one.b} have no question in common"
-    basis = f"p = {_p(one.adjusted)}, {counted(one.questions, 'question')}"
-    if one.better is None:
-        interval = f"{_points(one.low)} to {_points(one.high)}"
-        return (
-            f"{one.a} and {one.b} do not differ significantly: {_points(one.difference)} points ({interval}), {basis}"
-        )
-    worse, sign = (one.b, 1) if one.better == one.a else (one.a, -1)
-    low, high = sorted((sign * one.low, sign * one.high))
-    ahead = f"{100 * abs(one.difference):.1f} points ({100 * low:.1f} to {100 * high:.1f})"
-    return f"{one.better} is significantly better than {worse} by {ahead}, {basis}"
+def _verdict(pair: Any) -> str:
+    if not pair.questions:
+        return f"{pair.a} and {pair.b} have no question in common"
+    basis = f"p = {_p(pair.p_adjusted)}, {_basis(pair)}"
+    if not pair.significant:
+        points = f"{_points(pair.difference)} points {_interval(pair)}"
+        return f"{pair.a} and {pair.b} do not differ significantly: {points}, {basis}"
+    better, worse, sign = (pair.a, pair.b, 1) if pair.difference > 0 else (pair.b, pair.a, -1)
+    low, high = sorted((sign * pair.difference_low, sign * pair.difference_high))
+    ahead = f"{100 * abs(pair.difference):.1f} points ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{better} is significantly better than {worse} by {ahead}, {basis}"
 
 
-def _warnings(comparisons: Sequence[Comparison], by_task: Sequence[Comparison] = ()) -> list[str]:
-    """What to keep in mind: few questions, questions that depend on each other, unpaired questions."""
-    found = []
-    real = [one for one in comparisons if one.questions]
-    fewest = min((one.questions for one in real), default=FEW)
+def _warnings(found: Compared, pairs: Sequence[Any], by_task: Sequence[Any] = ()) -> list[str]:
+    """What weakens a comparison: few questions, or some that only one system has."""
+    from r_eval.analysis.statistics import FEW
+    from r_eval.analysis.warnings import counted
+
+    lines = []
+    fewest = min((pair.questions for pair in pairs if pair.questions), default=FEW)
     small = sum(task.questions < FEW for task in by_task)
     few = f"only {counted(fewest, 'question')}" if fewest < FEW else ""
     few = few or (f"{counted(small, 'task')} with fewer than {FEW} questions" if small else "")
     if few:
-        found.append(f"Warning: {few}; below {FEW} questions only large differences are significant.")
-    if real and (least := min(real, key=lambda one: one.clusters)).clusters < least.questions:
-        text = f"Questions share templates or documents and count as {counted(least.clusters, 'cluster')}"
-        found.append(f"{text}, too few for significance." if least.clusters < MIN_CLUSTERS else f"{text}.")
-    for one in comparisons:
-        if one.unpaired_a or one.unpaired_b:
-            sides = ((one.a, one.unpaired_a), (one.b, one.unpaired_b))
-            alone = ", ".join(f"{count} scored for {name} only" for name, count in sides if count)
-            found.append(f"Left out as unpaired: {alone}.")
-    return found
+        lines.append(f"Warning: {few}; below {FEW} questions only large differences are significant.")
+    for pair in pairs:
+        count = found.counts(pair.a, pair.b)
+        sides = ((pair.a, count["unpaired_a"]), (pair.b, count["unpaired_b"]))
+        if alone := ", ".join(f"{number} scored for {name} only" for name, number in sides if number):
+            lines.append(f"Left out as unpaired: {alone}.")
+    return lines
 
 
 def _record(found: Compared) -> dict[str, Any]:
+    comparisons = []
+    for pair in _rows(found.pairs):
+        by_task = _tasks(found, pair)
+        sides = {"only_a": found.discordant(pair.a, pair.b), "only_b": found.discordant(pair.b, pair.a)}
+        comparisons.append(
+            {
+                **_numbers(pair),
+                **found.counts(pair.a, pair.b),
+                "by_task": [_numbers(task) for task in by_task],
+                "discordant": {
+                    side: [{"task": task, "question": question} for task, question in ids]
+                    for side, ids in sides.items()
+                },
+                "warnings": _warnings(found, [pair], by_task),
+            }
+        )
     return {
         "condition": found.condition,
-        "comparisons": [
-            {
-                **_numbers(pair.overall),
-                "by_task": [_numbers(task) for task in pair.by_task],
-                "flipped": {
-                    side: [{"task": task, "question": question} for task, question in getattr(pair, side)]
-                    for side in ("only_a", "only_b")
-                },
-                "warnings": _warnings([pair.overall], pair.by_task),
-            }
-            for pair in found.pairs
-        ],
-        "ranking": [asdict(place) for place in found.ranking],
+        "comparisons": comparisons,
+        "ranking": found.ranking.to_dict("records"),
         "references": found.references,
         "unscored": found.unscored,
-        "reworded": found.reworded,
+        "changed": found.changed,
     }
 
 
-def _numbers(one: Comparison) -> dict[str, Any]:
-    nan = {key: None for key, value in asdict(one).items() if isinstance(value, float) and math.isnan(value)}
-    record = asdict(one) | nan | ({} if one.questions else {"bootstrap": None})
-    return {**record, "better": one.better}
+def _rows(frame: pandas.DataFrame) -> list[Any]:
+    return list(frame.itertuples(index=False))
+
+
+def _tasks(found: Compared, pair: Any) -> list[Any]:
+    """The comparisons of a pair on each task."""
+    return [task for task in _rows(found.by_task) if (task.a, task.b) == (pair.a, pair.b)]
+
+
+def _numbers(pair: Any) -> dict[str, Any]:
+    """The row of a pair as JSON has it, null for what cannot be said, with the better system."""
+    values = {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in pair._asdict().items()
+    }
+    better = (pair.a if pair.difference > 0 else pair.b) if pair.significant else None
+    return {**values, "better": better}
+
+
+def _basis(pair: Any) -> str:
+    """How many questions, and how many clusters where they are fewer."""
+    from r_eval.analysis.warnings import counted
+
+    clusters = f" in {counted(pair.clusters, 'cluster')}" if pair.clusters < pair.questions else ""
+    return counted(pair.questions, "question") + clusters
+
+
+def _interval(pair: Any) -> str:
+    return f"({_points(pair.difference_low)} to {_points(pair.difference_high)})"
 
 
 def _points(value: float) -> str:

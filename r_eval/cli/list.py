@@ -89,7 +89,7 @@ def _conditions() -> list[dict[str, Any]]:
 def _metrics() -> list[dict[str, Any]]:
     from r_eval.analysis import metrics
 
-    return [{"name": name, "about": first_line(metrics.get(name))} for name in metrics.names()]
+    return [{"name": name, "about": metrics.get(name).about} for name in metrics.names()]
 
 
 SOURCES = {

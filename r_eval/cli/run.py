@@ -119,24 +119,23 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
         sys.stderr.write(STOPPED)
         exit_soon()
         return 130
+    from r_eval.analysis.results import load
     from r_eval.analysis.run_summary import summary_lines
-    from r_eval.analysis.scoring import ensure_scored
-    from r_eval.analysis.summary import tables
+    from r_eval.analysis.summary import summary_tables
 
     folder, state = result.folder, result.state
-    ensure_scored(folder)
     page = path / result.report(figures=False).relative_to(result.path)
+    results = load(folder)
     if as_json:
-        scores = (score for cell in folder.cells() for score in folder.scores(cell).values())
-        outcomes = collections.Counter(score["outcome"] for score in scores)
+        outcomes = collections.Counter(results.episodes["outcome"])
         record = {"run": str(path), "state": state, "outcomes": dict(outcomes), "report": str(page)}
         record |= {key: found for key in ("spent", "budget", "stopped") if (found := folder.manifest().get(key))}
         print_json(record)
     else:
         console = results_console()
-        for table in tables(folder):
+        for table in summary_tables(results):
             console.print(table)
-        print_lines(["", *summary_lines([folder]), f"Episodes  {path}", f"Report    {page}"])
+        print_lines(["", *summary_lines(results), f"Episodes  {path}", f"Report    {page}"])
     return exit_status(result, state)
 
 

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from r_eval.analysis.further import further_table, told_of_run
-from r_eval.analysis.responses import THRESHOLDS
-from r_eval.analysis.scoring import score_run
-from r_eval.analysis.summary import tables
+from r_eval.analysis.metrics import summaries
+from r_eval.analysis.response_types import THRESHOLDS
+from r_eval.analysis.scoring import DEFAULT_METRIC, score_run
 from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines, results_console
 from r_eval.errors import UserError
 
@@ -49,14 +48,20 @@ def score(
         raise UserError(f"{run} is a file, not a run; with a private question file, give --answers RESULTS.json")
     folder = open_run(run)
     scores = score_run(folder, metric or [], taxonomy, match_threshold)
-    notes = told_of_run(folder, metric or [])
+    own = [task.get("metric") or DEFAULT_METRIC for task in folder.manifest()["tasks"]]
+    notes = summaries(dict.fromkeys([*own, *(metric or [])]))
     if json:
         keys = ("taxonomy", "threshold", "episodes", "scored", "mean", "undecided", "unparsed", "types")
         print_json({"run": str(run), **{key: getattr(scores, key) for key in keys}, "notes": notes})
         return
-    console = results_console()
-    for table in tables(folder):
+    from r_eval.analysis.results import load
+    from r_eval.analysis.scores import further
+    from r_eval.analysis.summary import summary_tables
+    from r_eval.analysis.tables import text
+
+    results, console = load(folder), results_console()
+    for table in summary_tables(results):
         console.print(table)
     if metric:
-        console.print(further_table(folder))
+        console.print(text(further(results), "Further metrics"))
     print_lines(notes)

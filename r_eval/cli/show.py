@@ -17,8 +17,8 @@ import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
-from r_eval.analysis.responses import TYPES
-from r_eval.analysis.scoring import ensure_scored
+from r_eval.analysis.response_types import TYPES
+from r_eval.analysis.scoring import ensure_scored, is_current
 from r_eval.cli.options import Json, RunPath, open_run, print_json
 from r_eval.cli.transcript import harmless, print_transcript, transcript
 from r_eval.errors import UserError
@@ -133,9 +133,8 @@ def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt:
         names = ", ".join(record["episode_id"] for _, _, record in found[:5])
         raise UserError(f"{len(found)} episodes begin with {start}: {names}{', ...' if len(found) > 5 else ''}")
     ((cell, number, record),) = found
-    episodes, scores = cell.path(folder.episodes_root), cell.path(folder.scores_root)
-    is_scored = scores.exists() and scores.stat().st_mtime_ns >= episodes.stat().st_mtime_ns
-    score = folder.scores(cell).get(record["episode_id"]) if is_scored else None
+    episodes = cell.path(folder.episodes_root)
+    score = folder.scores(cell).get(record["episode_id"]) if is_current(folder, cell) else None
     if json:
         print_json({"episode": record, "score": score})
         return

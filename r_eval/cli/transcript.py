@@ -99,7 +99,7 @@ def print_transcript(console: Console, text: Text) -> None:
 
 def _found(step: Step, wanted: Sequence[str], named: bool) -> list[str]:
     """The evidence that a step's observation holds, by the rule of the response types."""
-    from r_eval.analysis.responses import Observed, evidence_text
+    from r_eval.analysis.response_types import Observed, evidence_text
 
     text = evidence_text(step)
     if not text:
@@ -161,7 +161,7 @@ def _outcome(
 ) -> None:
     """How the episode ended, its score and why, and what it used."""
     from r_eval.analysis.causes import CAUSES
-    from r_eval.analysis.responses import NAMES
+    from r_eval.analysis.response_types import NAMES
 
     outcome, usage, seconds = episode.outcome, episode.usage, episode.seconds
     text.append(f"\n{outcome.kind}", "bold")

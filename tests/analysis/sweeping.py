@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from r_eval.folder import Cell, RunFolder
-from r_eval.records import Episode, Question, Tokens, Usage
-from tests.analysis.conftest import call, episode
-from tests.analysis.report import makers
+from r_eval.folder import Cell, CellWriter, RunFolder
+from r_eval.records import Outcome, Question, Usage
+from tests.analysis.conftest import episode, write_manifest
 
-TASKS = makers.TASKS[:2]
+TASK = "wiki/high-freq"
+LLM = "gguf/smollm2-135m"
 BASE = {"chunk_size": 128, "retriever": "bm25", "top_k": 8}
 ONE: dict[str, dict[str, Any]] = {
     "rag": BASE,
@@ -27,10 +27,9 @@ CROSS: dict[str, dict[str, Any]] = {
     "rag@retriever=dense": {"chunk_size": 128, "retriever": "dense"},
     "rag@chunk_size=64,retriever=dense": {"chunk_size": 64, "retriever": "dense"},
 }
-LLM = "gguf/smollm2-135m"
 
 Right = Callable[[Cell, int], bool | None]
-"""Whether a cell's answer to a question (a number) is right; None: the machinery failed."""
+"""Whether a cell's answer to a question (a number) is right; None: an infrastructure failure."""
 
 
 def write_sweep(
@@ -39,32 +38,45 @@ def write_sweep(
     workflows: dict[str, dict[str, Any]] | None = None,
     protocol: str = "one",
     questions: int = 40,
-    tokens: Callable[[Cell], int] = lambda cell: 1000,
+    tokens: Callable[[Cell, int], int] = lambda cell, number: 1000,
     pairs: Sequence[tuple[str, str]] = (),
-    **more: Any,
+    document: Callable[[int], str] = lambda number: "",
 ) -> RunFolder:
     """Write a run whose workflows are `workflows` (ONE by default), each with LLM, and further pairs beside them.
 
-    Every question stands alone, without a template.
+    Args:
+        document: What a question shares with others; "" for nothing.
     """
     settings = ONE if workflows is None else workflows
-
-    def make(cell: Cell, task: dict[str, Any], asked: Question, rng: random.Random) -> Episode:
-        found = right(cell, int(asked.id.rpartition("-")[2]))
-        outcome = {"kind": "llm_failure", "cause": "timeout"} if found is None else {"kind": "finished"}
-        return episode(
-            **makers.place(cell, task, asked),
-            answer=asked.answers[0] if found else "Nakuru",
-            outcome=outcome,
-            steps=[call("Some text.").model_copy(update={"tokens": Tokens(prompt=1, completion=1)})],
-            usage=Usage(calls=1, prompt_tokens=tokens(cell), completion_tokens=20),
-        )
-
-    def ask(task: dict[str, Any], number: int, rng: random.Random) -> Question:
-        return makers.question(task, number, rng).model_copy(
-            update={"meta": {}, "evidence": [], "answers": ["Mombasa"]}
-        )
-
+    run = RunFolder(path)
+    cells = [Cell(*pair, "clean", TASK) for pair in (*((name, LLM) for name in settings), *pairs)]
+    write_manifest(path, cells, questions)
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
     vary = {"workflows": settings, "base": next(iter(settings)), "protocol": protocol}
-    ran = [(name, LLM) for name in settings]
-    return makers.write_run(path, [*ran, *pairs], TASKS[:1], questions, make, ask=ask, vary=vary, **more)
+    run.run_file.write_text(json.dumps({**manifest, "vary": vary}), encoding="utf-8")
+    asked = [
+        Question(
+            id=f"q{n}",
+            question=f"{n}?",
+            answers=["Nairobi"],
+            level="KS",
+            meta={"document": document(n)} if document(n) else {},
+        )
+        for n in range(questions)
+    ]
+    run.questions_file(TASK).parent.mkdir()
+    run.questions_file(TASK).write_text("".join(f"{one.model_dump_json()}\n" for one in asked), encoding="utf-8")
+    for cell in cells:
+        writer = CellWriter(cell.path(run.episodes_root))
+        for number, one in enumerate(asked):
+            found = right(cell, number)
+            made = episode(
+                **{"episode_id": f"{cell.system}-{one.id}", "question_id": one.id, "task": TASK},
+                **{"workflow": cell.workflow, "llm": cell.llm, "golds": one.answers},
+                answer="Nairobi" if found else "Nakuru",
+                outcome=Outcome(kind="llm_failure" if found is None else "finished"),
+                usage=Usage(calls=1, prompt_tokens=tokens(cell, number), completion_tokens=20),
+            )
+            writer.append(made.model_dump_json(by_alias=True))
+        writer.close()
+    return run

@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
-from r_eval.analysis.causes import CAUSES, ENDINGS, EXCEPTIONS, GENERAL, STEP_ERRORS, actions, declines, named, why
-from r_eval.analysis.responses import LIMITS, classify
+from r_eval.analysis.causes import CAUSES, EXCEPTIONS, GENERAL, STEP_ERRORS, actions, declines, named, why
+from r_eval.analysis.response_types import LIMITS, classify
 from r_eval.llms.base import LLMError
 from r_eval.records import CallError, Episode, Outcome, OutcomeKind, Step
 
@@ -81,49 +81,37 @@ VOCABULARY = vocabulary()
 
 
 def test_the_walk_over_the_source_finds_the_words_that_a_reader_finds() -> None:
-    assert {
-        ("gave_up", "give_up"),
-        ("exhausted", "depth"),
-        ("exhausted", "context"),
-        ("tool_misuse", "no_answer"),
-        ("tool_misuse", "memory"),
-        ("tool_failure", "workflow"),
-        ("llm_failure", "rate_limit"),
-        ("cancelled", "stopped"),
-        ("step", "invented"),
-        ("step", "unknown_api"),
-    } <= set(VOCABULARY)
+    words = "gave_up/give_up exhausted/depth exhausted/context tool_misuse/no_answer tool_misuse/memory"
+    words += " tool_failure/workflow llm_failure/rate_limit cancelled/stopped step/invented step/unknown_api"
+    assert {tuple(pair.split("/")) for pair in words.split()} <= set(VOCABULARY)
 
 
 @pytest.mark.parametrize(("kind", "word"), VOCABULARY)
-def test_every_word_of_the_source_has_a_cause(kind: str, word: str) -> None:
-    table = STEP_ERRORS if kind == "step" else ENDINGS[kind]  # type: ignore[index]
-    assert table[word] in CAUSES
+def test_every_word_of_the_source_has_a_cause_of_its_own(kind: str, word: str) -> None:
+    if kind == "step":
+        assert STEP_ERRORS[word] in CAUSES
+        return
+    cause = named(Outcome(kind=kind, cause=word))  # type: ignore[arg-type]
+    assert cause in CAUSES
+    is_general = cause == GENERAL[kind]  # type: ignore[index]
+    assert not is_general or (kind, word) in {
+        ("gave_up", "give_up"),
+        ("tool_failure", "environment"),
+        ("cancelled", "stopped"),
+    }
 
 
-@pytest.mark.parametrize("word", sorted(get_args(CallError)))
-def test_every_error_that_a_call_may_have_has_a_cause(word: str) -> None:
-    assert STEP_ERRORS[word] in CAUSES
-
-
-@pytest.mark.parametrize("word", ["length", "content_filter", "refusal", "empty", "invented", "unparsed"])
-def test_every_error_of_a_reply_has_a_cause(word: str) -> None:
-    assert STEP_ERRORS[word] in CAUSES
+def test_every_error_of_a_call_or_a_reply_has_a_cause() -> None:
+    errors = {*get_args(CallError), "length", "content_filter", "refusal", "empty", "invented", "unparsed"}
+    assert errors == set(STEP_ERRORS)
+    assert {*STEP_ERRORS.values(), *EXCEPTIONS.values(), *GENERAL.values(), *LIMITS} <= set(CAUSES)
+    assert all(sentence.endswith(".") for sentence in CAUSES.values())
+    assert set(GENERAL) == set(get_args(OutcomeKind))
 
 
 @pytest.mark.parametrize("kind", sorted(get_args(OutcomeKind)))
 def test_a_word_that_nobody_knows_falls_to_the_general_cause(kind: str) -> None:
     assert named(Outcome(kind=kind, cause="of a plug-in")) == GENERAL[kind]  # type: ignore[arg-type,index]
-
-
-def test_every_cause_in_the_tables_has_its_sentence() -> None:
-    endings = {cause for table in ENDINGS.values() for cause in table.values()}
-    assert {*endings, *GENERAL.values(), *STEP_ERRORS.values(), *EXCEPTIONS.values()} <= set(CAUSES)
-    assert all(sentence.endswith(".") for sentence in CAUSES.values())
-
-
-def test_every_limit_is_an_ending_of_its_own() -> None:
-    assert set(ENDINGS["exhausted"]) == set(LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +150,7 @@ def test_a_right_answer_has_no_cause(make_episode: Make) -> None:
 
 def test_a_note_after_a_reply_says_that_it_could_not_be_read() -> None:
     made = actions([Step(kind="thought", text="?"), Step(kind="observation", text="Write an action.")])
-    assert (made.calls, made.made, made.faults["unreadable_action"]) == (0, 1, 1)
+    assert (made.calls, made.faults["unreadable_action"], made.main_fault(1.0)) == (0, 1, "unreadable_action")
 
 
 def test_a_note_after_a_repeated_call_is_a_hint(make_call: MakeCall) -> None:
@@ -190,19 +178,11 @@ def test_of_two_faults_the_first_is_the_main_one_where_they_are_as_many(make_cal
     assert (made.main_fault(), made.main_fault(0.6)) == ("bad_arguments", "")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "I'm sorry, I can't help with that.",
-        "Unknown.",
-        "N/A",
-        "The answer cannot be determined.",
-        "I do not know.",
-        "I could not find the page.",
-        "No information was found.",
-        "无法确定",
-    ],
-)
+DECLINES = "I'm sorry, I can't help with that.|Unknown.|N/A|The answer cannot be determined.|I do not know.|无法确定"
+DECLINES += "|I could not find the page.|No information was found."
+
+
+@pytest.mark.parametrize("answer", DECLINES.split("|"))
 def test_an_answer_can_decline(answer: str) -> None:
     assert declines(answer)
 

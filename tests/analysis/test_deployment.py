@@ -1,172 +1,163 @@
-"""Quality against what it costs, the fronts, and the best system within bounds."""
+"""Quality against what it takes, the fronts, and the system to take within limits."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.columns import of_records
-from r_eval.analysis.deployment import Choice, Deployed, choose, deployment, pareto, percentiles
-from r_eval.analysis.rows import role_of
-from r_eval.analysis.systems import System, llm_settings, systems
+from r_eval.analysis.deployment import choose, deployment, latencies, pareto
+from r_eval.analysis.results import Results, load
 from r_eval.folder import Cell, RunFolder
+from r_eval.records import Seconds, Step, Usage
+from tests.analysis.answers import HOP, Answers, write_answers
+from tests.analysis.test_results import types
+from tests.commands import typed_here
+
+Took = Mapping[str, Any]
+Make = Callable[..., Results]
 
 
-def system(
-    name: str,
-    scores: Sequence[float | None],
-    seconds: float | Sequence[float] = 1.0,
-    cost: float | None = 0.01,
-    task: str = "t",
-    **settings: float,
-) -> System:
-    """A system with these scores on the questions of a task; None is a failure of the machinery."""
-    took = [seconds] * len(scores) if isinstance(seconds, float) else seconds
-    records = [
-        {"question_id": f"q{place}", "epoch": 0, "score": score, "response_type": "EM", "outcome": "finished"}
-        | {"outcome_cause": "", "metrics": {}, "seconds": second, "cost": cost}
-        for place, (score, second) in enumerate(zip(scores, took, strict=True))
-    ]
-    cells = {task: of_records(Cell("w", name, "clean", task), records, len(records))}
-    return System("clean", name, "w", name, role_of(name), cells, dict(settings))
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Results of systems that take so many seconds, USD and replayed replies: by workflow, a number or a list."""
 
+    def made(
+        answers: Answers,
+        seconds: Took | None = None,
+        cost: Took | None = None,
+        replayed: Took | None = None,
+        **grid: Any,
+    ) -> Results:
+        def of(values: Took | None, cell: Cell, number: int, default: Any) -> Any:
+            found = (values or {}).get(cell.workflow, default)
+            return found[number] if isinstance(found, list) else found
 
-def one(*found: System) -> dict[str, Deployed]:
-    return {each.system: each for each in deployment(found)}
+        def changes(cell: Cell, number: int) -> dict[str, Any]:
+            steps = [Step(kind="thought", replayed=bool(of(replayed, cell, number, False)))]
+            usage = Usage(calls=1, cost=of(cost, cell, number, 0.01))
+            return {"steps": steps, "usage": usage, "seconds": Seconds(total=of(seconds, cell, number, 1.0))}
 
+        return load(write_answers(tmp_path / "run", answers, changes=changes, grid=grid))
 
-def best(*found: System, seconds: float | None = None, usd: float | None = None, **how: int) -> Choice:
-    (choice,) = choose(found, seconds, usd, **how)
-    return choice
-
-
-# what a system takes
-
-
-def test_percentiles_stand_beside_the_mean() -> None:
-    found = percentiles(np.arange(1.0, 101.0))
-    assert found is not None
-    assert (found.mean, found.p50, round(found.p95, 2), round(found.p99, 2), found.n) == (50.5, 50.5, 95.05, 99.01, 100)
-
-
-def test_one_unknown_value_leaves_the_whole_unknown() -> None:
-    assert percentiles(np.array([1.0, np.nan])) is None
-
-
-def test_episodes_that_the_machinery_failed_take_no_part() -> None:
-    found = one(system("a", [1.0, None], [2.0, 300.0]))["a"]
-    assert found.seconds is not None
-    assert (found.quality, found.seconds.mean, found.episodes) == (1.0, 2.0, 1)
-
-
-def test_an_unknown_price_is_not_0_and_on_no_front() -> None:
-    found = one(system("a", [1.0], cost=None), system("b", [0.5]))
-    assert (found["a"].cost, found["a"].front_cost, found["b"].front_cost) == (None, None, True)
-
-
-def test_quality_is_the_mean_over_tasks() -> None:
-    made = system("a", [1.0, 1.0, 1.0])
-    made.cells |= system("a", [0.0], task="u").cells
-    assert one(made)["a"].quality == 0.5
-
-
-def test_the_numbers_are_those_of_the_aggregates(run: RunFolder) -> None:
-    found = {each.system: each for each in deployment(systems(run))}
-    assert found["oracle+none"].quality == 1.0
-    assert found["react+gguf/smollm2-135m"].cost is None
-    assert len(found) == 11
-
-
-# replayed replies
-
-
-def replayed(name: str, scores: Sequence[float | None], seconds: Sequence[float], of: Sequence[int]) -> System:
-    """A system whose episodes have so many replayed replies."""
-    made = system(name, scores, seconds)
-    cell = Cell("w", name, "clean", "t")
-    records = [
-        {"question_id": f"q{place}", "epoch": 0, "score": score, "response_type": "EM", "outcome": "finished"}
-        | {"outcome_cause": "", "metrics": {}, "seconds": second, "cost": 0.01, "replayed": count}
-        for place, (score, second, count) in enumerate(zip(scores, seconds, of, strict=True))
-    ]
-    made.cells = {"t": of_records(cell, records, len(records))}
     return made
 
 
-def test_episodes_with_replayed_replies_are_left_out_of_seconds_and_counted() -> None:
-    found = one(replayed("a", [1.0, 0.0, 1.0], [90.0, 2.0, 4.0], [3, 0, 0]))["a"]
-    assert found.seconds is not None
-    assert (found.seconds.mean, found.seconds.n, found.replayed, found.episodes) == (3.0, 2, 1, 3)
-    assert "a: 1 of 3 episodes have replayed replies and no seconds." in found.notes
+def one(results: Results, workflow: str = "react") -> dict[str, Any]:
+    found = deployment(results)
+    (row,) = found[(found["workflow"] == workflow) & (found["domain"] == "all")].to_dict("records")
+    return row
 
 
-def test_without_a_fresh_reply_there_is_no_latency_and_the_note_says_how_to_measure_it() -> None:
-    found = one(replayed("a", [1.0], [9.0], [1]), system("b", [0.5]))
-    assert (found["a"].seconds, found["a"].front_seconds, found["b"].front_seconds) == (None, None, True)
-    assert "--no-cache --fresh" in " ".join(found["a"].notes)
+def chosen(results: Results, **limits: float) -> tuple[list[str], dict[str, str]]:
+    """The workflow that is chosen, if any, and the reasons of all."""
+    found = choose(results, **limits)
+    reasons = dict(zip(found["workflow"], found["reason"], strict=True))
+    return found.loc[found["choice"], "workflow"].tolist(), reasons
 
 
-def test_a_system_without_latency_is_not_judged_within_seconds_but_within_money() -> None:
-    both = replayed("a", [1.0] * 4, [9.0] * 4, [1] * 4), system("b", [0.5] * 4)
-    within, priced = best(*both, seconds=5.0), best(*both, usd=1.0)
-    assert within.best is not None
-    assert priced.best is not None
-    assert (within.best.system, priced.best.system) == ("b", "a")
-    assert "--no-cache --fresh" in within.left_out[0][1]
+# What a system takes
 
 
-def test_resamples_take_seconds_from_fresh_episodes_alone() -> None:
-    made = replayed("a", [1.0, 0.0] * 10, [1.0, 500.0] * 10, [0, 1] * 10)
-    assert best(made, seconds=2.0).share > 0.99
+def test_quantiles_stand_beside_the_mean(make: Make) -> None:
+    row = one(make({"react": "r" * 100}, {"react": [float(n) for n in range(1, 101)]}))
+    numbers = [row[f"seconds_{name}"] for name in ("mean", "p50", "p90", "p95", "p99")]
+    assert numbers == pytest.approx([50.5, 50.5, 90.1, 95.05, 99.01])
 
 
-# the baseline
+def test_episodes_without_a_score_take_no_part(make: Make) -> None:
+    row = one(make({"react": "rx"}, {"react": [2.0, 300.0]}))
+    assert (row["quality"], row["seconds_mean"], row["episodes"], row["incomplete"]) == (1.0, 2.0, 1, 1)
 
 
-def test_the_baseline_can_be_the_best_and_stand_on_the_front_and_the_reference_cannot() -> None:
-    found = system("direct", [1.0] * 4, 0.5), system("a", [0.5] * 4, 2.0), system("oracle", [1.0] * 4, 0.1)
-    choice = best(*found, seconds=5.0)
-    assert choice.best is not None
-    assert (choice.best.system, choice.share) == ("direct", 1.0)
-    assert [one(*found)[name].front_seconds for name in ("direct", "a", "oracle")] == [True, False, None]
+def test_an_unknown_price_is_not_0_and_on_no_front(make: Make) -> None:
+    results = make({"react": "rr", "pal": "rw"}, cost={"react": [0.5, None]})
+    assert pandas.isna(one(results)["cost_mean"])
+    assert pandas.isna(one(results)["front_cost"])
+    assert one(results, "pal")["front_cost"] is True
 
 
-def test_a_system_that_answers_nothing_is_on_no_front() -> None:
-    assert one(system("a", [0.0], 0.1), system("b", [0.5], 9.0))["a"].front_seconds is None
+def test_it_is_over_everything_and_by_domain(run: RunFolder) -> None:
+    found = deployment(load(run))
+    own = found[found["system"] == "react+openai/gpt-4o-mini"].set_index("domain")
+    assert own.index.tolist() == ["all", "wiki", "aminer"]
+    assert own.loc["all", "quality"] == pytest.approx((own.loc["wiki", "quality"] + own.loc["aminer", "quality"]) / 2)
+    assert own.loc["all", "episodes"] == own.loc["wiki", "episodes"] + own.loc["aminer", "episodes"]
+    assert found.loc[found["system"] == "oracle+none", "quality"].tolist() == [1.0] * 3
 
 
-# connections and size
+def test_types_are_the_same_for_a_run_without_episodes(run: RunFolder, make: Make) -> None:
+    empty = make({"react": "oo"})
+    for view in (deployment, choose, latencies):
+        assert types(view(empty)) == types(view(load(run))), view.__name__
 
 
-def test_times_at_one_connection_need_no_note() -> None:
-    assert one(system("a", [1.0], connections=1))["a"].notes == []
+# Replayed replies
 
 
-def test_another_number_of_connections_is_said() -> None:
-    found = one(system("a", [1.0], connections=16))["a"]
-    assert found.connections == 16
-    assert "at 16 connections; the paper's setting is 1" in found.notes[0]
+def test_episodes_with_replayed_replies_are_left_out_of_seconds_and_counted(make: Make) -> None:
+    results = make({"react": "rwr"}, {"react": [90.0, 2.0, 4.0]}, replayed={"react": [True, False, False]})
+    row = one(results)
+    assert (row["seconds_mean"], row["replayed"], row["episodes"]) == (3.0, 1, 3)
+    assert latencies(results)["seconds"].tolist() == [2.0, 4.0]
+    notes = deployment(results).attrs["notes"]
+    assert "react+m: 1 of 3 episodes have replayed replies and no seconds." in notes
 
 
-def test_an_unknown_number_of_connections_is_said() -> None:
-    assert "does not say" in one(system("a", [1.0]))["a"].notes[0]
+def test_without_a_fresh_reply_there_is_no_latency_and_the_note_says_how_to_measure_it(make: Make) -> None:
+    results = make({"react": "r" * 4, "pal": "rrrw"}, replayed={"react": True})
+    row = one(results)
+    assert pandas.isna(row["seconds_mean"])
+    assert pandas.isna(row["front_seconds"])
+    assert one(results, "pal")["front_seconds"] is True
+    assert any("--no-cache --fresh" in note for note in deployment(results).attrs["notes"])
+    names, reasons = chosen(results, max_seconds=5.0)
+    assert names == ["pal"]
+    assert "--no-cache --fresh" in reasons["react"]
+    assert chosen(results, max_usd=1.0)[0] == ["react"]
 
 
-def test_settings_are_found_by_the_name_in_the_grid() -> None:
-    manifest = {"grid": {"llms": ["gguf/x", {"llm": "openai/y", "name": "mine", "connections": 4}]}}
-    assert llm_settings(manifest, "mine")["connections"] == 4
-    assert llm_settings(manifest, "gguf/x") == {}
+# Baseline, references, connections
 
 
-# the front
+def test_the_baseline_can_be_the_choice_and_stand_on_the_front_and_the_reference_cannot(make: Make) -> None:
+    seconds = {"direct": 0.5, "react": 2.0, "oracle": 0.1}
+    results = make({"direct": "rrrr", "react": "rwrw", "oracle": "rrrr"}, seconds)
+    names, reasons = chosen(results, max_seconds=5.0)
+    assert names == ["direct"]
+    assert reasons["oracle"] == "a reference, not ranked"
+    assert [one(results, name)["front_seconds"] for name in ("direct", "react")] == [True, False]
+    assert pandas.isna(one(results, "oracle")["front_seconds"])
+
+
+def test_a_system_that_answers_nothing_or_lacks_a_task_is_on_no_front(make: Make) -> None:
+    answers = {"react": "ww", "pal": "rw", ("fc", HOP): "rr", "direct": "rr", ("direct", HOP): "rr"}
+    results = make(answers, {"react": 0.1})
+    assert all(pandas.isna(one(results, name)["front_seconds"]) for name in ("react", "pal", "fc"))
+    assert one(results, "direct")["front_seconds"] is True
+    assert chosen(results)[1]["pal"] == "it lacks scores on some of the tasks"
+
+
+@pytest.mark.parametrize(
+    ("llms", "note"),
+    [
+        ([{"llm": "m", "connections": 1}], ""),
+        ([{"llm": "m", "connections": 16}], "at 16 connections; the paper's setting is 1"),
+        ([], "does not say"),
+    ],
+)
+def test_times_at_other_than_one_connection_are_said_so(make: Make, llms: list[Any], note: str) -> None:
+    notes = deployment(make({"react": "r"}, llms=llms)).attrs["notes"]
+    assert note in " ".join(notes)
+    assert bool(notes) == bool(note)
+
+
+# The front
 
 
 def test_equal_points_are_on_the_front_together() -> None:
@@ -181,132 +172,76 @@ def test_whatever_is_off_the_front_is_dominated_by_something_on_it(points: list[
         assert is_on or any(c <= cost and q >= quality and (c, q) != (cost, quality) for c, q in on)
 
 
-def test_references_and_systems_without_a_task_are_on_no_front() -> None:
-    whole = system("b", [0.1], 9.0)
-    whole.cells |= system("b", [0.1], 9.0, task="u").cells
-    found = one(system("oracle", [1.0]), system("a", [1.0]), whole)
-    assert [found[name].front_seconds for name in ("oracle", "a", "b")] == [None, None, True]
+# The choice
 
 
-# within bounds
+@pytest.mark.parametrize(
+    ("answers", "limits", "names", "reasons"),
+    [
+        ({"react": "r" * 40, "pal": "rw" * 20}, {"max_seconds": 5.0}, ["pal"], {"react": "over the limit: 9 s"}),
+        (
+            {"react": "r" * 40, "pal": "w" * 39 + "r"},
+            {"max_seconds": 10.0},
+            ["react"],
+            {"react": "the best that fits", "pal": "significantly worse than react+m"},
+        ),
+        (
+            {"react": "r" * 21 + "w" * 19, "pal": "w" * 20 + "r" * 20},
+            {"max_seconds": 10.0},
+            ["pal"],
+            {"react": "the best, but slower", "pal": "the fastest of 2 not significantly worse than react+m (52.5 %)"},
+        ),
+        (
+            {"react": "r" * 21 + "w" * 19, "pal": "w" * 20 + "r" * 20},
+            {"max_usd": 1.0},
+            ["react"],
+            {"react": "the best that fits", "pal": "not significantly worse than react+m, but dearer"},
+        ),
+        ({"react": "rr"}, {"max_seconds": 1.0}, [], {"react": "over the limit: 9 s"}),
+        ({"react": "rr"}, {"max_seconds": 1.0, "max_usd": 0.001}, [], {"react": "over the limit: 9 s, 0.01 USD"}),
+        ({"react": "ww", "pal": "ww"}, {"max_seconds": 10.0}, [], {"react": "", "pal": ""}),
+        ({"react": "xx", "pal": "rr"}, {}, ["pal"], {"react": "nothing was scored"}),
+        ({"react": "rr", "fc": "rr"}, {"max_usd": 1.0}, ["react"], {"fc": "its price is not known"}),
+        ({"react": "rw", "fc": "rr"}, {"max_seconds": 10.0}, ["fc"], {}),
+    ],
+)
+def test_the_fastest_or_cheapest_of_those_not_worse_than_the_best_that_fits(
+    make: Make, answers: Answers, limits: dict[str, float], names: list[str], reasons: dict[str, str]
+) -> None:
+    results = make(answers, {"react": 9.0}, {"pal": 0.02, "fc": None})
+    found, why = chosen(results, **limits)
+    assert found == names
+    assert {name: why[name] for name in reasons if not why[name].startswith(reasons[name])} == {}
 
 
-def test_the_best_within_the_bounds_is_named() -> None:
-    slow, quick = system("slow", [1.0] * 20, 9.0), system("quick", [1.0, 0.0] * 10, 1.0)
-    choice = best(slow, quick, seconds=5.0)
-    assert choice.best is not None
-    assert (choice.best.system, choice.share, choice.beyond) == ("quick", 1.0, [("slow", "9 s")])
+# The command
 
 
-def test_without_bounds_in_the_way_quality_decides() -> None:
-    choice = best(system("slow", [1.0] * 20, 9.0), system("quick", [1.0, 0.0] * 10, 1.0), seconds=10.0)
-    assert choice.best is not None
-    assert choice.best.system == "slow"
-
-
-def test_equals_share_the_resamples_and_the_quicker_is_named() -> None:
-    choice = best(system("a", [1.0, 0.0], 3.0), system("b", [1.0, 0.0], 2.0), seconds=5.0)
-    assert choice.best is not None
-    assert (choice.best.system, choice.share, choice.rivals) == ("b", 0.5, [("a", 0.5)])
-
-
-def test_a_narrow_lead_is_not_sure() -> None:
-    choice = best(system("a", [1.0] * 11 + [0.0] * 9), system("b", [0.0] * 10 + [1.0] * 10), seconds=5.0)
-    assert choice.best is not None
-    assert choice.best.system == "a"
-    assert 0.4 < choice.share < 0.75
-
-
-def test_whether_a_system_fits_is_uncertain_too() -> None:
-    choice = best(system("a", [1.0] * 20, [1.0] * 10 + [9.0] * 10), seconds=5.0)
-    assert 0.3 < choice.none_fits < 0.7
-    assert choice.share == pytest.approx(1 - choice.none_fits)
-
-
-def test_no_system_within_the_bounds_is_said() -> None:
-    choice = best(system("a", [1.0], 9.0), seconds=1.0)
-    assert (choice.best, choice.share, choice.none_fits) == (None, 0.0, 1.0)
-
-
-def test_a_system_without_a_price_is_left_out_where_money_counts() -> None:
-    choice = best(system("a", [1.0], cost=None), system("b", [0.5]), usd=1.0)
-    assert choice.best is not None
-    assert (choice.best.system, choice.left_out) == ("b", [("a", "its price is not known")])
-
-
-def test_but_not_where_only_time_counts() -> None:
-    choice = best(system("a", [1.0], cost=None), seconds=2.0)
-    assert choice.best is not None
-    assert choice.left_out == []
-
-
-def test_a_reference_is_not_recommended() -> None:
-    choice = best(system("oracle", [1.0]), system("a", [0.5]), seconds=5.0)
-    assert choice.best is not None
-    assert (choice.best.system, choice.left_out) == ("a", [("oracle", "a reference, not ranked")])
-
-
-def test_nothing_at_all_is_no_choice() -> None:
-    choice = best(system("a", [None]), seconds=5.0)
-    assert (choice.best, choice.left_out) == (None, [("a", "nothing was scored")])
-
-
-def test_questions_of_one_cluster_are_drawn_together() -> None:
-    scores = [1.0] * 12 + [0.0] * 8
-    found = [system("a", scores), system("b", [0.5] * 20)]
-    alone = choose(found, 5.0)[0].share
-    together = choose(found, 5.0, clusters={"t": {f"q{n}": "ab"[n >= 12] for n in range(20)}})[0].share
-    assert alone > together
-
-
-def test_the_same_question_is_asked_of_all_systems_in_a_resample() -> None:
-    rng = np.random.default_rng(0)
-    scores = (rng.random(40) < 0.5).astype(float)
-    worse = scores.copy()
-    worse[scores.argmax()] = 0.0
-    choice = best(system("a", scores.tolist()), system("b", worse.tolist()), seconds=5.0)
-    assert choice.share > 0.8  # a is never behind b, though both vary much more than they differ
-
-
-def test_the_same_seed_gives_the_same_share() -> None:
-    found = [system("a", [1.0, 0.0, 1.0]), system("b", [0.0, 1.0, 1.0])]
-    assert best(*found, seconds=5.0, seed=3) == best(*found, seconds=5.0, seed=3)
-
-
-# the command
-
-
-def typed(*words: str) -> subprocess.CompletedProcess[str]:
-    code = "from r_eval.cli.app import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, encoding="utf-8", check=False)
-
-
-def test_report_names_the_best_system_and_how_sure_that_is(run: RunFolder, tmp_path: Path) -> None:
-    done = typed(
-        "report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "8", "--max-usd", "0.01"
-    )
+@pytest.mark.parametrize(
+    ("limits", "facts"),
+    [
+        (
+            ["--max-seconds", "8", "--max-usd", "0.01"],
+            [
+                "Within 8 s and 0.01 USD per question on average: ",
+                "fc+openai/gpt-4o-mini: the best, but slower\n",
+                "left out: pal+gguf/smollm2-135m (its price is not known)\n",
+                "openai/gpt-4o-mini: the grid does not say at how many connections",
+            ],
+        ),
+        (["--max-seconds", "0.01"], ["Within 0.01 s per question on average: no system fits\n", "\n  and 5 more\n"]),
+    ],
+)
+def test_report_names_the_system_to_take_and_why(
+    run: RunFolder, tmp_path: Path, limits: list[str], facts: list[str]
+) -> None:
+    done = typed_here(["report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", *limits], tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Within 8 s and 0.01 USD per question on average: fc+openai/gpt-4o-mini\n" in done.stdout
-    assert "of 2,000 resamples of the 80 questions, so the choice is uncertain" in done.stdout
-    assert "left out: pal+gguf/smollm2-135m (its price is not known)\n" in done.stdout
+    assert [fact for fact in facts if fact not in done.stdout] == []
 
 
-def test_report_says_when_no_system_fits(run: RunFolder, tmp_path: Path) -> None:
-    done = typed("report", str(run.path), "--out", str(tmp_path / "r"), "--no-figures", "--max-seconds", "0.01")
-    assert "Within 0.01 s per question on average: no system fits\n" in done.stdout
-
-
-def test_bounds_need_episodes(tmp_path: Path) -> None:
+def test_limits_need_episodes(tmp_path: Path) -> None:
     (tmp_path / "scores.csv").write_text("workflow,llm,task,score\npal,a,1-1,4\n", encoding="utf-8")
-    done = typed("report", str(tmp_path), "--max-usd", "1")
+    done = typed_here(["report", ".", "--max-usd", "1"], tmp_path)
     assert done.returncode == 2
     assert "holds published means; --max-seconds and --max-usd need" in done.stderr
-
-
-def test_two_runs_of_one_system_are_told_apart(
-    make_run: Callable[..., RunFolder], tmp_path: Path, run: RunFolder
-) -> None:
-    again = make_run(tmp_path / "again", questions=3)
-    names = [each.name for each in systems(run, again)]
-    assert json.dumps(names).count(" (again)") == 11
-    assert len(set(names)) == 22

@@ -1,142 +1,142 @@
-"""The error analysis: counts that add up, what is known of questions, intervals by questions, examples in order."""
+"""The error analysis: counts that add up, causes in order, what is known of questions, each question once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
+from r_eval import Run
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.errors import ErrorAnalysis, Separator, analyse_errors
-from r_eval.analysis.estimate import interval
-from r_eval.folder import Cell, CellWriter, RunFolder
-from r_eval.records import Episode, Outcome, Question, Step
+from r_eval.analysis.errors import By, causes, matrix, responses, responses_table, separators
+from r_eval.analysis.results import Results, load
+from r_eval.folder import RunFolder
+from r_eval.records import Question
+from tests.analysis.answers import KS, write_answers
+from tests.analysis.conftest import call
+from tests.analysis.test_results import types
 
-Make = Callable[..., Episode]
-MakeCall = Callable[..., Step]
-TASK = "wiki/high-freq"
 ASKED = 30
 
 
 @pytest.fixture(scope="module")
-def analysis(run: RunFolder) -> ErrorAnalysis:
-    return analyse_errors(run)
+def results(run: RunFolder) -> Results:
+    return load(run)
 
 
-@pytest.fixture
-def asked(tmp_path: Path, make_episode: Make, make_manifest: Callable[..., None], make_call: MakeCall) -> RunFolder:
-    """A run of two systems: questions of one hop are answered right, of three wrong; the last was stopped."""
-    run = RunFolder(tmp_path / "asked")
-    cells = [Cell(workflow, "some", "clean", TASK) for workflow in ("react", "pal")]
-    for cell in cells:
-        writer = CellWriter(cell.path(run.episodes_root))
-        for number in reversed(range(ASKED)):
-            hard = number % 2 == 1
-            made = make_episode(
-                episode_id=f"{cell.workflow}{number:02}",
-                question_id=f"q{number}",
-                task=TASK,
-                workflow=cell.workflow,
-                llm="some",
-                level="KA" if hard else "KS",
-                answer="Mombasa" if hard else "Nairobi",
-                outcome=Outcome(kind="llm_failure" if number == ASKED - 1 else "finished", cause="timeout"),
-                steps=[make_call(f"{number}", entity=str(place)) for place in range(3 if hard else 1)],
-            )
-            writer.append(made.model_dump_json(by_alias=True))
-        writer.close()
-    make_manifest(run.path, cells, ASKED)
-    lines = [question(number) for number in range(ASKED)]
-    run.questions_file(TASK).parent.mkdir()
-    run.questions_file(TASK).write_text("".join(f"{one.model_dump_json()}\n" for one in lines), encoding="utf-8")
-    return run
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Two systems and a baseline: questions of one hop are answered right, of three wrong; the last one failed."""
+
+    def changes(cell: object, number: int) -> dict[str, Any]:
+        return {"steps": [call(f"{number}", entity=str(place)) for place in range(1 + 2 * (number % 2))]}
+
+    questions = [
+        Question(
+            id=f"q{number}",
+            question="Which?",
+            answers=["Nairobi"],
+            level="KS",
+            **({"meta": {"hops": 3}} if number % 2 else {"program": "answer = Search('Kenya')"}),
+        )
+        for number in range(ASKED)
+    ]
+    answers = dict.fromkeys(("react", "pal", "direct"), "rw" * 14 + "rx")
+    folder = tmp_path_factory.mktemp("asked") / "run"
+    return load(write_answers(folder, answers, changes=changes, questions={KS: questions}))
 
 
-def question(number: int) -> Question:
-    more: dict[str, Any] = {"meta": {"hops": 3}} if number % 2 else {"program": "answer = Search('Kenya')"}
-    return Question(id=f"q{number}", question="Which?", answers=["Nairobi"], level="KS", **more)
+@pytest.mark.parametrize("by", [None, "task", "level", "domain"])
+def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results, by: By | None) -> None:
+    found, why = responses(results, by), causes(results, by)
+    keys = ["condition", "system", *([by] if by else [])]
+    assert found["episodes"].sum() == len(results.episodes)
+    assert found.groupby(keys).size().unique().tolist() == [6]
+    assert found.groupby(keys)["share"].sum().round(9).unique().tolist() == [1.0]
+    wrong = found[~found["response_type"].isin(["EM", "AM"])]
+    assert why.groupby(keys)["episodes"].sum().to_dict() == {
+        key: count for key, count in wrong.groupby(keys)["episodes"].sum().items() if count
+    }
 
 
-def separator(found: ErrorAnalysis, name: str, system: str = "") -> Separator:
-    return next(one for one in found.separators if (one.name, one.system) == (name, system))
+def test_the_wide_table_has_the_same_shares_and_what_qualifies_them(results: Results) -> None:
+    wide, long = responses_table(results).set_index("system"), responses(results)
+    shares = long.pivot(index="system", columns="response_type", values="share")
+    assert ((wide[list(shares.columns)] - shares).abs() < 1e-12).all().all()
+    assert wide["undecided"].sum() == results.episodes["undecided"].sum() > 0
+    assert wide["unparsed"].sum() == results.episodes["unparsed"].sum() > 0
 
 
-def test_every_episode_is_in_one_distribution_of_each_kind(analysis: ErrorAnalysis) -> None:
-    kinds = (analysis.by_system, analysis.by_task, analysis.by_level)
-    assert [sum(one.episodes for one in kind) for kind in kinds] == [880, 880, 880]
+def test_causes_stand_in_the_order_of_their_table_with_an_episode_of_theirs(results: Results) -> None:
+    found, order = causes(results), list(CAUSES)
+    for _, own in found.groupby("system"):
+        assert own["cause"].tolist() == sorted(own["cause"], key=order.index)
+    cause = dict(zip(results.episodes["episode_id"], results.episodes["cause"], strict=True))
+    assert [cause[example] for example in found["example"]] == found["cause"].tolist()
 
 
-def test_the_types_of_a_distribution_add_up_to_its_episodes(analysis: ErrorAnalysis) -> None:
-    everything = [*analysis.by_system, *analysis.by_task, *analysis.by_level]
-    assert all(sum(one.types.values()) == one.episodes for one in everything)
+def test_causes_are_the_same_in_the_frame_and_in_python(run: RunFolder) -> None:
+    episodes, found = Run(run.path).to_pandas(), Run(run.path).causes()
+    counts = episodes[episodes["cause"] != ""].groupby(["system", "cause"]).size().to_dict()
+    assert dict(zip(zip(found["system"], found["cause"], strict=True), found["episodes"], strict=True)) == counts
 
 
-def test_every_wrong_answer_has_one_cause(analysis: ErrorAnalysis) -> None:
-    for one in analysis.by_system:
-        assert sum(one.causes.values()) == one.episodes - one.types["EM"] - one.types["AM"]
+def test_an_infrastructure_failure_is_counted_among_types_and_causes(asked: Results) -> None:
+    found = responses(asked).set_index(["system", "response_type"])["episodes"]
+    assert found["react+m", "ME"] == 1
+    assert causes(asked).set_index(["system", "cause"]).loc[("react+m", "llm_timeout"), "episodes"] == 1
 
 
-def test_causes_stand_in_the_order_of_their_table(analysis: ErrorAnalysis) -> None:
-    order = list(CAUSES)
-    assert all(list(one.causes) == sorted(one.causes, key=order.index) for one in analysis.by_task)
+def test_the_matrix_has_every_episode(asked: Results) -> None:
+    found = matrix(asked)
+    assert len(found) == 3 * ASKED
+    assert found.iloc[1][["system", "question_id", "score"]].tolist() == ["react+m", "q1", 0.0]
 
 
-def test_questions_of_more_hops_are_told_from_those_of_one(asked: RunFolder) -> None:
-    hops = separator(analyse_errors(asked), "hops")
-    assert [(group.value, group.right, group.questions) for group in hops.groups] == [("1", 1.0, 15), ("3", 0.0, 14)]
-    assert hops.spread == 1.0
+def separated(results: Results, name: str, system: str = "all systems") -> pandas.DataFrame:
+    found = separators(results)
+    return found[(found["property"] == name) & (found["system"] == system)]
 
 
-def test_a_share_has_the_interval_of_its_questions_however_many_systems_answer_them(asked: RunFolder) -> None:
-    group = separator(analyse_errors(asked), "hops").groups[0]
-    assert (group.episodes, (group.low, group.high)) == (30, interval(1.0, 15))
+def test_questions_of_more_hops_are_told_from_those_of_one(asked: Results) -> None:
+    found = separated(asked, "hops")
+    assert found[["value", "share", "questions", "episodes"]].to_numpy().tolist() == [
+        ["1", 1.0, 15, 30],
+        ["3", 0.0, 14, 28],
+    ]
+    assert found["spread"].tolist() == [1.0, 1.0]
 
 
-def test_what_the_machinery_stopped_is_counted_as_such_and_not_among_the_shares(asked: RunFolder) -> None:
-    found = analyse_errors(asked)
-    assert (found.by_system[0].types["ME"], found.by_system[0].causes["llm_timeout"]) == (1, 1)
-    assert sum(group.episodes for group in separator(found, "hops", "react+some").groups) == ASKED - 1
+def test_a_share_has_the_interval_of_its_questions_however_many_systems_answer_them(asked: Results) -> None:
+    one = separated(asked, "hops", "pal+m").iloc[0]
+    assert separated(asked, "hops").iloc[0]["share_low"] == pytest.approx(one["share_low"])
 
 
-def test_the_number_of_calls_made_is_a_separator(asked: RunFolder) -> None:
-    calls = separator(analyse_errors(asked), "calls", "pal+some")
-    assert [(group.value, group.episodes) for group in calls.groups] == [("1", 15), ("3", 14)]
+@pytest.mark.parametrize(
+    ("name", "values"), [("calls", ["1", "3"]), ("popularity", ["high"]), ("kind", ["name"]), ("hops", ["1", "3"])]
+)
+def test_what_separates_stands_in_order_and_failures_of_the_infrastructure_take_no_part(
+    asked: Results, name: str, values: list[str]
+) -> None:
+    found = separated(asked, name, "direct+m")
+    assert found["value"].tolist() == values
+    assert found["episodes"].sum() == ASKED - 1
 
 
-def test_the_entities_popularity_is_read_off_the_tasks_name(asked: RunFolder) -> None:
-    assert [group.value for group in separator(analyse_errors(asked), "popularity").groups] == ["high"]
+def test_one_value_or_few_questions_make_no_spread(asked: Results, tmp_path: Path) -> None:
+    assert separated(asked, "kind")["spread"].isna().all()
+    few = load(write_answers(tmp_path / "few", {"react": "rw"}, changes=lambda cell, n: {"steps": [call("")] * n}))
+    assert separated(few, "calls")["spread"].isna().all()
 
 
-def test_groups_of_few_questions_make_no_spread(run: RunFolder, asked: RunFolder) -> None:
-    assert separator(analyse_errors(asked), "kind").spread is None
+def test_a_run_without_its_questions_is_analysed_by_what_its_episodes_say(results: Results) -> None:
+    assert set(separators(results)["property"]) == {"popularity", "calls"}
 
 
-def test_examples_are_the_first_by_the_order_of_the_questions(asked: RunFolder) -> None:
-    found = analyse_errors(asked, examples=2).examples
-    short = [(one.system, one.question_id) for one in found if one.why == "stopped_short"]
-    assert short == [("react+some", "q1"), ("react+some", "q3"), ("pal+some", "q1"), ("pal+some", "q3")]
-
-
-def test_an_example_names_an_episode_of_that_cause(run: RunFolder, analysis: ErrorAnalysis) -> None:
-    kept = {key: record for cell in run.cells() for key, record in run.scores(cell).items()}
-    assert all(kept[one.episode_id]["cause"] == one.why for one in analysis.examples)
-
-
-def test_a_run_without_its_questions_is_analysed_by_what_its_episodes_say(analysis: ErrorAnalysis) -> None:
-    assert {one.name for one in analysis.separators} == {"popularity", "calls"}
-    assert separator(analysis, "popularity").unknown > 0
-
-
-def test_all_systems_together_are_those_that_use_tools(run: RunFolder, analysis: ErrorAnalysis) -> None:
-    of = [one for one in analysis.separators if one.name == "calls"]
-    counts = {one.system: sum(group.episodes for group in one.groups) for one in of}
-    together = counts.pop("")
-    assert {"direct", "oracle"} < {name.partition("+")[0] for name in counts}
-    tools = [count for name, count in counts.items() if not name.startswith(("direct+", "oracle+"))]
-    assert together == sum(tools) < sum(counts.values())
-
-
-def test_the_analysis_is_the_same_each_time(asked: RunFolder) -> None:
-    assert analyse_errors(asked) == analyse_errors(asked)
+def test_nothing_recorded_gives_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
+    empty = load(write_answers(tmp_path / "empty", {"react": "oo"}))
+    for view in (responses, causes, matrix, separators, responses_table):
+        assert len(view(empty)) == 0, view.__name__
+        assert types(view(empty)) == types(view(results)), view.__name__

@@ -1,160 +1,119 @@
-"""Profiles, and which LLM suits which workflow."""
+"""Which LLM suits which workflow, and what choosing a system for each question could reach."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from r_eval.analysis.matching import Suited, profile, suited
-from r_eval.analysis.published import load, read_published
-from r_eval.analysis.rows import Aggregates
-from r_eval.analysis.statistics.board import board
-from r_eval.analysis.statistics.paired import compare, holm
-from r_eval.analysis.systems import clusters_of, systems
+from r_eval.analysis.compare import pairs
+from r_eval.analysis.matching import contributions, partners, upper_bound
+from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
+from tests.analysis.answers import HOP, KS, write_answers
+from tests.analysis.test_results import PAPER, published, types
 
-PAPER = Path(__file__).parents[2] / "examples" / "paper"
-
-
-def published(folder: Path, *lines: str) -> Aggregates:
-    (folder / "scores.csv").write_text("\n".join(["workflow,llm,task,score", *lines, ""]), encoding="utf-8")
-    return read_published(folder)
-
-
-# profiles
+AXES = ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
 
 
 @pytest.fixture(scope="module")
-def paper() -> Aggregates:
-    return read_published(PAPER)
+def results(run: RunFolder) -> Results:
+    return load(run)
 
 
-def test_the_axes_are_domain_and_level(paper: Aggregates) -> None:
-    found = profile(paper)
-    assert found.axes == ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
-    assert (len(found.systems), len(found.values)) == (21, 21)
+def best(results: Results) -> dict[tuple[str, str], str]:
+    found = partners(results)
+    return dict(zip(zip(found["name"], found["group"], strict=True), found["best"], strict=True))
 
 
-def test_or_the_tasks(paper: Aggregates) -> None:
-    assert len(profile(paper, "task").axes) == 12
-
-
-def test_over_the_best_each_axis_has_a_1_and_nothing_above(paper: Aggregates) -> None:
-    found = profile(paper, base="best")
-    assert [max(value for value in axis if value is not None) for axis in zip(*found.values, strict=True)] == [1.0] * 6
-
-
-def test_over_a_system_that_system_is_1_everywhere(paper: Aggregates) -> None:
-    found = profile(paper, base="pal+gpt-4-1106")
-    assert found.values[found.systems.index("pal+gpt-4-1106")] == (1.0,) * 6
-
-
-def test_a_base_of_0_gives_none_and_breaks_nothing(paper: Aggregates) -> None:
-    found = profile(paper, "task", base="dfsdt+toolllama2-7b")
-    axis = found.axes.index("aminer/profiling")
-    assert {line[axis] for line in found.values} == {None}
-
-
-def test_an_axis_where_all_are_0_is_none_for_all(tmp_path: Path) -> None:
-    found = profile(published(tmp_path, "pal,a,1-1,0", "pal,b,1-1,0"), "task", base="best")
-    assert found.values == ((None,), (None,))
-
-
-def test_a_level_of_which_a_task_is_missing_has_no_value(tmp_path: Path) -> None:
-    found = profile(published(tmp_path, "pal,a,1-1,10", "pal,a,1-2,20", "pal,b,1-1,30"))
-    assert found.values == ((pytest.approx(0.15),), (None,))
-
-
-def test_an_unknown_base_is_named(paper: Aggregates) -> None:
-    with pytest.raises(ValueError, match="no system 'nobody'"):
-        profile(paper, base="nobody")
-
-
-def test_bounds_are_not_the_best_that_others_are_divided_by(run: RunFolder) -> None:
-    found = profile(load(run), base="best")
-    oracle = found.values[found.systems.index("oracle+none")]
-    assert all(value is not None and value > 1 for value in oracle)
-
-
-# who suits whom
-
-
-def best(found: Sequence[Suited]) -> dict[tuple[str, str], tuple[str, ...]]:
-    return {(one.fixed, one.axis): one.best for one in found}
-
-
-def test_the_papers_best_llm_of_each_workflow_and_cell(paper: Aggregates) -> None:
+def test_the_papers_best_llm_of_each_workflow_and_the_best_workflow_of_an_llm() -> None:
     gpt3, gpt4, llama = "gpt-3.5-turbo", "gpt-4-1106", "llama2-13b"
-    axes = profile(paper).axes
     expected = {
         "react": [gpt4] * 6,
         "pal": [llama, gpt3, llama, gpt3, gpt4, gpt3],
         "dfsdt": [gpt4, gpt4, gpt4, gpt3, gpt4, gpt3],
         "fc": [gpt4, gpt3, gpt4, gpt4, gpt4, gpt3],
     }
-    found = best(suited(paper))
-    assert {workflow: [found[workflow, axis] for axis in axes] for workflow in expected} == {
-        workflow: [(llm,) for llm in llms] for workflow, llms in expected.items()
-    }
+    found = best(load(RunFolder(PAPER)))
+    assert {workflow: [found[workflow, axis] for axis in AXES] for workflow in expected} == expected
+    assert found["gpt-4-1106", "all"] == "react"
 
 
-def test_or_the_best_workflow_of_each_llm(paper: Aggregates) -> None:
-    assert best(suited(paper, "llm"))["gpt-4-1106", "all"] == ("react",)
+def test_published_means_have_no_p_and_nothing_significant() -> None:
+    found = partners(load(RunFolder(PAPER)))
+    assert len(found) > 100
+    assert found["p_adjusted"].isna().all()
+    assert not found["significant"].any()
 
 
-def test_without_episodes_nothing_is_told_apart(paper: Aggregates) -> None:
-    found = suited(paper)
-    assert {rival.p for one in found for rival in one.rivals} == {None}
-    assert not any(one.told_apart for one in found)
+def test_equal_means_are_all_the_best_and_who_lacks_a_task_is_no_candidate(tmp_path: Path) -> None:
+    folder = published(tmp_path, "pal,a,1-1,10", "pal,b,1-1,10", "pal,c,1-1,5", "pal,d,1-2,99", "fc,a,1-1,3")
+    results = load(folder).of([KS])
+    found = partners(results)
+    own = found[(found["name"] == "pal") & (found["group"] == "all")]
+    assert own[["best", "rival"]].to_numpy().tolist() == [["a, b", "c"]]
+    tied = partners(load(published(tmp_path / "tied", "pal,a,1-1,0", "pal,b,1-1,0")))
+    assert tied.loc[tied["group"] == "all", ["best", "rival"]].to_numpy().tolist() == [["a, b", ""]]
 
 
-def test_equal_means_are_all_the_best(tmp_path: Path) -> None:
-    found = suited(published(tmp_path, "pal,a,1-1,10", "pal,b,1-1,10", "pal,c,1-1,5"))
-    assert best(found)["pal", "all"] == ("a", "b")
+def test_a_lead_has_the_p_and_the_interval_of_the_pair(results: Results) -> None:
+    found = partners(results)
+    row = found[(found["name"] == "pal") & (found["group"] == "all")].iloc[0]
+    frame = pairs(results)
+    names = {"pal+openai/gpt-4o-mini", "pal+gguf/smollm2-135m"}
+    pair = frame[frame["system_a"].isin(names) & frame["system_b"].isin(names)].iloc[0]
+    sign = 1 if pair["system_a"] == "pal+openai/gpt-4o-mini" else -1
+    assert (row["best"], row["rival"]) == ("openai/gpt-4o-mini", "gguf/smollm2-135m")
+    assert (row["questions"], row["p_adjusted"]) == (pair["questions"], pair["p_adjusted"])
+    assert row["difference"] == pytest.approx(sign * pair["difference"])
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert row["significant"]
 
 
-def test_who_lacks_a_task_of_the_axis_is_no_candidate(tmp_path: Path) -> None:
-    found = suited(published(tmp_path, "pal,a,1-1,10", "pal,b,1-1,5", "pal,c,1-2,99"))
-    assert best(found) == {}
+def test_noise_between_identical_systems_is_not_significant(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    answers = {workflow: "".join(rng.choice(["r", "w"], 40)) for workflow in ("react", "pal", "fc", "dfsdt")}
+    assert not partners(load(write_answers(tmp_path / "run", answers)))["significant"].any()
 
 
-@pytest.fixture(scope="module")
-def tested(run: RunFolder) -> dict[tuple[str, str], Suited]:
-    found = suited(load(run), systems=systems(run))
-    return {(one.fixed, one.axis): one for one in found}
+def test_references_take_no_part_and_the_baseline_does(results: Results) -> None:
+    found = partners(results)
+    assert set(found["name"]) & {"oracle", "direct", "none"} == {"direct"}
 
 
-def test_a_clear_lead_is_told_apart(tested: dict[tuple[str, str], Suited]) -> None:
-    one = tested["pal", "all"]
-    assert (one.best, one.told_apart) == (("openai/gpt-4o-mini",), True)
+# The upper bound
 
 
-def test_a_small_lead_is_not(tested: dict[tuple[str, str], Suited]) -> None:
-    one = tested["fc", "wiki_KA"]
-    assert (one.best, one.told_apart) == (("gguf/smollm2-135m",), False)
+def test_each_question_counts_with_its_best_system_and_every_task_alike(tmp_path: Path) -> None:
+    answers = {("react", KS): "rww", ("pal", KS): "wrw", ("react", HOP): "r", ("pal", HOP): "w"}
+    found = upper_bound(load(write_answers(tmp_path / "run", answers))).set_index("task")
+    assert found["score"].to_dict() == pytest.approx({KS: 2 / 3, HOP: 1.0, "all tasks": 5 / 6})
+    assert found.loc["all tasks", ["best", "questions", "incomplete"]].tolist() == ["react+m", 4, 0]
+    assert found.loc["all tasks", "gap"] == pytest.approx(5 / 6 - 2 / 3)
 
 
-def test_the_comparison_rests_on_the_common_questions_of_the_axis(tested: dict[tuple[str, str], Suited]) -> None:
-    rival = tested["pal", "wiki"].rivals[0]
-    assert 30 <= rival.questions <= 40
-    assert rival.lead == pytest.approx(rival.behind, abs=0.1)
+def test_a_system_adds_what_it_alone_gets_right(tmp_path: Path) -> None:
+    run = write_answers(tmp_path / "run", {"react": "rrww", "pal": "wrrw", "fc": "wrww", "oracle": "rrrr"})
+    found = contributions(load(run)).set_index("system")["drop"]
+    assert found.to_dict() == {"react+m": 0.25, "pal+m": 0.25, "fc+m": 0.0}
 
 
-def test_p_is_that_of_the_paired_comparison(run: RunFolder, tested: dict[tuple[str, str], Suited]) -> None:
-    scores = {one.name: {task: cell.by_question() for task, cell in one.cells.items()} for one in systems(run)}
-    found = compare(board(scores, clusters_of([run])), "pal+openai/gpt-4o-mini", "pal+gguf/smollm2-135m")
-    rival = tested["pal", "all"].rivals[0]
-    assert (rival.questions, rival.lead) == (found.questions, pytest.approx(found.difference))
-    assert rival.p == pytest.approx(found.p, abs=0.002)
+def test_the_drop_is_the_bound_less_the_bound_without_the_system(results: Results) -> None:
+    (whole,) = upper_bound(results).query("task == 'all tasks'")["score"]
+    for row in contributions(results).itertuples():
+        episodes = results.episodes[results.episodes["system"] != row.system]
+        without = upper_bound(Results((), (), episodes, results.cells, results.tasks))
+        assert row.drop == pytest.approx(whole - without["score"].iloc[-1])
 
 
-def test_several_rivals_are_corrected_for(run: RunFolder) -> None:
-    one = next(one for one in suited(load(run), "llm", systems(run)) if one.axis == "all")
-    scores = {each.name: {task: cell.by_question() for task, cell in each.cells.items()} for each in systems(run)}
-    everything = board(scores, clusters_of([run]))
-    first = f"{one.best[0]}+{one.fixed}"
-    alone = [compare(everything, first, f"{rival.name}+{one.fixed}").p for rival in one.rivals]
-    assert [rival.p for rival in one.rivals] == [pytest.approx(p, abs=0.01) for p in holm(alone)]
-    assert len(alone) == 4
+def test_an_infrastructure_failure_is_no_0_but_counted(tmp_path: Path) -> None:
+    (row,) = upper_bound(load(write_answers(tmp_path / "run", {"react": "xr", "pal": "xx"}))).to_dict("records")
+    assert (row["score"], row["questions"], row["incomplete"]) == (1.0, 1, 1)
+
+
+def test_nothing_scored_has_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
+    empty = load(write_answers(tmp_path / "empty", {"react": "xo"}))
+    for view in (partners, upper_bound, contributions):
+        assert len(view(empty)) == 0
+        assert types(view(empty)) == types(view(results))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.places import Places
-from r_eval.analysis.responses import Observed
+from r_eval.analysis.response_types import Observed
 
 CASES = [
     ("It was written by Salman Rushdie in 1981.", "salman rushdie", ["Salman Rushdie"]),

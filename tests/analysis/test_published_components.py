@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published import is_published, load
-from r_eval.analysis.published_components import read_components, studies
-from r_eval.analysis.report import write_report
+from r_eval.analysis.published_components import label, ordered, read_components
+from r_eval.analysis.results import load
+from r_eval.analysis.sweeps import components, recommend
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
-HEAD = "table,component,value,task,metric,score,source"
+HEAD = "table,component,setting,task,metric,value"
 
 
 def write(folder: Path, *lines: str, head: str = HEAD) -> Path:
@@ -20,41 +20,27 @@ def write(folder: Path, *lines: str, head: str = HEAD) -> Path:
     return folder
 
 
-def test_values_stand_in_order_and_means_have_no_interval(tmp_path: Path) -> None:
-    lines = ("3,chunk_size,128,t,bleu,23.69,paper", "3,chunk_size,64,t,bleu,24.60,paper")
-    (component,) = read_components(write(tmp_path, *lines)).components
-    assert component.values == ("64", "128")
-    points = component.curves[0].points
-    assert [(point.estimate.mean, point.estimate.low) for point in points] == [
-        (pytest.approx(0.246), None),
-        (0.2369, None),
-    ]
-
-
-def test_a_number_keeps_its_table_and_its_source(tmp_path: Path) -> None:
-    (component,) = read_components(write(tmp_path, "8,llm,qwen-14b,t,bleu,32.51,second-hand")).components
-    assert (component.curves[0].points[0].table, component.curves[0].points[0].source) == ("8", "second-hand")
+def test_settings_stand_in_order_and_means_have_no_interval(tmp_path: Path) -> None:
+    found = read_components(write(tmp_path, "3,chunk_size,128,t,bleu,23.69", "3,chunk_size,64,t,bleu,24.60"))
+    assert found["setting"].to_list() == ["64", "128"]
+    assert found["score"].to_list() == pytest.approx([0.246, 0.2369])
+    assert found["score_low"].isna().all()
+    assert found[["study", "condition", "table", "ordinal"]].iloc[0].to_list() == [tmp_path.name, "clean", "3", True]
 
 
 def test_a_length_is_in_characters_and_no_share(tmp_path: Path) -> None:
-    (component,) = read_components(write(tmp_path, "3,llm,a,t,length,205.9,paper")).components
-    assert (component.curves[0].unit, component.curves[0].points[0].estimate.mean) == ("characters", 205.9)
-
-
-def test_a_value_without_a_figure_has_no_point(tmp_path: Path) -> None:
-    lines = ("3,k,1,t,bleu,1,s", "3,k,2,t,bleu,2,s", "3,k,2,t,rouge_l,2,s")
-    (component,) = read_components(write(tmp_path, *lines)).components
-    assert [len(curve.points) for curve in component.curves] == [2, 1]
+    (row,) = read_components(write(tmp_path, "8,llm,通义千问,t,length,205.9")).to_dict("records")
+    assert (row["setting"], row["unit"], row["number"]) == ("通义千问", "characters", 205.9)
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("3,k,1,t,bleu,140,s", r"components.csv:2: score is '140'; expected a number from 0 to 100"),
-        ("3,k,1,t,length,nan,s", r"components.csv:2: score is 'nan'; expected a number of 0 or more"),
-        ("3,k,1,t,,1,s", r"components.csv:2: a value is missing"),
-        ("3,k,1,t,bleu,1", r"components.csv:2: a value is missing"),
-        ("3,k,1,t,bleu,1,s\n3,k,1,t,bleu,2,s", r"components.csv:3: a second score for k 1, t, bleu"),
+        ("3,k,1,t,bleu,140", r"components.csv:2: value is '140'; expected a number from 0 to 100"),
+        ("3,k,1,t,length,nan", r"components.csv:2: value is 'nan'; expected a number of 0 or more"),
+        ("3,k,1,t,,1", r"components.csv:2: a value is missing"),
+        ("3,k,1,t,bleu", r"components.csv:2: a value is missing"),
+        ("3,k,1,t,bleu,1\n3,k,1,t,bleu,2", r"components.csv:3: a second value for k 1, t, bleu"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -62,37 +48,53 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
         read_components(write(tmp_path, line))
 
 
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="lacks the column 'source'"):
-        read_components(write(tmp_path, head=HEAD.removesuffix(",source")))
-
-
-def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+def test_a_missing_column_and_a_file_that_is_no_text_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="lacks the column 'value'"):
+        read_components(write(tmp_path, head=HEAD.removesuffix(",value")))
     (tmp_path / "components.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="cannot be read as CSV in UTF-8"):
         read_components(tmp_path)
 
 
-def test_such_a_folder_is_published_and_has_no_systems(tmp_path: Path) -> None:
-    write(tmp_path, "3,k,1,t,bleu,1,s")
-    assert is_published(tmp_path)
-    assert load(RunFolder(tmp_path)).rows == []
-
-
-def test_scores_and_components_can_stand_in_one_folder(tmp_path: Path) -> None:
-    write(tmp_path, "3,k,1,t,bleu,1,s")
+def test_such_a_folder_can_stand_beside_a_run_and_beside_published_scores(tmp_path: Path, run: RunFolder) -> None:
+    write(tmp_path, "3,k,1,t,bleu,1")
     (tmp_path / "scores.csv").write_text("workflow,llm,task,score\nreact,gpt-4,1-1,40\n", encoding="utf-8")
-    assert (len(load(RunFolder(tmp_path)).rows), len(studies(RunFolder(tmp_path)))) == (1, 1)
+    results = load(run, RunFolder(tmp_path))
+    assert len(components(results)) == 1
+    assert "react+gpt-4" in set(results.cells["system"])
 
 
-def test_a_report_of_it_has_its_tables_and_no_table_of_scores(tmp_path: Path) -> None:
-    write(tmp_path, "3,k,1,t,bleu,1,s", "3,k,2,t,bleu,2,s")
-    page = write_report([RunFolder(tmp_path)], tmp_path / "report")
-    names = sorted(path.stem for path in (page.parent / "tables").glob("*.csv"))
-    assert names == ["components", "recommendations"]
+def test_of_published_means_there_is_a_best_setting_and_a_trend_and_no_choice(tmp_path: Path) -> None:
+    write(tmp_path, "3,k,2,t,bleu,2", "3,k,1,t,bleu,1", "3,k,1,t,rouge_l,5", "3,k,2,t,rouge_l,4")
+    found = recommend(load(RunFolder(tmp_path)))
+    assert found[["metric", "best", "trend", "choice"]].to_numpy().tolist() == [
+        ["bleu", "2", "rising", ""],
+        ["rouge_l", "1", "falling", ""],
+    ]
+    assert not found["significant"].any()
 
 
-def test_it_can_stand_beside_a_run(tmp_path: Path, run: RunFolder) -> None:
-    write(tmp_path, "3,k,1,t,bleu,1,s")
-    page = write_report([run, RunFolder(tmp_path)], tmp_path / "report", figures=False)
-    assert {"scores.csv", "components.csv"} <= {path.name for path in (page.parent / "tables").iterdir()}
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["128", "8", "64"], (("8", "64", "128"), True)),
+        (["0", "70%", "10%"], (("0", "10%", "70%"), True)),
+        (["0%", "5"], (("0%", "5"), True)),
+        (["10%", "5"], (("10%", "5"), False)),
+        (["dense", "bm25"], (("dense", "bm25"), False)),
+        (["nan", "1"], (("nan", "1"), False)),
+        ([], ((), False)),
+    ],
+)
+def test_numbers_ascend_and_names_keep_their_order(values: list[str], expected: tuple[tuple[str, ...], bool]) -> None:
+    assert ordered(values) == expected
+
+
+def test_a_value_is_read_as_it_is_written() -> None:
+    assert [label(value) for value in (64, "10%", None, True, ["a", "б"])] == [
+        "64",
+        "10%",
+        "none",
+        "true",
+        '["a", "б"]',
+    ]

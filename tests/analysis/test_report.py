@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas
 import pytest
 
-from r_eval.analysis.report import write_report
-from r_eval.analysis.report.payload import script
+from r_eval.analysis.report import write_report, write_tables_page
+from r_eval.analysis.report.page import lead
+from r_eval.analysis.report.scripts import script
+from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&__proto__"
@@ -24,49 +27,79 @@ def report(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_and_everything_it_names_is_there(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
-    named = re.findall(r'(?:src|href)="([^"]+)"', page)
-    assert len(named) == 40
+    named = list(re.findall(r'(?:src|href)="([^"#]+)"', page))
+    assert {"assets/style.css", "data/page.js", "tables/scores.csv"} <= set(named)
     assert all((report / name).is_file() for name in named)
 
 
-def test_the_page_names_nothing_outside_its_folder(report: Path) -> None:
-    own = [path for path in report.rglob("*") if path.suffix in (".html", ".css", ".js")]
-    outside = re.compile(r"https?://(?!www\.w3\.org/2000/svg\")|//cdn")  # the name of SVG's elements is no address
-    assert [path.name for path in own if outside.search(path.read_text(encoding="utf-8"))] == []
-
-
-def test_the_page_forbids_every_other_source(report: Path) -> None:
+def test_the_page_forbids_every_other_source_and_holds_no_script(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     assert "default-src 'none'; script-src 'self';" in page
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=", page)
 
 
-def test_no_script_writes_markup(report: Path) -> None:
-    own = "".join(path.read_text(encoding="utf-8") for path in (report / "assets").glob("*.js"))
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", own)
+def test_own_scripts_write_no_markup_and_name_no_address(report: Path) -> None:
+    own = [path for path in (report / "assets").glob("*.*") if path.name != "plotly.min.js"]
+    text = "".join(path.read_text(encoding="utf-8") for path in own)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|https?://", text
+    )
 
 
 def test_hostile_text_cannot_leave_the_data() -> None:
     text = script("results", {"name": HOSTILE, "__proto__": 1})
     assert text.isascii()
     assert not re.search(r"[<>&]", text)
-
-
-def test_the_data_come_back_as_they_were() -> None:
-    literal = re.search(r'JSON\.parse\((".*")\);', script("results", {"name": HOSTILE}))
+    literal = re.search(r'JSON\.parse\((".*")\);', text)
     assert literal
-    assert json.loads(json.loads(literal[1])) == {"name": HOSTILE}
+    assert json.loads(json.loads(literal[1]))["name"] == HOSTILE
 
 
 def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_path: Path) -> None:
     again = write_report([run], tmp_path, figures=False).parent
-    assert (again / "data/results.js").read_bytes() == (report / "data/results.js").read_bytes()
+    for path in report.rglob("*.*"):
+        assert (again / path.relative_to(report)).read_bytes() == path.read_bytes(), path
+
+
+def test_a_link_in_the_runs_folder_is_not_followed(run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "report").symlink_to(tmp_path)
+    with pytest.raises(UserError, match="link in a run's folder"):
+        write_report([RunFolder(tmp_path / "run")], tmp_path / "run" / "report")
+
+
+def test_tables_alone_are_a_page(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"system": ["<b>x</b>"], "score": [0.5]})
+    page = write_tables_page(tmp_path, "Board <i>", ["1 season"], [("board", "Standings", "A note.", frame)])
+    assert "Board &lt;i&gt;" in page.read_text(encoding="utf-8")
+    assert (tmp_path / "tables" / "board.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([("react", "system", 0.2, 1), ("direct", "baseline", 0.5, 1)], "No tool-using system beats direct (50.0 %)"),
+        (
+            [("react", "system", 0.6, 1), ("direct", "baseline", 0.5, 2)],
+            "react is significantly better than every other",
+        ),
+        ([("react", "system", 0.6, 1), ("pal", "system", 0.5, 1)], "react has the best score; 1 other system is not"),
+        ([("react", "system", 0.6, None), ("pal", "system", 0.5, None)], "react has the best score, 60.0 %."),
+        ([("react", "system", 0.0, 1), ("pal", "system", 0.0, 1)], "No system answered any question."),
+        ([("oracle", "reference", 1.0, None)], ""),
+    ],
+)
+def test_the_first_sentence(rows: list[tuple[str, str, float, int | None]], says: str) -> None:
+    frame = pandas.DataFrame(rows, columns=["system", "role", "score", "rank_low"]).assign(group="all")
+    found = lead(frame, {name: name for name in frame["system"]})
+    assert found.startswith(says)
+    assert bool(found) == bool(says)
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:
     code = (
-        "import sys, r_eval.analysis.report, r_eval.analysis.summary\n"
-        "print([name for name in ('pandas', 'rich', 'matplotlib', 'scipy') if name in sys.modules])"
+        "import sys, r_eval.analysis.report, r_eval.analysis.summary, r_eval.analysis.charts\n"
+        "print([name for name in ('pandas', 'rich', 'matplotlib', 'plotly', 'jinja2') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,218 +1,172 @@
-"""Retrieval of an episode: what counts as found, what each metric is, and where nothing is known."""
+"""Retrieval by system and task at a fixed k, wrong answers by whose fault they are, and scores by type of question."""
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from r_eval.analysis.retrieval import RETRIEVAL, Rights, by_ids, document, documents
-from r_eval.analysis.scoring import score_episode, score_run
-from r_eval.errors import UserError
-from r_eval.folder import Cell, CellWriter, RunFolder
-from r_eval.records import Episode, Outcome, Question, Step
+from r_eval.analysis.results import Results, load
+from r_eval.analysis.retrieval import in_order, question_types, retrieval, retrieval_failures
+from r_eval.folder import Cell
+from r_eval.records import Outcome, Question, Step
+from tests.analysis.answers import HOP, KS, write_answers
 
-Make = Callable[..., Episode]
-MakeCall = Callable[..., Step]
-MakeManifest = Callable[..., None]
-
-NAMES = [f"{letter}{number}" for letter in ("d", "文", "a#") for number in range(6)]
-passages = st.builds(lambda name, chunk: f"{name}#{chunk}", st.sampled_from(NAMES), st.integers(1, 4))
-calls = st.lists(st.lists(passages, max_size=6), max_size=4)
-rights = st.sets(st.sampled_from(NAMES), min_size=1, max_size=5)
+BOTH, ONE, NONE = ["a#1", "b#1"], ["b#1"], ["c#1"]
+FOUND = [BOTH, BOTH, BOTH, ONE, ONE, NONE, NONE, NONE]
+LETTERS = "rwwrwwww"
+"""One right and two failures of generation with both documents; one right and four failures of retrieval."""
 
 
-def search(*found: str, **changes: Any) -> Step:
-    """A call that found these passages."""
-    fields = {"api": "retrieve", "observation": "; ".join(found), "found": list(found), **changes}
-    return Step(kind="call", **fields)
+def searched(folder: Path, found: list[list[str]], answers: dict[str, str], **changes: Any) -> Results:
+    """A run of rag whose episodes found these passages; documents a and b are relevant; answers by task."""
 
+    def own(cell: Cell, number: int) -> dict[str, Any]:
+        step = Step(kind="call", api="retrieve", observation="A text.", found=found[number])
+        return {"steps": [step], **changes}
 
-def measured(found: list[list[str]], right: set[str]) -> dict[str, float]:
-    made = by_ids([search(*one) for one in found], right, sum(map(bool, found)))
-    assert made is not None
-    return made
-
-
-@pytest.mark.parametrize(
-    ("passage", "expected"),
-    [("news#1", "news"), ("a#7#12", "a#7"), ("news", "news"), ("C#", "C#"), ("F#major", "F#major"), ("#3", "#3")],
-)
-def test_a_passage_is_cut_at_the_last_number_sign(passage: str, expected: str) -> None:
-    assert document(passage) == expected
-
-
-def test_chunks_of_a_document_are_found_once_at_the_first_rank() -> None:
-    assert documents([search("b#3", "a#1", "b#1"), search("a#2", "c#1")]) == ["b", "a", "c"]
-
-
-def test_a_call_that_was_refused_found_nothing() -> None:
-    assert documents([search("a#1", error="bad_arguments"), Step(kind="observation", text="b#1")]) == []
-
-
-def test_the_metrics_are_taken_at_the_number_of_documents_found() -> None:
-    found = measured([["x#1", "a#1"], ["a#2", "y#1", "b#1"]], {"a", "b", "c"})
-    ideal = 1 + 1 / 1.584962500721156 + 1 / 2
-    gain = 1 / 1.584962500721156 + 1 / 2.321928094887362
-    assert found == pytest.approx(
-        {"recall": 2 / 3, "hit_rate": 1.0, "precision": 2 / 4, "mrr": 1 / 2, "ndcg": gain / ideal}
+    asked = {
+        task: [
+            Question(id=f"q{n}", question="Which?", answers=["Nairobi"], level="KS", meta={"text_ids": ["a", "b"]})
+            for n in range(len(letters))
+        ]
+        for task, letters in answers.items()
+    }
+    return load(
+        write_answers(folder, {("rag", task): one for task, one in answers.items()}, changes=own, questions=asked)
     )
 
 
-def test_a_system_that_did_not_search_is_at_0() -> None:
-    assert by_ids([Step(kind="thought", text="I know this.")], {"a"}, 0) == dict.fromkeys(RETRIEVAL, 0.0)
+def failures(results: Results) -> dict[str, Any]:
+    (found,) = retrieval_failures(results).to_dict("records")
+    return {str(name): value for name, value in found.items()}
 
 
-def test_a_search_that_found_nothing_is_at_0() -> None:
-    assert measured([[]], {"a"}) == dict.fromkeys(RETRIEVAL, 0.0)
+def test_wrong_answers_are_divided_by_whose_fault_they_are(tmp_path: Path) -> None:
+    found = failures(searched(tmp_path, FOUND, {KS: LETTERS}))
+    assert [found[name] for name in ("episodes", "wrong", "retrieval", "generation", "other")] == [8, 6, 4, 2, 0]
+    assert [found[f"{name}_share"] for name in ("retrieval", "generation", "other")] == pytest.approx([4 / 6, 2 / 6, 0])
 
 
-def test_of_calls_that_return_texts_without_ids_nothing_is_known() -> None:
-    assert by_ids([search(observation="A text.")], {"a"}, 1) is None
+def test_misused_tools_and_the_wrong_passage_are_neither(tmp_path: Path) -> None:
+    misused = searched(tmp_path / "a", [NONE], {KS: "w"}, outcome=Outcome(kind="tool_misuse", cause="syntax"))
+    passage = searched(tmp_path / "b", [BOTH], {KS: "w"}, evidence=["Nairobi is the capital"])
+    for results in (misused, passage):
+        found = failures(results)
+        assert [found[name] for name in ("wrong", "retrieval", "generation", "other")] == [1, 0, 0, 1]
 
 
-@given(calls, st.lists(passages, max_size=4), rights)
-def test_more_found_never_lowers_recall_or_the_hit_rate(
-    found: list[list[str]], more: list[str], right: set[str]
-) -> None:
-    before, after = measured(found, right), measured([*found, more], right)
-    assert after["recall"] >= before["recall"]
-    assert after["hit_rate"] >= before["hit_rate"]
+def test_a_system_without_a_wrong_answer_has_no_shares(tmp_path: Path) -> None:
+    found = failures(searched(tmp_path, [BOTH], {KS: "r"}))
+    assert (found["wrong"], pandas.isna(found["retrieval_share"])) == (0, True)
 
 
-@given(calls, rights, st.randoms(use_true_random=False))
-def test_the_order_matters_to_ndcg_and_mrr_only(found: list[list[str]], right: set[str], dice: random.Random) -> None:
-    mixed = [dice.sample(one, len(one)) for one in found]
-    dice.shuffle(mixed)
-    before, after = measured(found, right), measured(mixed, right)
-    for name in ("recall", "hit_rate", "precision"):
-        assert before[name] == after[name]
+def test_the_means_have_intervals_at_each_k(tmp_path: Path) -> None:
+    found = retrieval(searched(tmp_path, FOUND, {KS: LETTERS}))
+    assert found["k"].to_list() == ["5", "10", "all"]
+    assert found["recall"].to_list() == [0.5] * 3
+    assert (found["recall_low"].lt(0.5) & found["recall_high"].gt(0.5)).all()
+    assert found["precision"].to_list() == pytest.approx([8 / 8 / 5, 8 / 8 / 10, (3 * 1 + 2 * 1) / 8])
 
 
-@given(calls, rights)
-def test_how_the_calls_are_divided_does_not_matter(found: list[list[str]], right: set[str]) -> None:
-    assert measured([[passage for one in found for passage in one]], right) == measured(found, right)
+def test_what_an_infrastructure_failure_stopped_is_left_out(tmp_path: Path) -> None:
+    found = retrieval(searched(tmp_path, [*FOUND, NONE], {KS: LETTERS + "x"}))
+    assert found["episodes"].to_list() == [8, 8, 8]
 
 
-@given(calls, rights)
-def test_every_metric_is_from_0_to_1_and_all_are_0_together(found: list[list[str]], right: set[str]) -> None:
-    values = measured(found, right)
-    assert all(0 <= value <= 1 + 1e-12 for value in values.values())
-    assert len({value > 0 for value in values.values()}) == 1
+def test_over_several_tasks_the_means_weigh_the_same_and_the_episodes_add_up(tmp_path: Path) -> None:
+    results = searched(tmp_path, FOUND, {KS: LETTERS, HOP: "r"})
+    found = retrieval(results)
+    whole = found[(found["task"] == "all tasks") & (found["k"] == "all")].iloc[0]
+    assert (whole["recall"], whole["episodes"]) == (pytest.approx((1 + 0.5) / 2), 9)
+    assert retrieval_failures(results)["task"].to_list() == [KS, HOP, "all tasks"]
 
 
-def test_the_score_records_of_random_episodes_agree_with_trec_eval(make_episode: Make) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier is not installed")
-    dice = random.Random(3)
-    for number in range(300):
-        name = f"q{number}"
-        found = [
-            [f"{dice.choice(NAMES)}#{dice.randint(1, 3)}" for _ in range(dice.randint(0, 6))]
-            for _ in range(dice.randint(1, 3))
+def test_evidence_texts_have_recall_and_hit_rate_of_all_that_was_seen(tmp_path: Path) -> None:
+    asked = {KS: [Question(id="q0", question="?", answers=["Nairobi"], level="KS", evidence=["Nairobi"])]}
+    run = write_answers(tmp_path, {"rag": "r"}, changes=lambda cell, number: {"evidence": ["Nairobi"]}, questions=asked)
+    (found,) = retrieval(load(run)).to_dict("records")
+    assert (found["k"], found["recall"], found["hit_rate"], pandas.isna(found["ndcg"])) == ("all", 1.0, 1.0, True)
+
+
+def test_where_nothing_is_known_the_frames_are_empty_and_of_the_same_types(tmp_path: Path) -> None:
+    bare, full = load(write_answers(tmp_path / "a", {"rag": "rw"})), searched(tmp_path / "b", FOUND, {KS: LETTERS})
+    for view in (retrieval, retrieval_failures):
+        assert len(view(bare)) == 0
+        assert view(bare).dtypes.equals(view(full).dtypes)
+
+
+# By type of question
+
+TYPES = ["simple", "simple", "comparison", "comparison", ""]
+RANKED = [["a#1"], ["x#1"], ["x#1", "a#3"], ["a#1"], ["a#1"]]
+
+
+def typed(folder: Path, letters: str, condition: str = "clean", types: list[str] = TYPES) -> Results:
+    """A run of rag and direct, which answer the same; every question has one relevant document, "a"."""
+
+    def changes(cell: Cell, number: int) -> dict[str, Any]:
+        step = Step(kind="call", api="retrieve", observation="A text.", found=RANKED[number])
+        return {"steps": [step] if cell.workflow == "rag" else []}
+
+    asked = {
+        KS: [
+            Question(
+                **{"id": f"q{n}", "question": "Where?", "answers": ["Nairobi"], "level": "KS"},
+                meta={"text_ids": ["a"], **({"type": kind} if kind else {})},
+            )
+            for n, kind in enumerate(types)
         ]
-        right = set(dice.sample(NAMES, dice.randint(1, 5)))
-        record = score_episode(
-            make_episode(question_id=name, steps=[search(*one) for one in found]), right={name: right}
-        )
-        ranked = list(dict.fromkeys(passage.rpartition("#")[0] for one in found for passage in one))
-        k = max(1, len(ranked))
-        wanted = {f"success.{k}", f"recall.{k}", f"P.{k}", f"ndcg_cut.{k}", "recip_rank"}
-        evaluator = pytrec_eval.RelevanceEvaluator({name: dict.fromkeys(right, 1)}, wanted)
-        theirs = evaluator.evaluate({name: {one: float(-rank) for rank, one in enumerate(ranked)}}).get(name, {})
-        keys = (f"recall_{k}", f"success_{k}", f"P_{k}", "recip_rank", f"ndcg_cut_{k}")
-        expected = {ours: theirs.get(key, 0.0) for ours, key in zip(RETRIEVAL, keys, strict=True)}
-        assert record["retrieval"] == pytest.approx(expected, abs=1e-12)
+    }
+    return load(write_answers(folder, {"rag": letters, "direct": letters}, (condition,), changes, asked))
 
 
-def test_named_evidence_has_recall_and_hit_rate_and_no_ranks(make_episode: Make, make_call: MakeCall) -> None:
-    made = make_episode(evidence=["1963", "Lamu"], steps=[make_call("Independent since 1963.")])
-    expected = {"recall": 0.5, "hit_rate": 1.0, "precision": None, "mrr": None, "ndcg": None}
-    assert score_episode(made, right={})["retrieval"] == expected
+def rows_of(results: Results, workflow: str) -> dict[str, dict[str, Any]]:
+    found = question_types(results)
+    return {row["type"]: row for row in found[found["workflow"] == workflow].to_dict("records")}  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("taxonomy", ["strict", "published"])
-def test_the_taxonomy_does_not_change_how_much_was_found(
-    make_episode: Make, make_call: MakeCall, taxonomy: str
-) -> None:
-    made = make_episode(evidence=["1963", "Lamu"], steps=[make_call("Independent since 1963.")])
-    record = score_episode(made, taxonomy=taxonomy, right={})
-    assert (record["retrieval"]["recall"], record["retrieval"]["hit_rate"]) == (0.5, 1.0)
+def test_types_have_their_own_rows_and_one_over_all(tmp_path: Path) -> None:
+    found = rows_of(typed(tmp_path, "rwror"), "rag")
+    assert list(found) == ["simple", "comparison", "all types"]
+    assert (found["all types"]["questions"], found["all types"]["missing"]) == (4, 1)
 
 
-def test_ids_come_before_texts(make_episode: Make) -> None:
-    made = make_episode(evidence=["1963", "Lamu"], steps=[search("a#1")])
-    assert score_episode(made, right={"q1": ["a"]})["retrieval"]["recall"] == 1.0
+def test_generation_is_the_score_and_retrieval_the_mean_of_hit_recall_and_ndcg(tmp_path: Path) -> None:
+    found = rows_of(typed(tmp_path, "rwror"), "rag")
+    simple, comparison = found["simple"], found["comparison"]
+    assert [simple[f"{name}_score"] for name in ("generation", "retrieval", "total")] == [0.5, 0.5, 1.0]
+    assert simple["generation_score_low"] < 0.5 < simple["generation_score_high"]
+    assert (comparison["questions"], comparison["missing"], comparison["generation_score"]) == (2, 1, 0.5)
+    assert comparison["retrieval_score"] == pytest.approx((1 + 1 + 0.6309297535714575) / 3 / 2)
 
 
-def test_texts_are_judged_where_the_calls_name_no_ids(make_episode: Make, make_call: MakeCall) -> None:
-    made = make_episode(evidence=["1963"], steps=[make_call("Independent since 1963.")])
-    record = score_episode(made, right={"q1": ["a"]})
-    assert (record["retrieval"]["recall"], record["retrieval"]["mrr"]) == (1.0, None)
+def test_a_system_that_does_not_search_has_no_retrieval_and_no_total(tmp_path: Path) -> None:
+    simple = rows_of(typed(tmp_path, "rwror"), "direct")["simple"]
+    assert (simple["generation_score"], pandas.isna(simple["retrieval_score"])) == (0.5, True)
+    assert pandas.isna(simple["total_score"])
 
 
-def test_without_anything_that_is_right_nothing_is_known(make_episode: Make) -> None:
-    assert score_episode(make_episode(steps=[search("a#1")]), right={})["retrieval"] is None
+def test_an_infrastructure_failure_is_missing_and_0_in_both(tmp_path: Path) -> None:
+    simple = rows_of(typed(tmp_path, "xwrrr"), "rag")["simple"]
+    assert [simple[name] for name in ("questions", "missing", "generation_score", "retrieval_score")] == [
+        2,
+        1,
+        0.0,
+        0.0,
+    ]
 
 
-def test_a_system_without_searches_of_its_own_has_no_retrieval(make_episode: Make) -> None:
-    assert score_episode(make_episode(evidence=["Nairobi"]))["retrieval"] is None
+def test_questions_that_a_condition_drops_do_not_count(tmp_path: Path) -> None:
+    whole = rows_of(typed(tmp_path, "rwror", "counterfactual"), "rag")["all types"]
+    assert (whole["questions"], whole["missing"]) == (3, 0)
 
 
-def test_an_episode_that_the_machinery_stopped_has_no_retrieval(make_episode: Make) -> None:
-    made = make_episode(outcome=Outcome(kind="llm_failure"), steps=[search("a#1")])
-    assert score_episode(made, right={"q1": ["a"]})["retrieval"] is None
+def test_questions_without_types_give_no_rows(tmp_path: Path) -> None:
+    assert len(question_types(typed(tmp_path, "rwror", types=[""] * 5))) == 0
 
 
-def test_the_published_taxonomy_is_the_same_with_the_right_documents_known(make_episode: Make) -> None:
-    made = make_episode(answer="Mombasa", steps=[search("a#1", observation="Nothing.")])
-    one, other = (score_episode(made, taxonomy="published", right=right) for right in ({"q1": ["a"]}, {"q1": ["b"]}))
-    kept = ("response_type", "supported", "undecided", "cause")
-    assert [one[name] for name in kept] == [other[name] for name in kept] == ["RE", False, False, "stopped_short"]
-
-
-def write(path: Path, make_manifest: MakeManifest, make: Make, meta: dict[str, Any]) -> RunFolder:
-    """A run of two systems and a bound, whose every episode found a#1; the questions carry a meta."""
-    run = RunFolder(path)
-    cells = [Cell(workflow, "m", "clean", "wiki/high-freq") for workflow in ("direct", "perfect", "rag")]
-    make_manifest(path, cells, 1)
-    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    manifest["systems"][1]["bound"] = True
-    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
-    asked = Question(id="q1", question="Which?", answers=["Nairobi"], level="KS", meta=meta)
-    run.questions_file("wiki/high-freq").parent.mkdir()
-    run.questions_file("wiki/high-freq").write_text(asked.model_dump_json() + "\n", encoding="utf-8")
-    for cell in cells:
-        writer = CellWriter(cell.path(run.episodes_root))
-        writer.append(make(workflow=cell.workflow, llm="m", steps=[search("a#1")]).model_dump_json(by_alias=True))
-        writer.close()
-    return run
-
-
-def test_a_run_is_scored_by_the_right_documents_of_its_questions_and_its_bounds_are_not(
-    tmp_path: Path, make_manifest: MakeManifest, make_episode: Make
-) -> None:
-    run = write(tmp_path / "run", make_manifest, make_episode, {"text_ids": ["a", "b"]})
-    score_run(run)
-    found = {cell.workflow: next(iter(run.scores(cell).values()))["retrieval"] for cell in run.cells()}
-    assert (found["direct"], found["perfect"], found["rag"]["recall"]) == (None, None, 0.5)
-
-
-def test_right_documents_that_are_no_ids_are_an_error_that_names_the_question(
-    tmp_path: Path, make_manifest: MakeManifest, make_episode: Make
-) -> None:
-    run = write(tmp_path / "run", make_manifest, make_episode, {"text_ids": {"a": 1}})
-    with pytest.raises(UserError, match=r"question 'q1': meta\.text_ids"):
-        score_run(run)
-
-
-def test_a_question_without_right_documents_is_not_among_them(
-    tmp_path: Path, make_manifest: MakeManifest, make_episode: Make
-) -> None:
-    run = write(tmp_path / "run", make_manifest, make_episode, {})
-    assert Rights(run).of("wiki/high-freq") == {}
+def test_types_stand_in_the_order_of_the_graphs_and_then_by_name() -> None:
+    assert in_order(["b", "comparison", "a", "set"]) == ["set", "comparison", "a", "b"]

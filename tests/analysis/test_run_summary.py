@@ -2,62 +2,36 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import summary_lines
-from r_eval.folder import Cell, CellWriter, RunFolder
-from r_eval.records import Outcome
-from tests.analysis.conftest import call, episode, write_manifest
+from r_eval.folder import RunFolder
+from tests.analysis.answers import write_answers
 from tests.analysis.sweeping import write_sweep
 
-TASK = "wiki/high-freq"
 PAPER = Path(__file__).parents[2] / "examples" / "paper"
 Make = Callable[..., RunFolder]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """A run from each workflow's answers: r right, w wrong, x a failure of the infrastructure, o not run yet."""
-
-    def made(answers: dict[str, str], conditions: tuple[str, ...] = ("clean",), **manifest: Any) -> RunFolder:
-        run = RunFolder(tmp_path / "run")
-        cells = [Cell(workflow, "m", condition, TASK) for workflow in answers for condition in conditions]
-        for cell in cells:
-            writer = CellWriter(cell.path(run.episodes_root))
-            for number, letter in enumerate(answers[cell.workflow]):
-                if letter != "o":
-                    writer.append(_episode(cell, number, letter))
-            writer.close()
-        write_manifest(run.path, cells, len(next(iter(answers.values()))), conditions)
-        record = json.loads(run.run_file.read_text(encoding="utf-8")) | manifest
-        run.run_file.write_text(json.dumps(record), encoding="utf-8")
-        return run
-
-    return made
+    """A run from each workflow's answers; see `write_answers`."""
+    return functools.partial(write_answers, tmp_path / "run")
 
 
-def _episode(cell: Cell, number: int, letter: str) -> str:
-    outcome = Outcome(kind="llm_failure", cause="timeout") if letter == "x" else Outcome(kind="finished")
-    return episode(
-        episode_id=f"{cell.workflow}{cell.condition}{number}",
-        question_id=f"q{number}",
-        workflow=cell.workflow,
-        llm=cell.llm,
-        condition=cell.condition,
-        answer="Nairobi" if letter == "r" else "Mombasa",
-        outcome=outcome,
-        steps=[call("Nairobi is the capital of Kenya." if letter == "r" else "0 results.")],
-    ).model_dump_json(by_alias=True)
+def lines(*runs: RunFolder) -> list[str]:
+    return summary_lines(load(*runs))
 
 
 def line(run: RunFolder, word: str) -> str:
     """The sentence about something; "" where there is none."""
-    found = [text for text in summary_lines([run]) if text.startswith(f"{word} ")]
+    found = [text for text in lines(run) if text.startswith(f"{word} ")]
     assert len(found) <= 1
     return found[0].removeprefix(word).strip() if found else ""
 
@@ -76,7 +50,7 @@ def line(run: RunFolder, word: str) -> str:
         (
             {"react": "rrrrrrwwww", "pal": "rrrrrwwwww", "fc": "w" * 10},
             "react+m, 60.0 %",
-            ["not significantly better than pal+m (50.0) on 10 questions"],
+            ["not significantly better than pal+m (50.0), fc+m (0.0) on 10 questions"],
         ),
         ({"react": "rw", "pal": "wr"}, "react+m, 50.0 %", ["not significantly", "pal+m (50.0)"]),
         ({"react": "rrrw", "oracle": "rrrr"}, "react+m, 75.0 %", ["(95 % interval "]),
@@ -111,17 +85,17 @@ def test_the_first_line_says_where_no_system_beats_the_baseline(
     make: Make, answers: dict[str, str], first: str
 ) -> None:
     run = make(answers)
-    assert summary_lines([run])[0].removeprefix("Best").strip().startswith(first)
+    assert lines(run)[0].removeprefix("Best").strip().startswith(first)
 
 
 def test_two_conditions_have_a_line_each_and_further_ones_are_counted(make: Make) -> None:
     run = make({"react": "rw", "pal": "ww"}, ("clean", "noisy", "false", "long"))
-    found = [text.split()[1] for text in summary_lines([run]) if text.startswith("Best")]
+    found = [text.split()[1] for text in lines(run) if text.startswith("Best")]
     assert found == ["clean:", "noisy:", "and"]
 
 
 def test_published_means_have_no_significance_and_no_other_line() -> None:
-    (found,) = summary_lines([RunFolder(PAPER)])
+    (found,) = lines(RunFolder(PAPER))
     assert found.startswith("Best      react+gpt-4-1106, 4")
     assert "no significance" in found
 
@@ -129,7 +103,7 @@ def test_published_means_have_no_significance_and_no_other_line() -> None:
 def test_two_runs_are_ranked_together(make: Make, tmp_path: Path) -> None:
     first = make({"react": "rw"})
     first.path.rename(tmp_path / "one")
-    found = summary_lines([RunFolder(tmp_path / "one"), make({"react": "ww"})])[0]
+    found = lines(RunFolder(tmp_path / "one"), make({"react": "ww"}))[0]
     assert "react+m, 50.0 %" in found
     assert "react+m (run) (0.0)" in found
 
@@ -190,8 +164,8 @@ def test_an_unknown_price_is_never_0(make: Make, entries: dict[str, Any], text: 
 @pytest.mark.parametrize(
     ("shares", "facts"),
     [
-        ({"rag@chunk_size=64": 9, "rag@chunk_size=256": 5}, ["chunk_size 64", "128", "50.0 points", "#/components"]),
-        ({}, ["chunk_size, retriever, top_k", "40 questions"]),
+        ({"rag@chunk_size=64": 9, "rag@chunk_size=256": 5}, ["chunk_size 64", "128", "50.0 points"]),
+        ({}, ["chunk_size, retriever, top_k", "no value"]),
     ],
 )
 def test_a_sweep_ends_with_its_strongest_recommendation(
@@ -207,6 +181,6 @@ def test_other_runs_end_without_a_recommendation(make: Make) -> None:
 
 
 def test_needs_of_the_domain_and_conditions_have_a_line_where_there_is_something_to_compare(make: Make) -> None:
-    assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain").startswith("67 % of react+m's right answers")
+    assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain").startswith("67 % of the right answers of react+m")
     assert line(make({"react": "rrrw"}), "Domain") == ""
     assert "clean" in line(make({"react": "rw"}, ("clean", "noisy")), "Condition")

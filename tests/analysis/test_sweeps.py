@@ -1,33 +1,29 @@
-"""Component results of a run: which cells stand behind a value, and how combinations are averaged."""
+"""Sweeps: which cells are behind a value, how combinations are averaged, and which value to take."""
 
 from __future__ import annotations
 
-import json
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
-from r_eval.analysis.components import Component, Curve, Study
-from r_eval.analysis.scoring import ensure_scored, score_run
-from r_eval.analysis.sweeps import sweep_studies
+from r_eval.analysis.published_components import COMPONENTS
+from r_eval.analysis.results import Results, load
+from r_eval.analysis.scoring import score_run
+from r_eval.analysis.sweeps import PAIRS, RECOMMENDED, advice, components, recommend, setting_pairs
 from r_eval.folder import Cell, RunFolder
 from tests.analysis.sweeping import CROSS, LLM, write_sweep
 
 OTHER = "openai/gpt-4.1"
 SHARES = {"rag": 0.5, "rag@chunk_size=64": 0.25, "rag@chunk_size=256": 0.75, "rag@retriever=dense": 0.5}
-
-
-def part(study: Study, name: str) -> Component:
-    return next(component for component in study.components if component.name == name)
-
-
-def curve(study: Study, name: str, metric: str = "token_f1") -> Curve:
-    return next(one for one in part(study, name).curves if one.metric == metric)
-
-
-def means(study: Study, name: str, metric: str = "token_f1") -> dict[str, float | None]:
-    return {point.value: point.estimate.mean for point in curve(study, name, metric).points}
+VALUES = {
+    "rag": {"chunk_size": 128},
+    "rag@chunk_size=64": {"chunk_size": 64},
+    "rag@chunk_size=256": {"chunk_size": 256},
+}
 
 
 def share(cell: Cell, number: int) -> bool:
@@ -35,120 +31,179 @@ def share(cell: Cell, number: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def one(tmp_path_factory: pytest.TempPathFactory) -> Results:
     path = tmp_path_factory.mktemp("one") / "run"
-    (study,) = sweep_studies(write_sweep(path, share, pairs=[("rag", OTHER), ("direct", LLM)]))
-    return study
+    run = write_sweep(path, share, pairs=[("rag", OTHER), ("direct", LLM)])
+    score_run(run, ["rouge_l"])
+    return load(run)
 
 
-def test_each_setting_that_differs_from_the_base_is_a_component_and_so_are_the_llms(one: Study) -> None:
-    assert [component.name for component in one.components] == ["chunk_size", "retriever", "top_k", "llm"]
+def points(results: Results, component: str, metric: str = "token_f1") -> pandas.DataFrame:
+    found = components(results)
+    return found[(found["component"] == component) & (found["metric"] == metric)].set_index("setting")
 
 
-def test_numbers_ascend_whatever_their_order_in_the_grid(one: Study) -> None:
+def means(results: Results, component: str, metric: str = "token_f1") -> dict[str, float]:
+    found = points(results, component, metric)
+    return {str(name): value for name, value in found["score"].fillna(found["number"]).items()}
+
+
+# What each value comes to
+
+
+def test_each_setting_that_differs_from_the_base_is_a_component_and_so_are_the_llms(one: Results) -> None:
+    assert list(dict.fromkeys(components(one)["component"])) == ["chunk_size", "retriever", "top_k", "llm"]
+
+
+def test_numbers_ascend_and_names_keep_the_order_of_the_grid(one: Results) -> None:
     assert means(one, "chunk_size") == {"64": 0.25, "128": 0.5, "256": 0.75}
+    assert list(means(one, "retriever")) == ["bm25", "dense"]
+    assert points(one, "chunk_size")["ordinal"].all()
+    assert not points(one, "retriever")["ordinal"].any()
 
 
-def test_names_keep_the_order_of_the_grid(one: Study) -> None:
-    assert (part(one, "retriever").values, part(one, "retriever").numeric) == (("bm25", "dense"), False)
+def test_what_moves_along_is_named_and_makes_no_value_of_the_other_setting(one: Results) -> None:
+    assert points(one, "top_k").loc["2", "moved"] == "chunk_size 512"
+    assert "512" not in means(one, "chunk_size")
 
 
-def test_what_moves_along_is_said_and_makes_no_value_of_the_other_setting(one: Study) -> None:
-    assert part(one, "top_k").moved == {"2": "chunk_size 512"}
-    assert "512" not in part(one, "chunk_size").values
+def test_the_base_is_marked_and_so_is_the_llm_of_the_variants(one: Results) -> None:
+    for component, base in (("chunk_size", "128"), ("llm", LLM)):
+        found = points(one, component)["base"]
+        assert list(found[found].index) == [base]
 
 
-def test_the_base_names_the_llm_of_the_variants(one: Study) -> None:
-    assert (one.base["chunk_size"], one.base["llm"]) == ("128", LLM)
-    assert part(one, "llm").base == LLM
+def test_a_value_has_an_interval_and_counts(one: Results) -> None:
+    row = points(one, "chunk_size").loc["64"]
+    assert row["score_low"] < 0.25 < row["score_high"]
+    assert (row["episodes"], row["incomplete"], row["questions"], row["study"]) == (40, 0, 40, "run")
 
 
-def test_a_value_has_an_interval_and_counts(one: Study) -> None:
-    found = curve(one, "chunk_size").points[0].estimate
-    assert found.low is not None
-    assert found.low < 0.25 < (found.high or 0)
-    assert (found.n, found.expected, found.questions) == (40, 40, 40)
-
-
-def test_tokens_and_seconds_stand_beside_the_metrics_in_units_of_their_own(one: Study) -> None:
-    found = curve(one, "chunk_size", "prompt_tokens")
-    assert (found.unit, means(one, "chunk_size", "prompt_tokens")) == ("tokens", {"64": 1000, "128": 1000, "256": 1000})
-    assert curve(one, "chunk_size", "seconds").unit == "seconds"
-
-
-def test_a_run_that_varies_nothing_has_no_components(run: RunFolder) -> None:
-    assert sweep_studies(run) == []
-
-
-def test_an_interval_of_tokens_may_lie_beyond_one(tmp_path: Path) -> None:
-    folder = write_sweep(tmp_path / "run", share)
-    for cell in folder.cells():
-        path = cell.path(folder.episodes_root)
-        lines = path.read_text(encoding="utf-8").splitlines()
-        records = [json.loads(line) for line in lines]
-        for number, record in enumerate(records):
-            record["usage"]["prompt_tokens"] = 100 * (number % 3)
-        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    (study,) = sweep_studies(folder)
-    found = curve(study, "chunk_size", "prompt_tokens").points[0].estimate
-    assert found.mean == pytest.approx(97.5)
-    assert (found.low or 0) == pytest.approx(97.5 - 2.0227 * 82.88 / 40**0.5, abs=0.6)
+def test_further_metrics_and_what_an_episode_takes_stand_beside_the_tasks_own(one: Results) -> None:
+    assert means(one, "chunk_size", "rouge_l").keys() == {"64", "128", "256"}
+    assert set(means(one, "chunk_size", "prompt_tokens").values()) == {1000.0}
+    units = components(one).drop_duplicates("metric").set_index("metric")["unit"]
+    assert units[["token_f1", "length", "prompt_tokens", "seconds"]].to_list() == [
+        *("share", "characters", "tokens", "seconds"),
+    ]
 
 
 def test_crossed_settings_are_averaged_over_the_others_a_question_at_a_time(tmp_path: Path) -> None:
     marks = {"rag": 1, "rag@chunk_size=64": 2, "rag@retriever=dense": 3, "rag@chunk_size=64,retriever=dense": 4}
-    folder = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < marks[cell.workflow], CROSS, "cross")
-    (study,) = sweep_studies(folder)
-    assert means(study, "chunk_size") == {"64": pytest.approx(0.3), "128": pytest.approx(0.2)}
-    assert means(study, "retriever") == {"bm25": pytest.approx(0.15), "dense": pytest.approx(0.35)}
-    point = curve(study, "chunk_size").points[0]
-    assert sorted(set(point.scores.values())) == [0.0, 0.5, 1.0]
-    assert (point.estimate.n, point.estimate.questions) == (80, 40)
+    run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < marks[cell.workflow], CROSS, "cross")
+    found = load(run)
+    assert means(found, "chunk_size") == {"64": pytest.approx(0.3), "128": pytest.approx(0.2)}
+    assert means(found, "retriever") == {"bm25": pytest.approx(0.15), "dense": pytest.approx(0.35)}
+    assert points(found, "chunk_size").loc["64", ["episodes", "questions"]].to_list() == [80, 40]
 
 
 def test_a_question_that_one_combination_lacks_counts_for_no_value_of_it(tmp_path: Path) -> None:
     def right(cell: Cell, number: int) -> bool | None:
         return None if cell.workflow == "rag@chunk_size=64,retriever=dense" and number < 5 else True
 
-    (study,) = sweep_studies(write_sweep(tmp_path / "run", right, CROSS, "cross"))
-    small, large = curve(study, "chunk_size").points
-    assert (len(small.scores), len(large.scores)) == (35, 40)
-    assert (small.estimate.missing, small.estimate.n) == (5, 75)
-    assert (small.estimate.worst, small.estimate.best) == (pytest.approx(75 / 80), 1.0)
+    row = points(load(write_sweep(tmp_path / "run", right, CROSS, "cross")), "chunk_size").loc["64"]
+    assert (row["questions"], row["episodes"], row["incomplete"]) == (35, 75, 5)
 
 
-def test_a_combination_that_some_value_lacks_stands_behind_none(tmp_path: Path) -> None:
-    workflows = {name: settings for name, settings in CROSS.items() if name != "rag@chunk_size=64,retriever=dense"}
-    right = {"rag": 0.2, "rag@chunk_size=64": 0.4, "rag@retriever=dense": 1.0}
-    folder = write_sweep(tmp_path / "run", lambda cell, n: n % 10 < 10 * right[cell.workflow], workflows, "cross")
-    (study,) = sweep_studies(folder)
-    assert means(study, "chunk_size") == {"64": 0.4, "128": 0.2}
+def test_a_run_that_varies_nothing_has_empty_frames_with_their_columns(run: RunFolder) -> None:
+    results = load(run)
+    frames = ((components, COMPONENTS), (setting_pairs, PAIRS), (recommend, RECOMMENDED))
+    for function, columns in frames:
+        found = function(results)
+        assert len(found) == 0
+        assert found.dtypes.astype(str).to_dict() == columns
+    assert advice(results) == ""
 
 
-def test_a_value_that_was_not_run_yet_has_no_mean(tmp_path: Path) -> None:
-    folder = write_sweep(tmp_path / "run", share)
-    next(cell for cell in folder.cells() if cell.workflow == "rag@chunk_size=64").path(folder.episodes_root).unlink()
-    (study,) = sweep_studies(folder)
-    assert means(study, "chunk_size") == {"64": None, "128": 0.5, "256": 0.75}
+# Which differ, and which to take
+
+Sweep = Callable[..., Results]
 
 
-def test_further_metrics_are_curves_of_their_own(tmp_path: Path) -> None:
-    folder = write_sweep(tmp_path / "run", share)
-    score_run(folder, ["rouge_l"])
-    (study,) = sweep_studies(folder)
-    assert curve(study, "chunk_size", "rouge_l").own is False
-    assert curve(study, "chunk_size").own is True
+@pytest.fixture
+def sweep(tmp_path: Path) -> Sweep:
+    """A run over three chunk sizes (128 is the base), so many of 100 questions right each."""
+
+    def make(base: int, small: int, large: int, **settings: Any) -> Results:
+        count = dict(zip(VALUES, (base, small, large), strict=True))
+        more = {"questions": 100, **settings}
+        return load(write_sweep(tmp_path / f"{small}", lambda cell, n: n < count[cell.workflow], VALUES, **more))
+
+    return make
 
 
-def test_retrieval_scores_are_curves_where_the_records_have_them(tmp_path: Path) -> None:
-    folder = write_sweep(tmp_path / "run", share)
-    ensure_scored(folder)
-    for cell in folder.cells():
-        records: list[dict[str, Any]] = list(folder.scores(cell).values())
-        for record in records:
-            record["retrieval"] = {"recall": 0.5, "hit_rate": 1.0, "ndcg": None}
-        path = cell.path(folder.scores_root)
-        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    (study,) = sweep_studies(folder)
-    assert set(means(study, "chunk_size", "retrieval_recall").values()) == {0.5}
-    assert "retrieval_ndcg" not in {found.metric for found in part(study, "chunk_size").curves}
+def only(results: Results) -> dict[str, Any]:
+    (found,) = recommend(results).to_dict("records")
+    return found
+
+
+def tokens(base: int, small: int, large: int, noise: int = 10) -> Callable[[Cell, int], int]:
+    """Prompt tokens by value, with some noise."""
+    means = dict(zip(VALUES, (base, small, large), strict=True))
+    rng = random.Random(3)
+    return lambda cell, number: means[cell.workflow] + rng.randint(0, noise)
+
+
+def test_all_pairs_of_values_are_one_family(sweep: Sweep) -> None:
+    found = setting_pairs(sweep(30, 80, 40))
+    assert list(zip(found["setting_a"], found["setting_b"], strict=True)) == [
+        ("64", "128"),
+        ("64", "256"),
+        ("128", "256"),
+    ]
+    assert found["difference"].to_list() == [pytest.approx(0.5), pytest.approx(0.4), pytest.approx(-0.1)]
+    assert (found["p_adjusted"] >= found["p"]).all()
+    assert found["significant"].to_list() == [True, True, True]
+
+
+def test_the_best_value_is_taken_where_it_is_significantly_better_than_the_base(sweep: Sweep) -> None:
+    found = only(sweep(30, 80, 40))
+    assert (found["best"], found["choice"], found["not_worse"], found["base"]) == ("64", "64", "", "128")
+    assert (found["rival"], found["difference"]) == ("128", pytest.approx(0.5))
+    assert found["difference_low"] < 0.5 < found["difference_high"]
+    assert found["reason"] == "significantly better than 128, by 50.0 points (p < 0.001)"
+
+
+def test_the_base_stays_where_it_is_not_significantly_worse(sweep: Sweep) -> None:
+    found = only(sweep(79, 80, 30))
+    assert (found["best"], found["not_worse"], found["choice"]) == ("64", "128", "128")
+    assert found["reason"] == "not significantly worse than 64"
+
+
+def test_the_cheapest_of_those_that_are_not_significantly_worse_is_taken(sweep: Sweep) -> None:
+    found = only(sweep(79, 80, 30, tokens=tokens(1000, 2000, 10)))
+    assert (found["choice"], found["cheapest"]) == ("128", "128")
+    assert found["reason"] == "not significantly worse than 64, and 1005 prompt tokens in place of 2005"
+
+
+def test_a_value_that_is_significantly_worse_is_never_taken_for_its_price(sweep: Sweep) -> None:
+    assert only(sweep(20, 80, 20, tokens=tokens(10, 2000, 10)))["choice"] == "64"
+
+
+def test_noise_between_identical_settings_recommends_nothing(sweep: Sweep) -> None:
+    found = only(sweep(50, 50, 50, tokens=tokens(1000, 1000, 1000, 60)))
+    assert (found["choice"], found["cheapest"], found["significant"]) == ("", "", False)
+    assert found["best"] == "64, 128, 256"
+    assert found["reason"] == "no value is significantly better than another on 100 questions"
+
+
+def test_the_seconds_of_one_run_are_no_reason(sweep: Sweep) -> None:
+    results = sweep(50, 50, 50)
+    slow = results.episodes["workflow"] == "rag"
+    results.episodes["seconds"] = slow.map({True: 11.0, False: 5.1})
+    assert only(results)["choice"] == ""
+
+
+def test_questions_of_one_document_count_once(sweep: Sweep) -> None:
+    found = setting_pairs(sweep(30, 40, 30, document=lambda number: f"report-{number // 25}"))
+    assert found["clusters"].to_list() == [4, 4, 4]
+    assert not found["significant"].any()
+
+
+def test_means_over_ascending_values_have_a_trend(sweep: Sweep) -> None:
+    assert only(sweep(50, 30, 80))["trend"] == "rising"
+
+
+def test_the_advice_is_the_largest_significant_lead_over_the_base(one: Results, sweep: Sweep) -> None:
+    assert advice(sweep(10, 90, 20)).startswith("wiki/high-freq: chunk_size 64: significantly better than 128, by 80.0")
+    assert advice(sweep(50, 51, 50)) == "no value of chunk_size is significantly better than another"

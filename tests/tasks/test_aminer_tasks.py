@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from r_eval.analysis.responses import Observed
+from r_eval.analysis.response_types import Observed
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question

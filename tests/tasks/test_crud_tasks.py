@@ -8,7 +8,7 @@ import functools
 import pytest
 
 from r_eval.analysis import metrics
-from r_eval.analysis.responses import Observed
+from r_eval.analysis.response_types import Observed
 from r_eval.checks.questions import check_tasks
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text

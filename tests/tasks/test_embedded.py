@@ -11,7 +11,7 @@ import pytest
 
 from r_eval import Grid, Run, arun
 from r_eval.analysis import metrics
-from r_eval.analysis.responses import Observed, classify
+from r_eval.analysis.response_types import Observed, classify
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Question, Step

@@ -241,7 +241,8 @@ def test_the_evidence_is_not_written_among_the_notes(play: Any) -> None:
 
 
 def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> None:
-    from r_eval.analysis.aggregate import aggregate
+    from r_eval.analysis.results import load
+    from r_eval.analysis.scores import averages
     from r_eval.api import run
 
     script = tmp_path / "says.py"
@@ -254,8 +255,9 @@ def test_perfect_retrieval_is_a_bound_whatever_it_is_called(tmp_path: Any) -> No
     )
     assert [cell.workflow.uses_gold for cell in resolve(grid).cells] == [False, True]
     done = run(grid, out=tmp_path / "run")
-    rows = {row.workflow: row for row in aggregate(done.folder).rows}
-    assert [(rows[name].reference, rows[name].ranks["all"]) for name in ("rag", "best")] == [(False, 1), (True, None)]
+    found = averages(load(done.folder)).query("group == 'all'").set_index("workflow")
+    assert found["role"].to_dict() == {"rag": "system", "best": "reference"}
+    assert found["rank"].fillna(0).to_dict() == {"rag": 1, "best": 0}
 
 
 # Settings and demonstrations

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.responses import TYPES
+from r_eval.analysis.response_types import TYPES
 from r_eval.analysis.scoring import score_episode
 from r_eval.records import SCHEMA, Episode, Outcome, Step
 
@@ -85,19 +85,19 @@ def episode(case: dict[str, Any]) -> Episode:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_strict_type_is_the_label(case: dict[str, Any]) -> None:
-    record = score_episode(episode(case), right=right(case))
+    record = score_episode(episode(case), relevant=right(case))
     assert (record["response_type"], record["undecided"]) == (case["strict"], case.get("undecided", False))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_published_type_is_the_label(case: dict[str, Any]) -> None:
-    record = score_episode(episode(case), taxonomy="published", right=right(case))
+    record = score_episode(episode(case), taxonomy="published", relevant=right(case))
     assert record["response_type"] == case["published"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
 def test_the_cause_is_the_label(case: dict[str, Any]) -> None:
-    assert score_episode(episode(case), right=right(case))["cause"] == case.get("cause", "")
+    assert score_episode(episode(case), relevant=right(case))["cause"] == case.get("cause", "")
 
 
 def test_there_are_at_least_120_of_different_ids() -> None:

@@ -1,4 +1,4 @@
-"""The LLM as a judge: what it is told, how its reply is read, how its agreement with people is stated."""
+"""LLM judges: what they are asked, how a reply is read, and what becomes of the grades."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import score_all
-from r_eval.analysis.metrics.judge import agreement, asked, criteria, criterion_of, read_grade
+from r_eval.analysis.metrics import get, score_all, summaries
+from r_eval.analysis.metrics.judge import SIX, Case, prompt, read_grade, rubric, six_rubric
 from r_eval.errors import UserError
 
 READABLE = [
@@ -50,32 +50,35 @@ UNREADABLE = [
 JUDGE = """
 import re
 
+from r_eval.llms.base import LLMError
+
 def by_hand(request):
     text = request.messages[-1].content
     answer = re.search(r"Answer: (.*)", text)[1]
+    if answer == "broken":
+        raise LLMError("server", "out of order")
     if answer == "slow" and "could not be read" not in text:
         return "Well, that depends."
     if answer == "mute":
-        return "I cannot say."
+        return "I cannot say." if "Are the names" in text or "say the same" in text else "2"
     if answer == "asked":
         return "2" if "Question: who?" in text else "0"
+    if answer == "reads":
+        return "2" if "What the searches found:\\nthe Nile" in text else "0"
+    if answer == "knows":
+        return "[SCORE] 2 [END]" if "- the Nile" in text else "[SCORE] 0 [END]"
     return {"right": '{"score": 2}', "half": "Score: 1"}.get(answer, "0" if answer == "slow" else "**0**")
 """
 
 
 @pytest.fixture
-def judge(played: Callable[[str], str]) -> str:
-    return f"judge@{played(JUDGE)}"
+def llm(played: Callable[[str], str]) -> str:
+    return played(JUDGE)
 
 
-@pytest.mark.parametrize(("reply", "grade"), READABLE)
-def test_a_grade_is_read_however_it_is_written(reply: str, grade: int) -> None:
+@pytest.mark.parametrize(("reply", "grade"), [*READABLE, *[(reply, None) for reply in UNREADABLE]])
+def test_a_grade_is_read_however_it_is_written(reply: str, grade: int | None) -> None:
     assert read_grade(reply) == grade
-
-
-@pytest.mark.parametrize("reply", UNREADABLE)
-def test_a_reply_without_one_grade_has_none(reply: str) -> None:
-    assert read_grade(reply) is None
 
 
 @given(st.text())
@@ -83,85 +86,85 @@ def test_any_reply_can_be_read(reply: str) -> None:
     assert read_grade(reply) in (0, 1, 2, None)
 
 
-def test_grades_become_scores_from_0_to_1(judge: str) -> None:
-    assert score_all(judge, ["right", "half", "wrong"], [["x"]] * 3) == [1.0, 0.5, 0.0]
+@pytest.mark.parametrize(
+    ("answer", "score"), [("right", 1.0), ("half", 0.5), ("wrong", 0.0), (" ", 0.0), ("slow", 0.0), ("mute", math.nan)]
+)
+def test_a_grade_becomes_a_score_and_a_reply_without_one_is_asked_for_again(
+    llm: str, answer: str, score: float
+) -> None:
+    assert score_all(f"judge@{llm}", [answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
 
 
-def test_a_reply_without_a_grade_is_asked_for_again_and_is_nan_after_that(judge: str) -> None:
-    slow, mute = score_all(judge, ["slow", "mute"], [["x"], ["x"]])
-    assert slow == 0.0
-    assert math.isnan(mute)
+def test_the_judge_sees_the_question_where_it_is_known(llm: str) -> None:
+    assert score_all(f"judge@{llm}", ["asked"], [["x"]], ["who?"]) == [1.0]
+    assert score_all(f"judge@{llm}", ["asked"], [["x"]]) == [0.0]
 
 
-def test_an_empty_answer_is_worth_0_unasked(judge: str) -> None:
-    assert score_all(judge, [" "], [["x"]]) == [0.0]
+def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm: str) -> None:
+    for name in (f"judge@{llm}", f"judge_six@{llm}"):
+        one, other = score_all(name, ["broken", "half"], [["x"]] * 2)
+        assert (math.isnan(one), other) == (True, 0.5)
+        (line,) = summaries([name])
+        assert "1 of 2 answers graded" in line
+        assert "1 not graded because the LLM failed: " in line
+        assert summaries([name, "token_f1"]) == []
 
 
-def test_the_judge_sees_the_question_where_it_is_known(judge: str) -> None:
-    assert score_all(judge, ["asked"], [["x"]], ["who?"]) == [1.0]
-    assert score_all(judge, ["asked"], [["x"]]) == [0.0]
+def test_a_settings_file_may_stand_for_the_llm(llm: str, tmp_path: Path) -> None:
+    (tmp_path / "judge.yaml").write_text(f"llm: {llm}\ntemperature: 0\n", encoding="utf-8")
+    assert score_all(f"judge@{tmp_path / 'judge.yaml'}", ["half"], [["x"]]) == [0.5]
 
 
-def test_a_criterion_shows_what_it_says_and_no_more() -> None:
-    text = asked(criteria()["fluency"], "It $asks", ["gold"], "question?")
+def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
+    context = ["the Nile is long", "the Nile is long"].__getitem__
+    for part, expected in (("", [0.5, 0.5]), ("#soundness", [1.0, 0.0]), ("#main_idea", [0.0, 1.0])):
+        scores = score_all(f"judge_six@{llm}{part}", ["reads", "knows"], [["the Nile"]] * 2, context=context)
+        assert scores == expected
+
+
+def test_a_grade_of_the_six_that_cannot_be_read_counts_0_and_is_reported(llm: str) -> None:
+    assert score_all(f"judge_six@{llm}", ["mute"], [["x"]]) == [pytest.approx(5 / 6)]
+    (line,) = summaries([f"judge_six@{llm}"])
+    assert "accuracy 0.00" in line
+    assert "1 grades could not be read (accuracy 1)" in line
+
+
+@pytest.mark.parametrize(("language", "question"), [("en", "Who reigned?"), ("zh", "谁在位？"), ("ru", "Кто правил?")])
+def test_every_criterion_has_its_prompt_in_every_language(language: str, question: str) -> None:
+    for name in SIX:
+        one = six_rubric(name, language)  # type: ignore[arg-type]
+        text = prompt(Case("$asks", ("GOLD",), question, "CONTEXT"), one, language)  # type: ignore[arg-type]
+        by_gold = name in SIX[3:]
+        assert ("GOLD" in text, "CONTEXT" in text) == (by_gold, not by_gold)
+        assert one.asks in text
+        assert question in text
+        assert text.count("$") == text.count("$asks") == 1
+
+
+def test_a_rubric_shows_what_it_says_and_no_more() -> None:
+    text = prompt(Case("It $asks", ("gold",), "question?", "context"), rubric("fluency"))
     assert "It $asks" in text
-    assert "gold" not in text
-    assert "question?" not in text
+    assert not {"gold", "question?", "context"} & set(text.split())
 
 
-def test_a_criterion_may_be_a_file(tmp_path: Path) -> None:
+def test_a_rubric_may_be_a_file(tmp_path: Path) -> None:
     path = tmp_path / "polite.yaml"
     path.write_text("asks: Is it polite?\ntwo: Very.\none: So so.\nzero: No.\nshows: []\n", encoding="utf-8")
-    assert criterion_of(str(path)).asks == "Is it polite?"
+    assert rubric(str(path)).asks == "Is it polite?"
 
 
 @pytest.mark.parametrize("text", ["asks: x\n", "- 1\n", "asks: x\ntwo: a\none: b\nzero: c\nshows: [answer]\n", ":\n :"])
-def test_a_file_that_is_no_criterion_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_rubric_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "odd.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"odd\.yaml"):
-        criterion_of(str(path))
+        rubric(str(path))
 
 
-def test_an_unknown_criterion_is_answered_with_those_there_are(judge: str) -> None:
-    with pytest.raises(UserError, match="correctness"):
-        score_all(f"{judge}#beauty", ["right"], [["x"]])
-
-
-def test_agreement_of_equal_grades_is_whole() -> None:
-    found = agreement([0, 0.5, 1, 1], [0, 0.5, 1, 1])
-    assert (found.exact, found.kappa) == (1.0, 1.0)
-
-
-def test_grades_that_do_not_vary_have_no_kappa() -> None:
-    found = agreement([1, 1], [1, 1])
-    assert found.exact == 1.0
-    assert math.isnan(found.kappa)
-
-
-def test_answers_without_a_grade_are_counted_apart() -> None:
-    found = agreement([float("nan"), 1, 0], [1, 1, 0])
-    assert (found.n, found.unread, found.exact) == (2, 1, 1.0)
-
-
-def test_grades_must_be_in_pairs() -> None:
-    with pytest.raises(ValueError, match="pairs"):
-        agreement([1], [1, 0])
-
-
-grades = st.sampled_from([0.0, 0.5, 1.0])
-
-
-@given(st.lists(st.tuples(grades, grades), min_size=2, max_size=60))
-def test_kappa_is_scikit_learns(pairs: list[tuple[float, float]]) -> None:
-    sklearn = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
-    ours, theirs = [one for one, _ in pairs], [two for _, two in pairs]
-    found = agreement(ours, theirs)
-    if len({*ours, *theirs}) == 1:
-        assert math.isnan(found.kappa)
-        return
-    labels = [0, 1, 2]
-    expected = sklearn.cohen_kappa_score(
-        [int(2 * x) for x in ours], [int(2 * x) for x in theirs], labels=labels, weights="quadratic"
-    )
-    assert found.kappa == pytest.approx(expected)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("judge@x#beauty", "correctness"), ("judge_six@x#beauty", "conciseness"), ("judge", "judge@LLM")],
+)
+def test_a_judge_that_cannot_work_says_what_it_needs(name: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        get(name)("a", ["b"])

@@ -1,22 +1,40 @@
-"""RAGQuestEval over a real chat server that answers by a table, and the machinery around it."""
+"""RAGQuestEval: what the LLM is asked and how its replies are read, the scores, and all of it over a real chat
+server."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, names, score_all
-from r_eval.analysis.metrics.registry import told
-from r_eval.analysis.quest_eval import Row, Sheet, evaluate, evaluating
+from r_eval.analysis.metrics import get, names, quest_eval, score_all, summaries
+from r_eval.analysis.metrics.quest_eval import (
+    PUBLISHED,
+    UNANSWERABLE,
+    Pair,
+    Row,
+    Sheet,
+    answers_prompt,
+    evaluate,
+    normalised,
+    published,
+    questions_prompt,
+    read_answers,
+    read_published,
+    read_questions,
+    score,
+)
 from r_eval.errors import UserError
-from r_eval.llms.model_files import model_path
 from tests.chat_server import bad, good
 from tests.serving import serving
 
@@ -98,54 +116,41 @@ def llm(table: Table, tmp_path: Path) -> str:
 
 
 def scores(llm: str, answer: str, gold: str) -> list[float]:
-    parts = ("quest_eval_recall@{}", "quest_eval_precision@{}", "quest_eval_precision@{}#all", "quest_eval@{}")
-    return [score_all(part.format(llm), [answer], [[gold]])[0] for part in parts]
+    """Recall over all questions and over those that the reference answers, precision, precision over all, combined."""
+    parts = ("_recall@{}", "_recall@{}#answered", "_precision@{}", "_precision@{}#all", "@{}")
+    return [score_all("quest_eval" + part.format(llm), [answer], [[gold]])[0] for part in parts]
 
 
 def line(llm: str) -> str:
-    (found,) = told([f"quest_eval@{llm}"])
+    (found,) = summaries([f"quest_eval@{llm}"])
     return found
 
 
-def test_the_reference_itself_scores_1_in_chinese_and_in_english(llm: str) -> None:
-    assert scores(llm, LIBRARY, LIBRARY) == [1.0, 1.0, pytest.approx(2 / 3), 1.0]
-    assert scores(llm, KENYA, KENYA) == [1.0, 1.0, 1.0, 1.0]
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        (LIBRARY, LIBRARY, [2 / 3, 1, 1, 2 / 3, 1]),
+        (KENYA, KENYA, [1, 1, 1, 1, 1]),
+        ("Nairobi was founded in 1899.", KENYA, [2 / 3, 2 / 3, 1, 2 / 3, 2 / 3]),
+        (" ", KENYA, [0, 0, 0, 0, 0]),
+    ],
+)
+def test_scores_over_a_server_in_chinese_and_in_english(
+    llm: str, answer: str, gold: str, expected: list[float]
+) -> None:
+    assert scores(llm, answer, gold) == pytest.approx(expected)
 
 
-def test_what_an_answer_does_not_hold_lowers_recall_and_not_precision(llm: str) -> None:
-    expected = [pytest.approx(2 / 3), 1.0, pytest.approx(2 / 3), pytest.approx(2 / 3)]
-    assert scores(llm, "Nairobi was founded in 1899.", KENYA) == expected
-
-
-def test_an_empty_answer_scores_0_and_is_not_asked_about(table: Table, llm: str) -> None:
-    assert scores(llm, " ", KENYA) == [0.0, 0.0, 0.0, 0.0]
-    assert len(table.prompts) == 2
-
-
-def test_the_metrics_share_their_calls(table: Table, llm: str) -> None:
-    scores(llm, "Nairobi was founded in 1899.", KENYA)
-    assert len(table.prompts) == 3
-
-
-def test_a_reference_is_asked_about_once_for_all_answers(table: Table, llm: str) -> None:
-    score_all(f"quest_eval@{llm}", ["Nairobi", "1899", "Nairobi", KENYA], [[KENYA]] * 4)
+def test_the_metrics_share_their_calls_and_a_reference_is_asked_about_once(table: Table, llm: str) -> None:
+    score_all(f"quest_eval@{llm}", ["Nairobi", "1899", "Nairobi", KENYA, " "], [[KENYA]] * 5)
     assert len(table.prompts) == 4
-
-
-def test_another_process_finds_the_replies_in_the_cache(table: Table, llm: str) -> None:
-    rows = [Row("Nairobi", KENYA)]
-    first = evaluate(llm, rows).scores
-    asked = len(table.prompts)
-    evaluating._kept.cache_clear()
-    assert evaluate(llm, rows).scores == first
-    assert len(table.prompts) == asked
-
-
-def test_another_reference_is_asked_about_anew(table: Table, llm: str) -> None:
-    evaluate(llm, [Row("Nairobi", KENYA)])
-    asked = len(table.prompts)
+    scores(llm, "Nairobi", KENYA)
+    assert len(table.prompts) == 4
+    quest_eval._scores_of.cache_clear()  # as another process: the cache of replies has them
+    scores(llm, "Nairobi", KENYA)
+    assert len(table.prompts) == 4
     evaluate(llm, [Row("周一", LIBRARY)])
-    assert len(table.prompts) == asked + 3
+    assert len(table.prompts) == 7
 
 
 def test_questions_that_are_known_are_not_written_again(table: Table, llm: str) -> None:
@@ -154,60 +159,42 @@ def test_questions_that_are_known_are_not_written_again(table: Table, llm: str) 
     assert (found.combined, found.n_gt_unanswerable, len(table.prompts)) == (1.0, 1, 1)
 
 
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more(table: Table, llm: str) -> None:
-    table.broken = {KENYA: "Well, let me think."}
-    assert scores(llm, KENYA, KENYA)[3] == 1.0
+@pytest.mark.parametrize(
+    ("broken", "answer", "expected"),
+    [({KENYA: "Well, let me think."}, KENYA, 1), ({"of 1899": '{"q2": "1899"}'}, "Nairobi, of 1899.", 2 / 3)],
+)
+def test_a_reply_that_cannot_be_read_or_lacks_an_answer_is_asked_for_once_more(
+    table: Table, llm: str, broken: dict[str, str], answer: str, expected: float
+) -> None:
+    table.broken = broken
+    assert scores(llm, answer, KENYA)[4] == pytest.approx(expected)
 
 
-def test_an_answer_left_out_is_asked_for_once_more(table: Table, llm: str) -> None:
-    answer = "Nairobi, of 1899."
-    table.broken = {answer: '{"q2": "1899"}'}
-    assert scores(llm, answer, KENYA)[3] == pytest.approx(2 / 3)
+@pytest.mark.parametrize(
+    ("reply", "combined", "counted"),
+    [
+        ('{"questions": ["Where?", "When?"], "q2": "1899"}', 1.0, "1 without a reply under their id"),
+        ("No.", math.nan, "0 of 1 answers scored.*1 not scored: no reply could be read"),
+        ('{"questions": ["Where?"], "q1": null}', math.nan, "1 not scored: the reference answers no question"),
+    ],
+)
+def test_what_counts_nowhere_is_counted(table: Table, llm: str, reply: str, combined: float, counted: str) -> None:
+    table.reply = lambda prompt: reply  # type: ignore[method-assign]
+    assert score_all(f"quest_eval@{llm}", ["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
+    assert re.search(counted, line(llm))
+    assert summaries([f"quest_eval@{llm}"]) == []
 
 
-def test_an_answer_that_never_comes_is_in_no_score_and_is_counted(table: Table, llm: str) -> None:
-    table.reply = lambda prompt: '{"questions": ["Where?", "When?"], "q2": "1899"}'  # type: ignore[method-assign]
-    assert scores(llm, "1899", KENYA)[3] == 1.0
-    assert "1 without a reply under their id; 1 are in no score" in line(llm)
-
-
-def test_replies_without_questions_are_no_score_and_are_counted(table: Table, llm: str) -> None:
-    table.reply = lambda prompt: "No."  # type: ignore[method-assign]
-    assert all(map(math.isnan, scores(llm, "Nairobi", KENYA)))
-    assert "0 of 1 answers scored" in line(llm)
-    assert "1 not scored since no reply could be read" in told([f"quest_eval_recall@{llm}"])[0]
-
-
-def test_a_reference_that_answers_nothing_is_no_score_and_is_counted(llm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(QUESTIONS, KENYA, ["Who is the king?"])
-    assert all(map(math.isnan, scores(llm, "Nairobi", KENYA)))
-    assert "1 not scored since the reference answers no question" in line(llm)
-
-
-def test_a_failure_of_the_llm_is_no_score_and_is_told_with_its_cause(table: Table, llm: str) -> None:
+def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table, llm: str) -> None:
     table.failing = {"Mombasa"}
-    found = score_all(f"quest_eval@{llm}", ["Mombasa", "Nairobi"], [[KENYA], [KENYA]])
-    assert math.isnan(found[0])
-    assert found[1] == pytest.approx(1 / 3)
-    assert re.search(r"1 of 2 answers scored.*1 not scored since the LLM failed: .*broken", line(llm))
-
-
-def test_an_answer_without_a_reference_is_no_score_and_is_counted(llm: str) -> None:
-    assert math.isnan(score_all(f"quest_eval@{llm}", ["Nairobi"], [[]])[0])
-    assert "1 not scored since there is no reference" in line(llm)
+    found = score_all(f"quest_eval@{llm}", ["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
+    assert found == [pytest.approx(math.nan, nan_ok=True), pytest.approx(1 / 3), pytest.approx(math.nan, nan_ok=True)]
+    pattern = r"1 of 3 answers scored.*1 not scored: there is no reference; 1 not scored: the LLM failed: .*broken"
+    assert re.search(pattern, line(llm))
 
 
 def test_the_gold_with_the_best_combined_score_counts(llm: str) -> None:
     assert score_all(f"quest_eval@{llm}", ["Nairobi, 1899, the railway", ""], [[LIBRARY, KENYA], [KENYA]]) == [1.0, 0.0]
-
-
-def test_what_was_done_is_told_once(llm: str) -> None:
-    score_all(f"quest_eval@{llm}", ["Nairobi was founded in 1899."], [[KENYA]])
-    score_all(f"quest_eval_recall@{llm}", ["Nairobi was founded in 1899."], [[KENYA]])
-    both = told([f"quest_eval@{llm}", f"quest_eval_recall@{llm}", "token_f1"])
-    assert len(both) == 1
-    assert "1 of 1 answers scored, on 3 questions: 0 that the reference does not answer, 1 that the answer" in both[0]
-    assert told([f"quest_eval@{llm}", "token_f1"]) == []
 
 
 def test_an_instruction_in_a_text_is_shown_between_the_lines_only(table: Table, llm: str) -> None:
@@ -219,11 +206,8 @@ def test_an_instruction_in_a_text_is_shown_between_the_lines_only(table: Table, 
 def test_without_an_llm_it_says_what_it_needs(name: str) -> None:
     with pytest.raises(UserError, match=f"{name}@LLM"):
         get(name)("a", ["b"])
-
-
-def test_an_unknown_denominator_is_refused() -> None:
     with pytest.raises(UserError, match="#all"):
-        get("quest_eval_precision@openai/gpt-4o#some")
+        get(f"{name}@openai/gpt-4o#some")
 
 
 @pytest.mark.parametrize("text", ["- 1\n", "model: x\n", ":\n :"])
@@ -233,13 +217,221 @@ def test_a_file_that_names_no_llm_is_refused(tmp_path: Path, text: str) -> None:
         evaluate(str(tmp_path / "odd.yaml"), [Row("a", "b")])
 
 
-def test_a_small_real_model_may_talk_rubbish_and_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    if not model_path("smollm2-135m").exists():
-        pytest.skip("the model smollm2-135m is not here: r-eval doctor --fetch")
-    monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path / "replies.sqlite"))
-    path = tmp_path / "small.yaml"
-    path.write_text("llm: gguf/smollm2-135m\nmax_tokens: 16\nconnections: 1\nthreads: 1\n", encoding="utf-8")
-    found = evaluate(str(path), [Row("Nairobi is a city.", KENYA), Row("", KENYA)])
-    assert all(one.scored or one.why in ("unread", "unusable") for one in found.scores)
-    assert found.counts()["texts"] == 2
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}',
+        '{"question": ["Where?", "When?"]}',
+        '```json\n{"questions": ["Where?", "When?"]}\n```',
+        'Here you are:\n{"key_info": ["Kenya"],\n "questions": ["Where?", "When?",],}\nI hope that it helps.',
+        "{'questions': ['Where?', 'When?']}",
+        '{"questions": [{"question": "Where?"}, {"question": "When?"}]}',
+        '{"questions": ["Where?", " When?\\n", "Where?", "", 3]}',
+        'As asked, {"questions": []}: {"questions": ["Where?", "When?"]}',
+    ],
+)
+def test_the_questions_are_read_whatever_stands_around_them(reply: str) -> None:
+    found = read_questions(reply)
+    assert found is not None
+    assert found.questions == ("Where?", "When?")
+
+
+@pytest.mark.parametrize("reply", ["", "Where? When?", "{}", '{"questions": "Where?"}', '{"questions": []}', "[1]"])
+def test_a_reply_without_questions_has_none(reply: str) -> None:
+    assert read_questions(reply) is None
+
+
+TWO = ["Where?", "When?"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"q2": "1912", "q1": "Kenya"}',
+        'Sure!\n```json\n{"q1": "Kenya", "q2": "1912"}\n```\nAnything else?',
+        "{'q1': 'Kenya', 'q2': '1912',}",
+        '{"Q1": "Kenya", "question 2": "1912"}',
+        '{"1": "Kenya", "q02": "1912"}',
+        '{"answers": {"q1": "Kenya", "q2": "1912"}}',
+        '[{"id": "q2", "answer": "1912"}, {"id": 1, "answer": "Kenya"}]',
+        '{"answers": [{"id": 2, "answer": "1912"}, {"id": 1, "answer": "Kenya"}]}',
+        '{"q1": {"answer": "Kenya"}, "q2": ["1912"]}',
+        '{"q1": "Oz", "q2": "1912"} No: {"q1": "Kenya", "q2": "1912", "q3": "and more", "note": "done"}',
+    ],
+)
+def test_an_answer_belongs_to_the_question_whose_id_it_bears(reply: str) -> None:
+    assert read_answers(reply, TWO) == ["Kenya", "1912"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ('{"q2": "1912"}', [None, "1912"]),
+        *[(reply, [None, None]) for reply in ("", "Kenya\n1912", '["Kenya"]', "{}", '{"Where?": "Kenya"}')],
+        *[
+            (f'{{"q1": {text}}}', [UNANSWERABLE, None])
+            for text in ("null", '""', '"Not mentioned."', '"无法推断。"', "[]")
+        ],
+    ],
+)
+def test_what_is_missing_or_empty_is_no_answer(reply: str, found: list[str | None]) -> None:
+    assert read_answers(reply, TWO) == found
+
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text())
+data = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["q1", "id", "answer", "questions"]), inner),
+)
+
+
+@given(st.text() | data.map(json.dumps))
+def test_any_reply_can_be_read(reply: str) -> None:
+    assert len(read_answers(reply, TWO)) == 2
+    assert read_questions(reply) is None or read_questions(reply).questions  # type: ignore[union-attr]
+
+
+def test_prompts_hold_texts_as_they_stand_and_questions_with_their_ids() -> None:
+    assert "\nIt costs $text and $5\n" in questions_prompt("It costs $text and $5")
+    for language in ("en", "zh"):
+        prompt = answers_prompt("Text of $questions.", TWO, "zh" if language == "zh" else "en")
+        assert "Text of $questions." in prompt
+        assert "q1: Where?\nq2: When?" in prompt
+
+
+NOTHING = [
+    "<Unanswerable>",
+    "<unanswerable>.",
+    " Unanswerable ",
+    "",
+    "N/A",
+    "Not mentioned.",
+    "not mentioned in the text",
+    "The text does not say.",
+    "It cannot be determined from the given text.",
+    "Cannot be inferred",
+    "I don’t know",
+    "Not enough information",
+    "无法推断",
+    "无法推断。",
+    "无法 推断",
+    "文中未提及。",
+    "未提及",
+    "没有提到",
+    "根据文本无法推断",
+    "无法确定",
+    "无法回答该问题",
+    "信息不足",
+]
+GENUINE = [
+    "uncertainty",
+    "political uncertainty",
+    "未知因素",
+    "没有造成人员伤亡",
+    "没有受伤",
+    "unknown factors",
+    "unknown",
+    "none",
+    "no",
+    "否",
+    "42",
+    "The court could not determine the owner",
+    "The book is not mentioned in the text of the treaty",
+    "无法推断的原因是资料丢失",
+]
+
+
+def test_only_a_whole_answer_says_that_there_is_none() -> None:
+    assert [text for text in NOTHING if normalised(text) != UNANSWERABLE] == []
+    assert [text for text in GENUINE if normalised(f" {text} ") != text] == []
+
+
+FIGURE_6 = [Pair("red fox", "red wolf"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)]
+"""F1 of 0.5 and of 1, and one question that the generated text does not answer."""
+FIELDS = ("recall", "recall_all", "precision", "precision_all", "combined")
+pairs = st.lists(st.builds(Pair, *[st.sampled_from(["Kenya", "in Kenya", "1912", UNANSWERABLE, None])] * 2), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("further", "expected", "counts"),
+    [
+        ([], (2 / 3, 2 / 3, 0.75, 0.5, 0.5), (3, 0, 1, 0, 0)),
+        ([Pair(UNANSWERABLE, "Oz")], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5), (4, 1, 1, 0, 1)),
+        (
+            [Pair("Oz", None), Pair(None, "Oz"), Pair(UNANSWERABLE, None)],
+            (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5),
+            (6, 1, 1, 2, 3),
+        ),
+    ],
+)
+def test_figure_6_of_the_paper(further: list[Pair], expected: tuple[float, ...], counts: tuple[int, ...]) -> None:
+    found = score([*FIGURE_6, *further])
+    assert [getattr(found, name) for name in FIELDS] == pytest.approx(expected)
+    numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned", "n_dropped")
+    assert tuple(getattr(found, name) for name in numbers) == counts
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        ([Pair(UNANSWERABLE, "Oz")], "unusable"),
+        ([Pair("Oz", None)], "unread"),
+        ([Pair(None, "Oz")], "unread"),
+        ([], "unread"),
+    ],
+)
+def test_where_no_question_counts_there_is_no_score_but_a_cause(made: list[Pair], why: str) -> None:
+    found = score(made)
+    assert (found.scored, found.why) == (False, why)
+    assert all(math.isnan(getattr(found, name)) for name in FIELDS)
+
+
+@given(pairs)
+def test_combined_is_recall_times_precision_and_order_does_not_matter(given_pairs: list[Pair]) -> None:
+    found = score(given_pairs)
+    assert repr(found) == repr(score(sorted(given_pairs, key=str)))
+    if found.scored:
+        assert found.combined == pytest.approx(found.recall * found.precision)
+        assert found.combined >= found.precision_all - 1e-12
+
+
+def test_the_published_rule() -> None:
+    assert published(["红色 狐狸", "内罗毕", "1912"], ["红色", "内罗毕", PUBLISHED]) == pytest.approx((0.75, 2 / 3))
+    assert published([PUBLISHED], ["肯尼亚"]) == published(["肯尼亚"], [PUBLISHED]) == (0.0, 0.0)
+    assert published(["肯尼亚"], [f"{PUBLISHED}。"])[1] == 1.0
+    with pytest.raises(ValueError, match="shorter"):
+        published(["肯尼亚", "1912"], ["肯尼亚"])
+
+
+def write(folder: Path, content: Any) -> Path:
+    path = folder / "cache.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_published_cache_becomes_sheets(tmp_path: Path) -> None:
+    record = {"key_info": ["肯尼亚"], "question": ["在哪里？", "何时？"], "answers": ["肯尼亚", PUBLISHED]}
+    found = read_published(write(tmp_path, {"a1": record, "a2": record | {"answers": ["肯尼亚"]}}))
+    assert found["a1"] == Sheet(("在哪里？", "何时？"), ("肯尼亚", UNANSWERABLE))
+    assert found["a1"].usable
+    assert found["a2"].answers == (None, None)
+    assert not found["a2"].usable
+
+
+@pytest.mark.parametrize(
+    "content", [[], {"a1": []}, {"a1": {"question": []}}, {"a1": {"key_info": [], "question": [], "answers": [1]}}, "{"]
+)
+def test_a_file_of_another_form_is_refused_with_its_name(tmp_path: Path, content: Any) -> None:
+    with pytest.raises(UserError, match=r"cache\.json.*(expected|cannot be read)"):
+        read_published(write(tmp_path, content))
+
+
+def test_the_real_cache_has_what_was_counted_in_it() -> None:
+    path = Path(os.environ.get("R_EVAL_DATA", "/nowhere"), "crud", "QuestAnswer1Doc_quest_gt_save.json")
+    if not path.is_file():
+        pytest.skip("R_EVAL_DATA names no folder with crud/QuestAnswer1Doc_quest_gt_save.json")
+    sheets = read_published(path)
+    usable = [sheet for sheet in sheets.values() if sheet.usable]
+    assert (len(sheets), len(usable)) == (800, 751)
+    assert sum(answer != UNANSWERABLE for sheet in usable for answer in sheet.answers) == 2149
+    assert {score([Pair(answer, answer) for answer in sheet.answers]).combined for sheet in usable} == {1.0}

@@ -31,7 +31,7 @@ def made(right: dict[str, list[str]] | None = None, **changes: Any) -> Made:
         "steps": [call("The capital of Kenya is Nairobi.")],
     }
     episode = Episode(**{**fields, **changes})
-    return transcript(episode, score_episode(episode, right=right))
+    return transcript(episode, score_episode(episode, relevant=right))
 
 
 def call(observation: str, error: str | None = None, **arguments: Any) -> Step:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.faithful import verdict
+from r_eval.analysis.robustness import verdict
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, Counterfactual

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics.covered import covered_match
+from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import Data, format_of, load
 from r_eval.tasks.loaders.base import Broken

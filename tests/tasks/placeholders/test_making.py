@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.metrics.covered import covered_match
+from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks import base
 from r_eval.tasks.placeholders import Record, substituted

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics.covered import covered_match
+from r_eval.analysis.metrics.qa import covered_match
 from r_eval.tasks.placeholders import Sampling, variants
 from tests.tasks.placeholders.conftest import Make
 

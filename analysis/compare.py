@@ -1,0 +1,246 @@
+"""Paired comparisons of systems: every difference, p-value and rank interval that a view shows.
+
+`score_matrix` is where questions are paired: questions x systems, the epochs of each question averaged. A family of
+comparisons is what one call computes: p-values and intervals hold for all of it (`statistics.comparisons`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from r_eval.analysis.estimates import question_means
+from r_eval.analysis.frame import COLUMNS
+from r_eval.analysis.statistics import ALPHA, Comparisons, Sample, compare, rank_intervals
+from r_eval.folder import RunFolder
+
+if TYPE_CHECKING:
+    import pandas
+
+    from r_eval.analysis.results import Results
+
+By = Literal["all", "domain", "level", "task"]
+ALL = "all"
+_ENDS = {
+    "low": "difference_low",
+    "high": "difference_high",
+    "strata": "tasks",
+    "mean_a": "score_a",
+    "mean_b": "score_b",
+}
+_NUMBERS = [_ENDS.get(name, name) for name in Comparisons._fields]
+_ORDER = (
+    "tasks",
+    "questions",
+    "clusters",
+    *(name for name in _NUMBERS if name not in ("tasks", "questions", "clusters")),
+)
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """The scores of several systems on the same questions.
+
+    Attributes:
+        columns: What is compared: systems, or whatever the matrix was made by.
+        task, question_id, cluster: Of each question; equal cluster numbers share a document.
+        scores: Questions x columns, NaN where there is none.
+    """
+
+    columns: list[Hashable]
+    task: NDArray[np.object_]
+    question_id: NDArray[np.object_]
+    cluster: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks of the questions, in their order."""
+        return list(dict.fromkeys(self.task.tolist()))
+
+    def column(self, key: Hashable) -> NDArray[np.float64]:
+        """The scores of one column; of one that is not there, NaN."""
+        if key not in self.columns:
+            return np.full(len(self.task), np.nan)
+        return np.asarray(self.scores[:, self.columns.index(key)])
+
+
+def score_matrix(
+    frame: pandas.DataFrame, by: str | Sequence[str] = "system", value: str = "score", cluster: str = "cluster"
+) -> ScoreMatrix:
+    """Pair the questions of a frame with one row per episode.
+
+    Args:
+        by: The column whose values are compared; of several columns, the tuples of their values.
+        value: The column that is compared; a missing value is none.
+        cluster: The column that says what questions of a task share: "cluster" (a document) or "template".
+    """
+    names = [by] if isinstance(by, str) else list(by)
+    made = frame.groupby(names, observed=True, sort=False, dropna=False)
+    keys = frame.loc[~frame.duplicated(names), names].astype(object).itertuples(index=False, name=None)
+    columns: list[Hashable] = [key[0] if isinstance(by, str) else tuple(key) for key in keys]
+    questions = frame.groupby(["task", "question_id"], observed=True, sort=False)
+    of_row = questions.ngroup().to_numpy(np.int64)
+    first = frame.loc[~frame.duplicated(["task", "question_id"])]
+    if cluster == "template":  # a question without a template stands for its document
+        label = (
+            first["template"].astype(object).where(first["template"].fillna("") != "", first["cluster"].astype(object))
+        )
+        first = first.assign(template=label)
+    made_of = first.groupby(["task", cluster], observed=True, sort=False, dropna=False)
+    shared = np.asarray(made_of.ngroup(), np.int64)
+    cells = of_row * len(columns) + made.ngroup().to_numpy(np.int64)
+    means = question_means(frame[value].to_numpy(np.float64, na_value=np.nan), cells, len(first) * len(columns))
+    tasks, ids = (first[name].astype(object).to_numpy() for name in ("task", "question_id"))
+    return ScoreMatrix(columns, tasks, ids, shared, means.reshape(len(first), len(columns)))
+
+
+def compare_columns(
+    matrix: ScoreMatrix,
+    pairs: Sequence[tuple[Hashable, Hashable]],
+    groups: Mapping[str, Sequence[str]] | None = None,
+    alpha: float = ALPHA,
+) -> pandas.DataFrame:
+    """Compare pairs of columns, over all tasks or over each group of tasks; all of it is one family.
+
+    Args:
+        groups: Tasks by the name of the group; None: one group "all".
+
+    Returns:
+        One row per pair and group, the groups of a pair together: `a`, `b`, `group`, `tasks`, `questions`, `clusters`,
+        `score_a`, `score_b`, `difference` (a less b) with its interval, `p`, `p_adjusted`, `significant`, `mde`; as of
+        `statistics.Comparisons`.
+    """
+    import pandas
+
+    keys = list(dict.fromkeys(key for pair in pairs for key in pair))
+    scores = np.column_stack([matrix.column(key) for key in keys]) if keys else matrix.scores[:, :0]
+    left, right = ([keys.index(pair[side]) for pair in pairs] for side in (0, 1))
+    chosen = {ALL: matrix.tasks} if groups is None else groups
+    samples = []
+    for tasks in chosen.values():
+        rows = np.isin(matrix.task.astype(str), list(tasks))
+        own = scores[rows]
+        samples.append(Sample(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
+    found = pandas.DataFrame(compare(*samples, alpha=alpha)._asdict()).rename(columns=_ENDS)[list(_ORDER)]
+    sides = {"a": [pair[0] for pair in pairs], "b": [pair[1] for pair in pairs]}
+    for place, (name, values) in enumerate(sides.items()):
+        found.insert(place, name, pandas.Series(values * len(chosen), dtype=object))
+    found.insert(2, "group", np.repeat(np.array(list(chosen), object), len(pairs)))
+    order = np.arange(len(found)).reshape(len(chosen), len(pairs)).T.ravel()
+    return found.iloc[order].reset_index(drop=True)
+
+
+def pairs(
+    results: Results,
+    systems: Sequence[str] | None = None,
+    by: By = "all",
+    metric: str | None = None,
+    cluster: str = "cluster",
+) -> pandas.DataFrame:
+    """All pairs of systems under each condition; the pairs and groups of a condition are one family.
+
+    Args:
+        systems: Names; None: all but the references.
+        by: Over all tasks; or over those of each domain, of each domain and level, or over each task.
+        metric: In place of each task's own.
+
+    Returns:
+        As of `compare_columns`, with `condition`, `system_a`, `system_b`; questions that several runs word differently
+        are left out.
+    """
+    import pandas
+
+    name = f"compare.pairs({systems}, {by}, {metric}, {cluster})"
+    if name not in results.found:
+        changed = changed_questions(results.runs)
+        episodes = with_metric(drop_questions(results.episodes, changed), metric)
+        groups = None if by == ALL else _groups(results.tasks, by)
+        parts = []
+        for condition, own in episodes.groupby("condition", observed=True):
+            own = own[own["system"].isin(systems) if systems is not None else own["role"] != "reference"]
+            matrix = score_matrix(own[own["value"].notna()], value="value", cluster=cluster)
+            part = compare_columns(matrix, list(combinations(matrix.columns, 2)), groups)
+            parts.append(part.rename(columns={"a": "system_a", "b": "system_b"}).assign(condition=str(condition)))
+        empty = compare_columns(
+            ScoreMatrix([], *(np.empty(0, object),) * 2, np.empty(0, np.int64), np.empty((0, 0))), []
+        )
+        found = pandas.concat([empty.rename(columns={"a": "system_a", "b": "system_b"}).assign(condition=""), *parts])
+        found.insert(0, "condition", found.pop("condition"))
+        found = found[found["questions"] > 0].astype(
+            dict.fromkeys(("condition", "system_a", "system_b", "group"), "string")
+        )
+        results.found[name] = found.reset_index(drop=True)
+        results.found[name].attrs["notes"] = [left_out(len(changed))] if changed else []
+    return results.found[name].copy()
+
+
+def ranking(scores: pandas.Series, pairs: pandas.DataFrame) -> pandas.DataFrame:
+    """Rank systems by their scores, with the ranks that the significant differences leave open.
+
+    Args:
+        scores: By system.
+        pairs: Of one condition, as of `pairs` or `compare_columns`; systems that are in none cannot be told apart.
+
+    Returns:
+        `system`, `score`, `rank`, `rank_low`, `rank_high`, best first.
+    """
+    import pandas
+
+    place = {system: number for number, system in enumerate(scores.index)}
+    better = np.zeros((len(place), len(place)), bool)
+    names = ("system_a", "system_b") if "system_a" in pairs else ("a", "b")
+    for a, b, difference in pairs.loc[pairs["significant"], [*names, "difference"]].itertuples(index=False):
+        if a in place and b in place:
+            winner, loser = (a, b) if difference > 0 else (b, a)
+            better[place[winner], place[loser]] = True
+    rank, low, high = rank_intervals(scores.to_numpy(np.float64), better)
+    frame = pandas.DataFrame({"system": list(place), "score": scores.to_numpy(), "rank": rank})
+    return frame.assign(rank_low=low, rank_high=high).sort_values("rank", kind="stable", ignore_index=True)
+
+
+def changed_questions(runs: Sequence[RunFolder]) -> frozenset[tuple[str, str]]:
+    """The questions (task, id) that several runs word differently: they are not the same question."""
+    texts: dict[tuple[str, str], set[str]] = {}
+    for run in runs if len(runs) > 1 else ():
+        for task in run.manifest()["tasks"]:
+            for question in run.questions(task["name"]):
+                texts.setdefault((task["name"], question.id), set()).add(question.question)
+    return frozenset(key for key, found in texts.items() if len(found) > 1)
+
+
+def drop_questions(frame: pandas.DataFrame, questions: frozenset[tuple[str, str]]) -> pandas.DataFrame:
+    """The episodes of all other questions."""
+    if not questions:
+        return frame
+    keys = zip(frame["task"], frame["question_id"], strict=True)
+    return frame[np.fromiter((key not in questions for key in keys), bool, len(frame))]
+
+
+def with_metric(frame: pandas.DataFrame, metric: str | None) -> pandas.DataFrame:
+    """The frame with the column `value`: the score, or another metric where it is not a task's own."""
+    if metric is None:
+        return frame.assign(value=frame["score"])
+    column = f"metric_{metric}" if metric in COLUMNS else metric
+    other = frame.get(column, np.nan)
+    return frame.assign(value=frame["score"].where(frame["metric"].astype(object) == metric, other))
+
+
+def left_out(questions: int) -> str:
+    """That questions are worded differently."""
+    return f"{questions} question{'' if questions == 1 else 's'} left out: worded differently in another run."
+
+
+def _groups(tasks: pandas.DataFrame, by: By) -> dict[str, list[str]]:
+    """Tasks by domain, by domain and level ("wiki_KS"), or each by itself."""
+    found: dict[str, list[str]] = {}
+    for task, domain, level in tasks[["name", "domain", "level"]].itertuples(index=False):
+        group = {"domain": domain, "level": f"{domain}_{level}" if level else "", "task": task}[by]
+        if group:
+            found.setdefault(group, []).append(task)
+    return found

@@ -1,0 +1,294 @@
+"""Dates and quantities in answers, so that equal ones match in any notation and different ones never do.
+
+A short gold with one date or one quantity in it ("8 June 1916", "2,340 metres", "42", "Apollo 11") has a value. Before
+an answer is compared with it, equal values take the gold's notation (`in_notation_of`): "June 8th, 1916", "2.34 km",
+"forty-two". An answer with other values of that kind alone contradicts the gold: "9 June 1916" shares two words of
+three with it, and is wrong.
+
+- Dates: days, months by name in English and Russian, years, in any order; ISO, dotted and Chinese forms. "05/06/2023"
+  may be in May or in June. An answer may be more precise than the gold, and a less precise one is left to its words.
+- Quantities: signs, multiples ("3.4 million", "2万"), number words up to the hundreds, units of the same measure, which
+  are converted, and "%" against a fraction. A number without a unit is taken to be in the other's. A gold with decimals
+  says how precisely it is meant: half a unit of its last place is allowed. Whole numbers are meant exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from r_eval.analysis.metrics.normalise import one_notation
+
+Date = tuple[int | None, int | None, int | None]
+"""Year, month, day; None for one that is not said."""
+
+_LONGEST_GOLD, _MOST_WORDS, _LONGEST = 60, 4, 2_000
+"""Characters and words of a gold that may have a value, and characters of an answer that is searched."""
+_SAME = 1e-9
+"""Relative difference of floats within which two numbers are the same."""
+_MONTH_NAMES = (
+    "jan january января январь|feb february февраля февраль|mar march марта март|apr april апреля апрель|may мая май|"
+    "jun june июня июнь|jul july июля июль|aug august августа август|sep sept september сентября сентябрь|"
+    "oct october октября октябрь|nov november ноября ноябрь|dec december декабря декабрь"
+)
+_MONTHS = {name: place for place, names in enumerate(_MONTH_NAMES.split("|"), 1) for name in names.split()}
+_NAMED = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_LONE = "|".join(name for name in _MONTHS if name.isascii() and len(name) > 4 and name != "march")
+_DAY, _YEAR = r"\d{1,2}(?:st|nd|rd|th|-?го)?", r"\d{4}(?!\d)"
+_DATE = re.compile(
+    r"(?<!\d)(?:(?P<iso>\d{4}[-/.](?:0?[1-9]|1[0-2])(?:[-/.]\d{1,2})?)(?![\d-])"
+    r"|(?P<numeric>\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?!\d)"
+    r"|(?P<chinese>(?:\d{4}年)?\d{1,2}月(?:\d{1,2}[日号])?)"
+    rf"|(?P<day1>{_DAY})(?: of| day of)?[ -](?P<name1>{_NAMED})\.?(?:,? ?[ -](?P<year1>{_YEAR}))?(?: ?(?:года|г\.))?"
+    rf"|\b(?P<name2>{_NAMED})\.? (?:the )?(?P<day2>{_DAY})(?!\d)(?:,? ?(?P<year2>{_YEAR}))?"
+    rf"|\b(?P<name3>{_NAMED})\.?,? (?P<year3>{_YEAR}))"
+    rf"|\b(?P<name4>{_LONE})\b"
+)
+_MEASURES: dict[str, dict[float, str]] = {
+    "length": {
+        **{0.001: "mm millimetres millimeters 毫米", 0.01: "cm centimetres centimeters 厘米"},
+        **{1.0: "m metre metres meter meters 米 м метров", 1609.344: "mi mile miles", 0.3048: "ft foot feet"},
+        **{1000.0: "km kilometre kilometres kilometer kilometers 公里 千米 км", 0.0254: "inch inches"},
+    },
+    "mass": {
+        **{0.001: "g gram grams 克", 1.0: "kg kilogram kilograms 公斤 千克 кг", 1000.0: "t tonne tonnes 吨"},
+        **{1e-6: "mg milligrams 毫克", 0.45359237: "lb lbs pound pounds", 0.028349523125: "oz ounce ounces"},
+    },
+    "time": {
+        **{1.0: "sec secs seconds 秒", 60.0: "min mins minute minutes 分钟", 3600.0: "h hr hrs hour hours 小时"},
+        **{0.001: "ms milliseconds 毫秒", 86400.0: "day days 天", 604800.0: "week weeks 周"},
+    },
+    "years": {1.0: "year years 年", 10.0: "decade decades", 100.0: "century centuries", 1 / 12: "month months 个月"},
+    "area": {1.0: "sqm m² m2", 1e4: "ha hectare hectares 公顷", 1e6: "km² km2 sqkm"},
+    "volume": {0.001: "ml millilitres milliliters", 1.0: "l litre litres liter liters 升"},
+    "data": {1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
+    "share": {0.01: "% percent процентов процента", 0.001: "‰"},
+    "usd": {1.0: "$ usd us$ dollar dollars 美元"},
+    "eur": {1.0: "€ eur euro euros 欧元"},
+    "gbp": {1.0: "£ gbp"},
+    "cny": {1.0: "¥ cny rmb yuan 元 人民币"},
+}
+_UNITS = {
+    name: (measure, size)
+    for measure, units in _MEASURES.items()
+    for size, names in units.items()
+    for name in names.split()
+}
+"""Unit to what it measures and its size in the base unit of that."""
+_MULTIPLES = {
+    **{"hundred": 1e2, "k": 1e3, "thousand": 1e3, "million": 1e6, "mn": 1e6, "m": 1e6, "billion": 1e9, "bn": 1e9},
+    **{"trillion": 1e12, "тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "млрд": 1e9, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8},
+}
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMBER_WORDS = {
+    **{word: number for number, word in enumerate(_SMALL.split())},
+    **{word: 10 * number for number, word in enumerate(_TENS.split(), 2)},
+}
+_HAN_DIGITS = {**{char: number for number, char in enumerate("零一二三四五六七八九")}, "两": 2}
+_WORDED = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
+_UNIT = r"[\s-]?(?:[^\W\d_]{1,14}[23²³]?|[%‰$€£¥])(?![a-z\d])"
+_QUANTITY = re.compile(
+    r"(?P<money>(?:us)?[$€£¥]\s?)?(?P<sign>(?<![\w)])(?:-|minus\s|минус\s))?"
+    r"(?:(?P<digits>(?<![\w.])\d{1,3}(?: \d{3}){1,5}(?:\.\d{1,30})?(?![\d.])"
+    r"|(?<![a-z\d.])(?:\d{1,40}(?:\.\d{1,30})?|\.\d{1,30}))"
+    rf"|\b(?P<words>(?:{_WORDED})(?:[- ](?:{_WORDED}))?)\b"
+    r"|(?P<han>[零一二三四五六七八九十两百]{1,5})(?=[\u4e00-\u9fff]))"
+    rf"(?P<after>{_UNIT})?(?P<more>{_UNIT})?"
+)
+
+
+class Quantity(NamedTuple):
+    """A number in a text.
+
+    Attributes:
+        value: With its multiple, in the unit written.
+        place: Size of its last digit where it has decimals; 0 of a whole number.
+        measure: What its unit measures; "" without a unit.
+        size: Of the unit, in the base unit of its measure.
+        start, end: Where it stands, unit included.
+    """
+
+    value: float
+    place: float
+    measure: str
+    size: float
+    start: int
+    end: int
+
+
+class Value(NamedTuple):
+    """The one value in a gold: the dates that it may be, or a quantity; and how the gold writes it."""
+
+    dates: frozenset[Date]
+    quantity: Quantity | None
+    text: str
+
+
+@lru_cache(maxsize=8_192)
+def value_of(gold: str) -> Value | None:
+    """The value of a short gold that holds exactly one; None of any other.
+
+    >>> sorted(value_of("8 June 1916").dates), value_of("Apollo 11").text, value_of("3 of 4")
+    ([(1916, 6, 8)], '11', None)
+    """
+    if len(gold) > _LONGEST_GOLD or len(gold.split()) > _MOST_WORDS:
+        return None
+    text = _folded(gold)
+    dates, quantities = list(_dates(text)), list(_quantities(text))
+    if len(dates) == 1:
+        found, start, end = dates[0]
+        is_alone = all(start <= one.start < end for one in quantities)
+        return Value(found, None, text[start:end]) if is_alone else None
+    if dates or len(quantities) != 1:
+        return None
+    return Value(frozenset(), quantities[0], text[quantities[0].start : quantities[0].end])
+
+
+def in_notation_of(value: Value, answer: str) -> str | None:
+    """An answer with each value that equals a gold's in the gold's notation; None where it contradicts the gold.
+
+    An answer contradicts a gold where it has values of the gold's kind, and none of them is the gold's or a vaguer one.
+    """
+    if len(answer) > _LONGEST:
+        return answer
+    text = _folded(answer)
+    found = _compared_dates(text, value.dates) if value.quantity is None else _compared(text, value.quantity)
+    spans = list(found)
+    pieces, at = list[str](), 0
+    for _, start, end in (span for span in spans if span[0]):
+        pieces += [text[at:start], value.text]
+        at = end
+    if not pieces:
+        return None if spans else answer
+    return "".join([*pieces, text[at:]])
+
+
+def _folded(text: str) -> str:
+    """The text as it is searched: numbers in one notation, ASCII digits, small letters, one kind of minus."""
+    text = unicodedata.normalize("NFKC", one_notation(text)).lower().replace("per cent", "percent")
+    if not text.isascii():
+        text = re.sub(r"(?<![\w ])–(?=\d)|(?<=\s)–(?=\d)|−", "-", text)
+        text = "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text])
+    return text
+
+
+def _compared_dates(text: str, wanted: frozenset[Date]) -> Iterator[tuple[bool, int, int]]:
+    """The dates of a text that say as much as the gold, and whether each is the gold's; vaguer ones that fit are left
+    out."""
+    for dates, start, end in _dates(text):
+        pairs = list(itertools.product(dates, wanted))
+        if any(all(mine in (None, its) for mine, its in zip(gold, date, strict=True)) for date, gold in pairs):
+            yield True, start, end
+        elif not any(
+            all(mine is None or its is None or mine == its for mine, its in zip(gold, date, strict=True))
+            for date, gold in pairs
+        ):
+            yield False, start, end
+
+
+def _dates(text: str) -> Iterator[tuple[frozenset[Date], int, int]]:
+    for match in _DATE.finditer(text):
+        found = frozenset(_read_date(match))
+        if found:
+            yield found, match.start(), match.end()
+
+
+def _read_date(match: re.Match[str]) -> Iterator[Date]:
+    numeric = match["iso"] or match["numeric"] or match["chinese"]
+    if numeric:
+        parts = [int(part) for part in re.findall(r"\d+", numeric)]
+        if match["chinese"] and "年" not in numeric:
+            dates: list[Date] = [(None, parts[0], parts[1] if len(parts) > 1 else None)]
+        elif match["numeric"]:
+            dates = [(parts[2], parts[1], parts[0]), (parts[2], parts[0], parts[1])]
+        else:
+            dates = [(parts[0], parts[1], parts[2] if len(parts) > 2 else None)]
+    else:
+        name = next(filter(None, (match["name1"], match["name2"], match["name3"], match["name4"])))
+        day = next(filter(None, (match["day1"], match["day2"])), None)
+        year = next(filter(None, (match["year1"], match["year2"], match["year3"])), None)
+        number = int(re.match(r"\d+", day)[0]) if day else None  # type: ignore[index]
+        dates = [(int(year) if year else None, _MONTHS[name], number)]
+    return (date for date in dates if 1 <= (date[1] or 1) <= 12 and 1 <= (date[2] or 1) <= 31)
+
+
+def _compared(text: str, wanted: Quantity) -> Iterator[tuple[bool, int, int]]:
+    """The quantities of a text, and whether each is the gold's."""
+    for found in _quantities(text):
+        fits = found.measure == wanted.measure or not found.measure or not wanted.measure
+        yield fits and _is_same(found, wanted), found.start, found.end
+
+
+def _is_same(found: Quantity, wanted: Quantity) -> bool:
+    allowed = max(wanted.place / 2, abs(wanted.value) * _SAME) * (1 + _SAME)
+    values = [found.value]
+    if found.measure == wanted.measure:
+        values = [found.value * found.size / wanted.size]
+    elif "share" in (found.measure, wanted.measure):
+        values.append(found.value * found.size / wanted.size)
+    return any(abs(value - wanted.value) <= allowed for value in values)
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    for match in _QUANTITY.finditer(text):
+        number = _number(match)
+        if number is None:
+            continue
+        value, decimals = number
+        factor, (measure, size), end = _scale(match)
+        sign = -1.0 if match["sign"] else 1.0
+        place = 10.0**-decimals * factor if decimals else 0.0
+        if measure == "" and match["money"]:
+            measure, size = _UNITS[match["money"].strip()]
+        yield Quantity(sign * value * factor, place, measure, size, match.start(), end)
+
+
+def _number(match: re.Match[str]) -> tuple[float, int] | None:
+    """A match's number and how many decimals it has."""
+    if match["digits"]:
+        digits = match["digits"].replace(" ", "")
+        return float(digits), len(digits.partition(".")[2])
+    if match["words"]:
+        parts = [_NUMBER_WORDS[word] for word in re.split("[- ]", match["words"])]
+        if len(parts) == 2 and not (parts[0] >= 20 and 1 <= parts[1] <= 9):
+            return None
+        return float(sum(parts)), 0
+    return _han_number(match["han"])
+
+
+def _han_number(text: str) -> tuple[float, int] | None:
+    total, digit = 0, 0
+    for char in text:
+        if char in _HAN_DIGITS:
+            digit = _HAN_DIGITS[char]
+        else:
+            total, digit = total + (digit or 1) * (10 if char == "十" else 100), 0
+    return float(total + digit), 0
+
+
+def _scale(match: re.Match[str]) -> tuple[float, tuple[str, float], int]:
+    """The multiple and the unit behind a number, and where they end; a word that is neither is no part of it."""
+    factor, end = 1.0, max(match.end(name) for name in ("digits", "words", "han"))
+    for name in ("after", "more"):
+        word = (match[name] or "").strip(" -\t\n\u00a0")
+        if not word:
+            break
+        if word in _MULTIPLES and factor == 1.0 and (word != "m" or match["money"]):
+            factor, end = _MULTIPLES[word], match.end(name)
+            continue
+        lengths = range(min(4, len(word)), 0, -1) if not word.isascii() else [len(word)]
+        if factor == 1.0 and not word.isascii() and word[0] in _MULTIPLES and word[:2] not in _UNITS:
+            factor, word, end = _MULTIPLES[word[0]], word[1:], match.start(name) + 1
+        unit = next((word[:length] for length in lengths if word[:length] in _UNITS), None)
+        if unit is not None:
+            return factor, _UNITS[unit], match.end(name) if unit == word else match.start(name) + len(unit)
+        break
+    return factor, ("", 1.0), end

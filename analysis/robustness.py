@@ -1,0 +1,322 @@
+"""Robustness: what a condition costs, what is read and what remembered, what failed calls do, what needs the domain.
+
+Each diagnostic is a function from `Results` to a tidy frame with a row per system and task, and one over all tasks of a
+system: means over tasks, sums of counts. Those over the variants of a question are in `variants`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from r_eval.analysis.compare import changed_questions, compare_columns, drop_questions, score_matrix
+from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
+from r_eval.analysis.means import ALL_TASKS, by_task, ends
+from r_eval.analysis.metrics import token_f1
+from r_eval.analysis.response_types import THRESHOLDS
+from r_eval.analysis.results import CLEAN, IDENTITY, Results, once, tidy
+from r_eval.analysis.statistics import Sample, compare
+from r_eval.environments.conditions.faulty import failed
+from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
+
+if TYPE_CHECKING:
+    import pandas
+
+Verdict = Literal["faithful", "leaked", "other"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+Reaction = Literal["retried", "another", "answered", "stopped"]
+REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
+REACHED = (None, "not_found", "temporary", "tool_error")
+"""Errors of a call that reached the environment."""
+KINDS = ("needed", "knew", "lost", "neither")
+RIGHT = ("EM", "AM")
+"""Response types whose answer matches."""
+
+PAIRED = ("questions", "clean_score", *ends("difference"))
+"""Columns of `failure_cost` that rest on the questions that `clean` has too."""
+
+_PLACE = {**dict.fromkeys((*IDENTITY, "task"), TEXT)}
+_KEYS = ["condition", "system", "task"]
+
+
+@once
+def against_clean(results: Results) -> pandas.DataFrame:
+    """Each system under a condition less the same system under `clean`, paired by question.
+
+    Under `counterfactual` the golds are the new ones, so the difference is what a system loses where it has to read.
+    Questions that a condition drops are in no pair, nor are those that several runs word differently. The ranked
+    systems of a condition are one family over all tasks, and one by task; a reference is compared by itself.
+    """
+    import pandas
+
+    numbers = dict.fromkeys(("score", "clean_score", *ends("difference"), "p", "p_adjusted"), NUMBER)
+    types = {**_PLACE, **dict.fromkeys(("questions", "clusters"), WHOLE), **numbers, "significant": FLAG}
+    systems = results.cells[list(IDENTITY)].drop_duplicates()
+    clean = set(systems.loc[systems["condition"] == CLEAN, "system"])
+    changed = systems[(systems["condition"] != CLEAN) & systems["system"].isin(clean)]
+    if not len(changed):
+        return tidy([], types)
+    matrix = score_matrix(drop_questions(results.episodes, changed_questions(results.runs)), by=["condition", "system"])
+    groups: dict[str, Sequence[str]] = {task: [task] for task in matrix.tasks}
+    parts = []
+    for condition, own in changed.groupby("condition", observed=True):
+        references = own.loc[own["role"] == "reference", "system"]
+        for family in (list(own.loc[own["role"] != "reference", "system"]), *([name] for name in references)):
+            pairs = [((condition, name), (CLEAN, name)) for name in family]
+            parts += [compare_columns(matrix, pairs, kind) for kind in (groups, None) if pairs]
+    found = pandas.concat(parts, ignore_index=True)
+    found = found[found["questions"] > 0].assign(
+        condition=lambda frame: [key[0] for key in frame["a"]], system=lambda frame: [key[1] for key in frame["a"]]
+    )
+    found = found.rename(columns={"score_a": "score", "score_b": "clean_score", "group": "task"})
+    found["task"] = found["task"].replace("all", ALL_TASKS)
+    several = found.groupby(["condition", "system"])["task"].transform("size") > 2
+    found = found[several | (found["task"] != ALL_TASKS)]
+    return tidy(systems.merge(found, on=["condition", "system"]), types)
+
+
+@once
+def faithful(results: Results) -> pandas.DataFrame:
+    """Whether answers were read or remembered, where the environment's values were replaced.
+
+    Under the condition `counterfactual` a question has a new gold answer, which only the environment tells, and an old
+    one, which only a memory of the world as it is can give. Of each answer that no infrastructure error stopped:
+
+    - faithful: it matches the new gold.
+    - leaked: it matches the old gold. What the LLM knew won over what it could have read.
+    - other: it matches neither, or both alike.
+
+    The old golds are those of the run's questions, the new ones those of its episodes; questions whose gold did not
+    change are left out. `incomplete` are the other episodes that the grid asks for, `dropped` the questions that the
+    condition could not change.
+    """
+    shares = [f"{kind}_share" for kind in VERDICTS]
+    sums = ["answers", "incomplete", "dropped", *VERDICTS]
+    types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*shares), NUMBER)}
+    kept = {**dict.fromkeys(("question_id", "verdict"), TEXT), **dict.fromkeys(("unseen", "dropped"), WHOLE)}
+    rows = _placed(list(_verdicts(results)), kept, results)
+    rows["answers"] = rows["verdict"].notna().astype("int64")
+    rows["incomplete"] = 1 - rows["answers"] + rows["unseen"]
+    for kind in VERDICTS:
+        rows[kind] = (rows["verdict"] == kind).fillna(False).astype("int64")
+        rows[f"{kind}_share"] = rows[kind].where(rows["answers"] > 0).astype("float64")
+    return tidy(by_task(rows, shares, sums=sums), types)
+
+
+def verdict(answer: str, new: Sequence[str], old: Sequence[str]) -> Verdict:
+    """Whether an answer matches the new golds, the old ones, or neither (or both alike), by `token_f1`.
+
+    >>> verdict("Lima", ["Lima"], ["Oslo"]), verdict("It is Oslo", ["Lima"], ["Oslo"]), verdict("", ["Lima"], ["Oslo"])
+    ('faithful', 'leaked', 'other')
+    """
+    is_new, is_old = token_f1(answer, new), token_f1(answer, old)
+    if max(is_new, is_old) < THRESHOLDS["strict"] or is_new == is_old:
+        return "other"
+    return "faithful" if is_new > is_old else "leaked"
+
+
+def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
+    """A row per episode whose gold is another than that of its question."""
+    for run, suffix in zip(results.runs, results.suffixes, strict=True):
+        golds: dict[str, dict[str, list[str]]] = {}
+        for cell, entry in zip(run.cells(), run.manifest()["cells"], strict=True):
+            if cell.condition == CLEAN:
+                continue
+            if cell.task not in golds:
+                golds[cell.task] = {question.id: question.answers for question in run.questions(cell.task)}
+            old, rows, unchanged = golds[cell.task], [], 0
+            for one in run.cell_episodes(cell):
+                if one.question_id not in old or old[one.question_id] == one.golds:
+                    unchanged += 1
+                    continue
+                stopped = one.outcome.kind in INFRASTRUCTURE_FAILURES
+                found = None if stopped else verdict(one.answer, one.golds, old[one.question_id])
+                rows.append({"question_id": one.question_id, "verdict": found})
+            place = {"condition": cell.condition, "system": cell.system + suffix, "task": cell.task}
+            of_cell = {"unseen": max(0, entry["episodes"] - unchanged - len(rows)), "dropped": entry.get("dropped", 0)}
+            for number, row in enumerate(rows):  # what is counted per cell stands in its first row
+                yield {**place, **row, **(of_cell if not number else dict.fromkeys(of_cell, 0))}
+
+
+@once
+def recovery(results: Results) -> pandas.DataFrame:
+    """What agents do about calls that fail for the moment, or whose result is cut off, as under the condition `faulty`.
+
+    Of every call that failed so:
+
+    - retried: the same query API is called with the same arguments again, at any later step; `success_rate` is the
+      share of these that did not fail.
+    - another: else, another call is made after the LLM has seen the failure, that is after its next reply.
+    - answered: else, the episode ends with an answer.
+    - stopped: else; it gave up, ran out of steps, or its program failed.
+
+    Calls that no environment saw (an unknown API, invalid arguments) are not among the calls. Episodes that ended in an
+    infrastructure failure are left out, and so are baselines and references.
+    """
+    ratios = {"failed_share": ("failures", "calls"), **{f"{kind}_share": (kind, "failures") for kind in REACTIONS}}
+    ratios["success_rate"] = ("succeeded", "retried")
+    sums = ["calls", "failures"]
+    types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*ratios), NUMBER)}
+    rows = _reactions(results)
+    return tidy(by_task(rows[rows["calls"] > 0], ratios=ratios, sums=sums), types)
+
+
+def failure_cost(results: Results) -> pandas.DataFrame:
+    """The scores of episodes that met a failed call, and of those that were spared, against `clean`.
+
+    Longer episodes meet more failures, so the two groups are not alike: `clean_score` is what the same system reaches
+    on the same questions in the bare environment, `difference` is paired by question.
+    """
+    numbers = dict.fromkeys((*ends("score"), "clean_score", *ends("difference")), NUMBER)
+    types = {**_PLACE, "group": TEXT, **dict.fromkeys(("episodes", "questions"), WHOLE), **numbers}
+    rows = _reactions(results)
+    clean = drop_questions(results.episodes, changed_questions(results.runs))
+    clean = clean[clean["condition"] == CLEAN].astype({"question_id": TEXT})
+    keys = ["system", "task", "question_id"]
+    means = clean.groupby(keys, observed=True)["score"].mean().rename("clean_score").reset_index()
+    rows = rows.merge(means, on=keys, how="left").assign(episodes=1)
+    rows["group"] = rows["failures"].gt(0).map({True: "met", False: "spared"})
+    paired = rows[rows["score"].notna() & rows["clean_score"].notna()]
+    groups = paired.groupby([*IDENTITY, "group", "task", "question_id"], observed=True)
+    questions = groups.agg({"cluster": "first", "score": "mean", "clean_score": "first"}).reset_index()
+    pairs: list[dict[str, Any]] = []
+    for names, own in questions.groupby([*IDENTITY, "group"], observed=True):
+        place = dict(zip([*IDENTITY, "group"], names, strict=True))
+        score, clean_score, cluster, task = (
+            own[name].to_numpy() for name in ("score", "clean_score", "cluster", "task")
+        )
+        chosen = {ALL_TASKS: slice(None), **{name: task == name for name in own["task"].unique()}}
+        for name, here in chosen.items():
+            of = compare(Sample(score[here], clean_score[here], cluster[here], task[here]))
+            values = (of.questions[0], of.mean_b[0], of.difference[0], of.low[0], of.high[0])
+            pairs.append({**place, "task": name, **dict(zip(PAIRED, values, strict=True))})
+    found = by_task(rows, ["score"], sums=["episodes"], further=["group"]).drop(columns="questions")
+    keys = [*IDENTITY, "group", "task"]
+    typed = tidy(pairs, {**dict.fromkeys(keys, TEXT), **dict.fromkeys(PAIRED, NUMBER)})
+    found = found.merge(typed, on=keys, how="left")
+    return tidy(found.assign(questions=found["questions"].fillna(0)), types)
+
+
+def reactions(episode: Episode) -> list[tuple[Reaction, bool]]:
+    """What came after each failed call of an episode, and whether a retry was a success."""
+    calls = [(place, step) for place, step in enumerate(episode.steps) if step.kind == "call"]
+    replies = [place for place, step in enumerate(episode.steps) if step.kind == "thought"]
+    last = calls[-1][0] if calls else -1
+    answered = episode.outcome.kind == "finished" and bool(episode.answer.strip())
+    found: list[tuple[Reaction, bool]] = []
+    for number, (place, step) in enumerate(calls):
+        if not failed(step):
+            continue
+        again = next((later for _, later in calls[number + 1 :] if _same(later, step)), None)
+        seen = next((reply for reply in replies if reply > place), math.inf)
+        if again is not None:
+            found.append(("retried", again.error in REACHED and not failed(again)))
+        elif last > seen:
+            found.append(("another", False))
+        else:
+            found.append(("answered" if answered else "stopped", False))
+    return found
+
+
+def _same(one: Step, other: Step) -> bool:
+    return (one.api, one.arguments) == (other.api, other.arguments)
+
+
+@once
+def _reactions(results: Results) -> pandas.DataFrame:
+    """A row per episode of a tool-using system under a condition in which some call failed."""
+    cells = results.cells[(results.cells["role"] == "system") & (results.cells["condition"] != CLEAN)]
+    wanted = set(zip(cells["condition"], cells["system"], strict=True))
+    rows: list[dict[str, Any]] = []
+    for run, suffix in zip(results.runs, results.suffixes, strict=True):
+        for cell in run.cells():
+            if (cell.condition, cell.system + suffix) not in wanted:
+                continue
+            for one in run.cell_episodes(cell):
+                if one.outcome.kind in INFRASTRUCTURE_FAILURES:
+                    continue
+                found = reactions(one)
+                rows.append(
+                    {
+                        **{"condition": cell.condition, "system": cell.system + suffix, "task": cell.task},
+                        **{"question_id": one.question_id, "epoch": one.epoch},
+                        "calls": sum(step.kind == "call" and step.error in REACHED for step in one.steps),
+                        **{"failures": len(found), "succeeded": sum(success for _, success in found)},
+                        **{kind: sum(name == kind for name, _ in found) for kind in REACTIONS},
+                    }
+                )
+    counts = ("epoch", "calls", "failures", "succeeded", *REACTIONS)
+    frame = _placed(rows, {"question_id": TEXT, **dict.fromkeys(counts, WHOLE)}, results)
+    faulty = set(frame.loc[frame["failures"] > 0, "condition"])
+    frame = frame[frame["condition"].isin(faulty)]
+    scores = results.episodes[[*_KEYS, "question_id", "epoch", "score"]].astype({"question_id": TEXT})
+    return frame.merge(scores, on=[*_KEYS, "question_id", "epoch"], how="left")
+
+
+@once
+def closed_book(results: Results) -> pandas.DataFrame:
+    """Of a system's right answers, how many need the domain, and how many its LLM gives without it.
+
+    Each system is paired, question by question, with the workflow `direct` of the same LLM under the same condition,
+    which sees no domain at all. Tasks whose questions bring documents along, which `direct` is shown, are left out.
+
+    - needed: the system is right and the LLM alone is wrong.
+    - knew: both are right. The answer may have been read or remembered; the score does not say.
+    - lost: the LLM alone is right and the system is wrong.
+    - neither: both are wrong.
+
+    Right is EM or AM. `am` counts right answers without evidence seen, `am_knew` those of them that the LLM alone gives
+    too. With several epochs each one of the system is compared with each one of `direct`, so that the numbers of
+    questions are means and need not be whole.
+    """
+    shares = [f"{kind}_share" for kind in KINDS]
+    needed = {"needed_of_right_share": ("needed", "right")}
+    sums = ["right", *KINDS, "am", "am_knew"]
+    types = {**_PLACE, **dict.fromkeys(("questions", "unpaired"), WHOLE), **dict.fromkeys(sums, NUMBER)}
+    types |= dict.fromkeys(ends(*needed, *shares), NUMBER)
+    rows = _with_direct(results)
+    paired = rows.groupby([*IDENTITY, "task"], observed=True)["alone"].transform("count")
+    found = by_task(rows[paired > 0], shares, needed, [*sums, "unpaired"])
+    return tidy(found.assign(questions=found["questions"] - found["unpaired"]), types)
+
+
+def _with_direct(results: Results) -> pandas.DataFrame:
+    """A row per system and question: how often the system is right, and how often its LLM alone is (`alone`)."""
+    episodes = results.episodes
+    open_books = {
+        task["name"]
+        for run in results.runs
+        for task in run.manifest()["tasks"]
+        if any(question.context for question in run.questions(task["name"]))
+    }
+    columns = [*IDENTITY, "task", "question_id", "cluster"]
+    known = episodes[episodes["score"].notna() & ~episodes["task"].isin(open_books)]
+    rows = known[columns].assign(
+        right=known["response_type"].isin(RIGHT).astype("float64"),
+        am=(known["response_type"] == "AM").astype("float64"),
+    )
+    alone = rows[rows["role"] == "baseline"]
+    last = alone.groupby(["condition", "llm"], observed=True)["system"].transform("last")
+    pair = ["condition", "llm", "task", "question_id"]
+    means = alone[alone["system"] == last].groupby(pair, observed=True)["right"].mean().rename("alone").reset_index()
+    own = rows[rows["role"] == "system"].groupby(columns, observed=True)[["right", "am"]].mean().reset_index()
+    found = own.merge(means, on=pair, how="left")
+    direct = found["alone"]
+    unpaired = direct.isna()
+    found[["right", "am"]] = found[["right", "am"]].mask(unpaired)
+    agent = found["right"]
+    kinds = (agent * (1 - direct), agent * direct, (1 - agent) * direct, (1 - agent) * (1 - direct))
+    for kind, share in zip(KINDS, kinds, strict=True):
+        found[kind] = found[f"{kind}_share"] = share
+    return found.assign(am_knew=found["am"] * direct, unpaired=unpaired.astype("int64"))
+
+
+def _placed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], results: Results) -> pandas.DataFrame:
+    """Rows by condition, system and task with the identity of their systems, in the order of the grid, and clusters."""
+    frame = tidy(list(rows), {**dict.fromkeys(_KEYS, TEXT), **types})
+    for name in _KEYS:
+        frame[name] = frame[name].astype(results.cells[name].dtype)
+    keys = [*_KEYS, "question_id"]
+    known = results.episodes[[*IDENTITY, "task", "question_id", "cluster"]].drop_duplicates(keys)
+    return frame.merge(known.astype({"question_id": TEXT}), on=keys)

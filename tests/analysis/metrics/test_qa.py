@@ -1,0 +1,200 @@
+"""Metrics of short answers, a table of cases each; how they agree with people is in `labelled/test_answers.py`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.analysis.metrics import exact_match, get, token_f1
+from r_eval.analysis.metrics.claims import claims
+from r_eval.analysis.metrics.closed import TRUE_FALSE, YES_NO, verdict
+from r_eval.analysis.metrics.qa import covered_match, uncovered
+from r_eval.analysis.metrics.values import in_notation_of, value_of
+from r_eval.errors import UserError
+
+SAME = [
+    *[("", ""), ("[]", ""), ("a", "a"), ("The Nile.", "nile"), ("ＰＡＲＩＳ", "paris"), ("Sports Team", "SportsTeam")],
+    *[("iPhone 12", "IPHONE 12"), ("McDonald", "mcdonald"), ("Ph.D", "PhD"), ("U.S.", "US"), ("10km", "10 km")],
+    *[("J. K. Rowling", "J.K. Rowling"), ("O’Brien", "O'Brien"), ("Jean-Paul Sartre", "Jean Paul Sartre")],
+    *[("1,234", "1234"), ("5.0", "5"), (".5", "0.5"), ("−5", "-5"), ("–5", "-5"), ("٣", "3"), ("3,5", "3.5")],
+    *[("1.234.567,5", "1234567.5"), ("12\u202f500", "12500"), ("12'500", "12500"), ("12 500", "12500"), ("٣٫٥", "3.5")],
+    *[('["California", "Los Angeles"]', "Los Angeles;California"), ("100,200", "200;100"), ("3,5", "3; 5")],
+    *[("California, Los Angeles", "Los Angeles;California"), ('["Andr\\u00e9"]', "André")],
+    *[("KDD", "{'info': {'name': 'KDD'}, 'issue': ''}"), ("June 8th, 1916", "8 June 1916"), ("5 kilometers", "5 km")],
+    *[("forty-two", "42"), ("3.1416", "3.14"), ("twelve", "12"), ("九天", "9天"), ("12万", "120000")],
+]
+F1 = [
+    *[
+        ("", "x", 0),
+        ("x", "", 0),
+        ("1.5", "15", 0),
+        ("v1.5", "v15", 0),
+        ("-5", "5", 0),
+        ("C++", "C", 0),
+        ("1 5", "15", 0),
+    ],
+    *[("+", "-", 0), ("the", "a", 0), ("Los Angeles", "Los Angeles;California", 0.8), ("北京市", "北京", 0.8)],
+    *[("9 June 1916", "8 June 1916", 0), ("15 km", "12 km", 0), ("5 kg", "5 km", 0), ("42 million", "42", 0)],
+    *[("June 1916", "8 June 1916", 0.8), ("Apollo 13", "Apollo 11", 0), ("Apollo", "Apollo 11", 2 / 3)],
+    *[("Paris or London", "Paris", 0), ("London, not Paris", "Paris", 0), ("not Paris", "Paris", 0)],
+    *[
+        ("It is not only Paris", "Paris", 1 / 3),
+        ("Trick or Treat", "Trick or Treat", 1),
+        ("Not Fade Away", "Not Fade Away", 1),
+    ],
+    *[("The capital of Kenya is Nairobi.", "Nairobi", 1), ("Nairobi was the capital", "Nairobi", 1)],
+    *[("the capital of Kenya, Nairobi", "Nairobi", 0.4), ("yes", "true", 0), ("they were", "yes", 0)],
+]
+
+
+@pytest.mark.parametrize(("prediction", "gold"), SAME)
+def test_the_same_answer_in_another_notation_matches(prediction: str, gold: str) -> None:
+    assert (token_f1(prediction, [gold]), exact_match(prediction, [gold])) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("prediction", "gold", "score"), F1)
+def test_token_f1(prediction: str, gold: str, score: float) -> None:
+    assert token_f1(prediction, [gold]) == pytest.approx(score)
+
+
+def test_the_best_gold_counts_and_each_alternative_needs_one() -> None:
+    assert token_f1("UK", ["United Kingdom", "UK"]) == 1.0
+    assert token_f1("NYC or New York", ["New York", "NYC"]) == 1.0
+    assert token_f1("NYC or Boston", ["New York", "NYC"]) == 0.0
+
+
+def test_exact_match_wants_every_value_and_no_explanation() -> None:
+    assert exact_match("California", ["Los Angeles;California"]) == exact_match("yes, they were", ["yes"]) == 0.0
+
+
+words = st.text(st.sampled_from("abcdefgé北京かÀßЖي"), min_size=1, max_size=6)
+lists = st.lists(words, min_size=1, max_size=5)
+
+
+@given(lists.flatmap(lambda many: st.tuples(st.just(many), st.permutations(many))))
+def test_the_order_and_notation_of_lists_cost_nothing(both: tuple[list[str], list[str]]) -> None:
+    assert token_f1(repr(both[0]), [";".join(both[1])]) == 1.0
+
+
+@given(lists, lists)
+def test_case_costs_nothing_and_f1_of_words_is_symmetric(ours: list[str], theirs: list[str]) -> None:
+    one, two = " ".join(ours), " ".join(theirs)
+    assert token_f1(one.upper(), [two]) == token_f1(one.upper().casefold(), [two])
+    assert token_f1(one, [two]) == token_f1(two, [one])
+    assert exact_match(one, [two]) == 0.0 or token_f1(one, [two]) == 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 5000 + "]" * 5000, "[" + "-" * 3000 + "1]", "['\\d']", "[1if 2 else 3]", "{'a': " * 300, "[1,", "\ud800"],
+)
+def test_a_hostile_literal_is_only_text(text: str) -> None:
+    assert token_f1(text, ["Paris"]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "yes_no", "true_false"),
+    [
+        ("Yes, they were.", "yes", None),
+        ("No information was found", None, None),
+        ("Yes, although in truth no", None, None),
+        ("I don't think it is true", "no", "false"),
+        ("The answer is yes, not no.", "yes", None),
+        ("neither true nor false", None, None),
+        ('The statement "True Detective is a film" is false.', "no", "false"),
+        ("It is unclear whether it is true", None, None),
+        ("是的，他们都是作家", "yes", None),
+        ("该说法是错误的。", "no", "false"),
+        ("Нет, он не был", "no", None),
+        ("Нет информации", None, None),
+    ],
+)
+def test_a_verdict_is_read_where_an_answer_decides(text: str, yes_no: str | None, true_false: str | None) -> None:
+    assert (verdict(text, YES_NO), verdict(text, TRUE_FALSE)) == (yes_no, true_false)
+
+
+@pytest.mark.parametrize(
+    ("answer", "parts"),
+    [
+        ("Paris", ("Paris",)),
+        ("London, not Paris", ("London, ",)),
+        ("He was not born in Kenya but in Uganda", ("He was but in Uganda",)),
+        ("Paris, London or Rome", ("Paris, London", "Rome")),
+        ("不是巴黎，是伦敦", ("，是伦敦",)),
+        ("не Париж, а Лондон", (", а Лондон",)),
+        ("not Paris", ("",)),
+        ("AC/DC", ("AC/DC",)),
+    ],
+)
+def test_what_an_answer_claims(answer: str, parts: tuple[str, ...]) -> None:
+    assert tuple(" ".join(part.split()) for part in claims(answer)) == tuple(part.strip() for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "found"),
+    [
+        ("8 June 1916", "born on June 8th, 1916", "born on 8 june 1916"),
+        ("8 June 1916", "9 June 1916", None),
+        ("8 June 1916", "in 1916", "in 1916"),
+        ("2023-05-06", "06/05/2023", "2023-05-06"),
+        ("2.34 km", "2,340 m long", "2.34 km long"),
+        ("5.5 %", "a share of 0.055", "a share of 5.5 %"),
+        ("42", "fifty", None),
+        ("42", "no number", "no number"),
+    ],
+)
+def test_values_are_compared_in_one_notation(gold: str, answer: str, found: str | None) -> None:
+    value = value_of(gold)
+    assert value is not None
+    assert in_notation_of(value, answer) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "golds", "score"),
+    [
+        ("It was founded in Paris, in 1912.", ["paris"], 1.0),
+        ("It was founded in Paris.", ["London", "Paris"], 1.0),
+        ("It was not founded in Paris.", ["Paris"], 0.0),
+        ("comparison", ["paris"], 0.0),
+        ("10 dogs", ["1"], 0.0),
+        ("No page was found", ["no"], 0.0),
+        ("Её построил Пётр Королев", ["петр королёв"], 1.0),
+        ("он в北京大学读书", ["北京大学"], 1.0),
+        ("", ["Paris"], 0.0),
+        ("Paris", [""], 0.0),
+        ("", [""], 1.0),
+        ("Paris", [], 0.0),
+    ],
+)
+def test_a_gold_is_looked_for_in_the_answer_in_whole_words(answer: str, golds: list[str], score: float) -> None:
+    assert get("substring_match")(answer, golds) == score
+
+
+COVERED = [
+    *[("tea", "They drink TEA.", 1), ("a & b", "b, then a", 1), ("a | b", "b", 1), ("a&(b|c)", "c and a", 1)],
+    *[("北京", "它位于北京市", 1), ("5月", "在5月", 1), ("a&(b|c)", "a only", 0), ("(a|b) & c", "b only", 0)],
+    *[("1", "10 dogs", 0), ("AT&T", "the cat", 0), ("cat", "concatenate", 0), ("1月", "11月", 0), ("5", "5.5", 0)],
+    *[("5", "-5 degrees", 0), ("vitamin A", "vitamin and", 0), ("мир", "мировой", 0), ("42", "42 million", 0)],
+    *[("１０", "10", 1), ("10", "１０只", 1), ("Straße", "STRASSE", 1), ("new  york", "New\nYork", 1)],
+    *[("1,234", "1234 people", 1), ("1234", "1,234 people", 1), ("AT&T", "AT & T", 1), ('"AT&T"', "It was AT&T.", 1)],
+    *[('"Paris (France)"', "Paris, France", 1), ("C++", "in C++.", 1), ("€", "5 €", 1), ("서울", "서울은", 1)],
+    *[("กรุงเทพ", "อยู่ที่กรุงเทพมหานคร", 1), ("café", "cafe\u0301", 1), ("a||b", "a b", 1), ("Paris", "not Paris", 0)],
+]
+
+
+@pytest.mark.parametrize(("gold", "answer", "score"), COVERED)
+def test_covered_match(gold: str, answer: str, score: float) -> None:
+    assert covered_match(answer, [gold]) == score
+    assert bool(uncovered(answer, gold)) != bool(score)
+
+
+@pytest.mark.parametrize("gold", ["a|", "|a", "a&", "(a", "a)", "", "Paris (France)"])
+def test_a_gold_that_is_no_expression_is_an_error(gold: str) -> None:
+    with pytest.raises(UserError, match=r"covered_match cannot read the gold .*: column \d+: "):
+        covered_match("a", [gold])
+
+
+@given(st.text(st.sampled_from("ab1北ñ .,"), min_size=1, max_size=12).filter(lambda text: any(map(str.isalnum, text))))
+def test_any_text_holds_itself(text: str) -> None:
+    assert covered_match(f"It is: {text} .", [text]) == 1

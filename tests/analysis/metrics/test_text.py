@@ -1,0 +1,85 @@
+"""How texts are cut into words, ROUGE and BLEU; agreement with references is in `tests/differential`."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.analysis.metrics import get, get_trusted
+from r_eval.analysis.metrics.retrieval import RANKING, hit_rate, mrr, precision, recall
+from r_eval.analysis.metrics.segment import bare, segments, spaced
+from r_eval.errors import UserError
+
+texts = st.text(st.sampled_from("абвеёжия АБВ.,-12abc"), max_size=40)
+ids = st.sampled_from("abcdef")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The cat's hat.", ["the", "cat", "s", "hat"]),
+        ("北京大学在北京。", ["北京大学", "在", "北京"]),
+        ("รุง", ["รุ", "ง"]),
+        ("です", ["で", "す"]),
+        ("-5 or 3.1%", ["-5", "or", "3.1"]),
+        ("12,000 and 3,5", ["12000", "and", "3.5"]),
+        ("on 2023-05-06", ["on", "2023-05-06"]),
+        ("增长3.1%，共12,000元", ["增长", "3.1", "共", "12000", "元"]),
+        ("C3-4b x-5", ["c3", "4b", "x", "5"]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    pytest.importorskip("jieba", reason="jieba is not installed")
+    assert segments(text) == words
+
+
+def test_a_number_is_one_word_to_word_f1_and_rouge() -> None:
+    for one, two in [("3.1%", "1.3%"), ("-5", "5"), ("2023-05-06", "2023-06-05"), ("3.5万亿元", "5.3万亿元")]:
+        assert get("word_f1")(one, [two]) < 1.0
+        assert get("rouge_l")(one, [two]) < 1.0
+
+
+@pytest.mark.parametrize(("text", "left"), [("Rome。", "Rome"), ("C#", "C#"), ("5%.", "5%"), ("?", "?"), (" ", "")])
+def test_only_stops_at_the_end_are_dropped(text: str, left: str) -> None:
+    assert bare(text) == left
+
+
+def test_words_of_scripts_without_spaces_are_set_apart() -> None:
+    pytest.importorskip("jieba", reason="jieba is not installed")
+    assert spaced("见U.S.报告") == "见 U.S. 报告"
+
+
+def test_stems_find_what_words_do_not() -> None:
+    pytest.importorskip("snowballstemmer", reason="snowballstemmer is not installed")
+    one, other = "построен в Москве", "построена в Москвы"
+    assert (get("rouge_l@ru")(one, [other]), get("rouge_l")(one, [other])) == (1.0, pytest.approx(1 / 3))
+    assert get_trusted("rouge_l@ru")("дом", ["дома"]) == 1.0
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(UserError, match="rouge_l@ru"):
+        get("rouge_l@xx")
+
+
+@given(one=texts, other=texts)
+def test_a_subsequence_is_no_longer_than_the_words_in_common(one: str, other: str) -> None:
+    pytest.importorskip("snowballstemmer", reason="snowballstemmer is not installed")
+    assert get("rouge_l@ru")(one, [other]) <= get("rouge_1@ru")(one, [other]) + 1e-12
+    assert get("rouge_2")(one, [other]) == pytest.approx(get("rouge_2")(other, [one]))
+
+
+@pytest.mark.parametrize("name", sorted(RANKING))
+@given(st.lists(ids, max_size=8), st.sets(ids), st.integers(1, 8))
+def test_a_ranking_scores_no_more_than_a_hit_and_repeated_ids_change_nothing(
+    name: str, found: list[str], relevant: set[str], k: int
+) -> None:
+    score = RANKING[name](found, relevant, k)
+    assert 0 <= score <= hit_rate(found, relevant, k) + 1e-12
+    assert RANKING[name](found + found, relevant, k) == score
+
+
+def test_what_a_ranking_is_over() -> None:
+    assert (recall(["a"], ["a", "a"], 1), precision(["a"], {"a"}, 4), mrr(["x", "a"], {"a"}, 1)) == (1.0, 0.25, 0.0)
+    with pytest.raises(ValueError, match="k is 0"):
+        recall(["a"], {"a"}, 0)

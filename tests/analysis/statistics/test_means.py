@@ -1,0 +1,94 @@
+"""Means and their intervals against scipy, a jackknife written the long way, and at the edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from r_eval.analysis.statistics import mean, mean_of_groups, wilson
+from r_eval.analysis.statistics.means import moments
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 5), (1, 4), (30, 100), (199, 200), (40, 40)])
+def test_independent_right_or_wrong_scores_have_wilsons_interval(right: int, n: int) -> None:
+    known = stats.binomtest(right, n).proportion_ci(method="wilson")
+    found = mean([1] * right + [0] * (n - right))
+    assert (found.low, found.high) == pytest.approx((known.low, known.high))
+    assert wilson(right / n, n) == (pytest.approx(known.low), pytest.approx(known.high))
+
+
+def test_the_variance_is_the_jackknifes_over_clusters() -> None:
+    values, clusters = RNG.random(50), RNG.integers(0, 9, 50)
+    left_out = np.array([values[clusters != cluster].mean() for cluster in range(9)])
+    expected = 8 / 9 * ((left_out - values.mean()) ** 2).sum()
+    found = moments(values, np.zeros(50, np.int64), 1, clusters)
+    assert found.variance[0] == pytest.approx(expected)
+    alone = moments(values, np.zeros(50, np.int64), 1, None)
+    assert alone.variance[0] == pytest.approx(values.var(ddof=1) / 50)
+
+
+def test_unbounded_values_have_students_interval() -> None:
+    seconds = RNG.gamma(2, 10, 25)
+    known = stats.ttest_1samp(seconds, 0).confidence_interval()
+    found = mean(seconds, bounded=False)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high))
+
+
+def test_a_mean_over_tasks_weighs_tasks_alike() -> None:
+    found = mean([1, 1, 1, 0], strata=["a", "a", "a", "b"])
+    assert (found.mean, found.questions) == (0.5, 4)
+
+
+def test_equal_tasks_are_as_sure_as_all_their_questions() -> None:
+    scores = [1, 0] * 30
+    one, three = mean(scores), mean(scores, strata=np.repeat([0, 1, 2], 20))
+    assert (three.low, three.high) == pytest.approx((one.low, one.high), abs=0.003)
+
+
+def test_questions_that_share_a_document_say_less() -> None:
+    scores = [1] * 10 + [0] * 10
+    alone, shared = mean(scores), mean(scores, np.arange(20) // 5)
+    assert (alone.clusters, shared.clusters) == (20, 4)
+    assert shared.low < alone.low < alone.high < shared.high
+
+
+@pytest.mark.parametrize(
+    ("scores", "clusters", "strata"),
+    [([1] * 12, [0, 1, 2] * 4, None), ([0.4] * 9, [0] * 9, None), ([0, 1, 1, 1], [0, 0, 1, 1], ["a", "a", "b", "b"])],
+    ids=["no variance", "one cluster", "tasks of one cluster"],
+)
+def test_few_clusters_say_next_to_nothing(scores: list[float], clusters: list[int], strata: list[str] | None) -> None:
+    found = mean(scores, clusters, strata)
+    assert found.high - found.low > 0.6
+
+
+def test_a_few_graded_scores_are_no_certainty() -> None:
+    assert mean([0.1] + [0] * 19).high > 0.08
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.integers(0, 2)), max_size=30))
+def test_an_interval_is_within_0_and_1_and_holds_its_mean(rows: list[tuple[float, int, int]]) -> None:
+    scores, clusters, strata = (list(part) for part in zip(*rows, strict=True)) if rows else ([], [], [])
+    found = mean(scores, clusters, strata)
+    if not rows:
+        assert np.isnan(found.mean)
+        assert found.questions == 0
+        return
+    assert 0 <= found.low <= found.mean + 1e-9
+    assert found.mean - 1e-9 <= found.high <= 1
+
+
+def test_groups_are_independent_of_each_other() -> None:
+    scores, clusters = RNG.integers(0, 3, 60) / 2, RNG.integers(0, 20, 60)
+    groups, strata = RNG.integers(0, 4, 60), RNG.integers(0, 2, 60)
+    found = mean_of_groups(scores, groups, 5, clusters, strata)
+    for group in range(4):
+        own = groups == group
+        one = mean(scores[own], clusters[own], strata[own])
+        assert one == pytest.approx(tuple(part[group] for part in found))
+    assert np.isnan(found.mean[4])

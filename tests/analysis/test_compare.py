@@ -1,0 +1,118 @@
+"""Pairs of systems from the frame of episodes: what is paired, what is a family, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from r_eval.analysis.compare import changed_questions, compare_columns, pairs, ranking, score_matrix
+from r_eval.analysis.results import Results, load
+from r_eval.analysis.statistics import Sample, compare
+from r_eval.folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def results(run: RunFolder) -> Results:
+    """The made-up run: ten systems and a reference on four tasks of two domains."""
+    return load(run)
+
+
+def test_the_epochs_of_a_question_are_averaged_and_missing_scores_stay_missing() -> None:
+    rows = [
+        ("b", "t", "q1", 1.0),
+        ("a", "t", "q1", 0.0),
+        ("a", "t", "q1", 1.0),
+        ("a", "u", "q1", 1.0),
+        ("b", "u", "q1", np.nan),
+    ]
+    frame = pd.DataFrame(rows, columns=["system", "task", "question_id", "score"]).assign(cluster="d", template="")
+    found = score_matrix(frame)
+    assert (found.columns, found.tasks) == (["b", "a"], ["t", "u"])
+    assert np.array_equal(found.scores, [[1.0, 0.5], [np.nan, 1.0]], equal_nan=True)
+    assert found.cluster.tolist() == [0, 1]
+    assert np.isnan(found.column("nobody")).all()
+    assert score_matrix(frame, by=["system", "task"]).columns[0] == ("b", "t")
+
+
+def test_questions_of_a_template_are_a_cluster_where_asked() -> None:
+    rows = [("a", "t", f"q{n}", 1.0, f"q{n}", "" if n > 5 else f"p{n // 3}") for n in range(8)]
+    frame = pd.DataFrame(rows, columns=["system", "task", "question_id", "score", "cluster", "template"])
+    assert score_matrix(frame).cluster.tolist() == list(range(8))
+    assert score_matrix(frame, cluster="template").cluster.tolist() == [0, 0, 0, 1, 1, 1, 2, 3]
+
+
+def test_pairs_are_one_family_of_all_ranked_systems(results: Results) -> None:
+    found = pairs(results)
+    systems = [*dict.fromkeys(found["system_a"]), found["system_b"].iloc[-1]]
+    assert "oracle+none" not in systems
+    assert list(zip(found["system_a"], found["system_b"], strict=True)) == list(combinations(systems, 2))
+    assert ((found["difference_low"] > 0) | (found["difference_high"] < 0)).tolist() == found["significant"].tolist()
+    assert found["significant"].any()
+    assert not found["significant"].all()
+    matrix = score_matrix(results.episodes[results.episodes["role"] != "reference"])
+    whole = compare(
+        *[Sample(matrix.column(a), matrix.column(b), strata=matrix.task) for a, b in combinations(systems, 2)]
+    )
+    assert np.allclose(found["p_adjusted"], whole.p_adjusted)
+    assert np.allclose(found["difference"], found["score_a"] - found["score_b"])
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("domain", ["wiki", "aminer"]),
+        ("level", ["wiki_KS", "wiki_KA", "aminer_KS", "aminer_KA"]),
+        ("task", ["wiki/high-freq", "wiki/hotpotqa", "aminer/soay-easy", "aminer/soay-hard"]),
+    ],
+)
+def test_groups_of_tasks_are_compared_as_one_family(results: Results, by: str, groups: list[str]) -> None:
+    found = pairs(results, by=by)  # type: ignore[arg-type]
+    assert list(dict.fromkeys(found["group"])) == groups
+    assert len(found) == 45 * len(groups)
+    least = found["p"].idxmin()
+    assert found["p_adjusted"][least] == pytest.approx(len(found) * found["p"][least])
+
+
+def test_references_are_compared_where_they_are_named(results: Results) -> None:
+    found = pairs(results, systems=["oracle+none", "direct+openai/gpt-4o-mini"])
+    assert found["significant"].tolist() == [True]
+
+
+def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Callable[..., RunFolder]) -> None:
+    one, two = make_run(tmp_path / "one", questions=3), make_run(tmp_path / "two", questions=3)
+    for run, text in ((one, "Wo liegt Köln?"), (two, "Where is Cologne?")):
+        file = run.questions_file("wiki/hotpotqa")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        line = '{{"id": "q1", "question": "{}", "answers": ["x"], "level": "KA"}}\n'
+        file.write_text(line.format(text), encoding="utf-8")
+    assert changed_questions([one]) == frozenset()
+    assert changed_questions([one, two]) == {("wiki/hotpotqa", "q1")}
+    found = pairs(load(one, two))
+    assert found.attrs["notes"] == ["1 question left out: worded differently in another run."]
+    assert found["questions"].max() <= 11
+
+
+def test_without_episodes_there_are_no_pairs(results: Results) -> None:
+    found = pairs(replace(results, episodes=results.episodes.iloc[:0], found={}))
+    assert found.empty
+    assert found.dtypes.to_dict() == pairs(results).dtypes.to_dict()
+
+
+def test_a_pair_without_a_common_question_has_no_p(results: Results) -> None:
+    matrix = score_matrix(results.episodes)
+    found = compare_columns(matrix, [(matrix.columns[0], "nobody")])
+    assert found["questions"].tolist() == [0]
+    assert found["p"].isna().all()
+
+
+def test_ranks_go_by_scores_and_stay_open_without_significance() -> None:
+    frame = pd.DataFrame({"a": ["x", "z"], "b": ["y", "x"], "difference": [0.2, -0.5], "significant": [False, True]})
+    found = ranking(pd.Series({"z": 0.1, "x": 0.6, "y": 0.4}), frame)
+    rows = list(found[["system", "rank", "rank_low", "rank_high"]].itertuples(index=False, name=None))
+    assert rows == [("x", 1, 1, 2), ("y", 2, 1, 3), ("z", 3, 2, 3)]

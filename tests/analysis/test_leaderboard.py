@@ -1,0 +1,427 @@
+"""The leaderboard: what each system reached on a version, who leads over several, and the folder that shows it."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.analysis.leaderboard import SYSTEM, board_rows, by_type, pipeline, standings
+from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
+from r_eval.analysis.question_sets import Seasons
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+from r_eval.records import Outcome, Question, Step
+from r_eval.tasks.questions import write_questions
+from r_eval.tasks.seasons import Season, Version, keep_season, read_season, season_path, write_season
+from tests.analysis.answers import KS, write_answers
+from tests.commands import typed_here
+
+RIGHT = {"found_ids": ["right", "right"], "model_answer": "Nairobi"}
+WRONG = {"found_ids": ["no", "right"], "model_answer": "Nakuru"}
+Write = Callable[..., Path]
+
+
+def asked(version: str, number: int) -> list[Question]:
+    """Questions of a version; every other one is of the type set."""
+    return [
+        Question(
+            id=f"q{place}",
+            question=f"Who won race {place} of season {version}?",
+            answers=["Nairobi"],
+            level="KS",
+            meta={"type": "set" if place % 2 else "simple", "text_ids": ["right"]},
+        )
+        for place in range(number)
+    ]
+
+
+@pytest.fixture
+def season(tmp_path: Path) -> Write:
+    """Writes the question file of a version, and its season."""
+
+    def write(version: str, number: int = 4) -> Path:
+        path = tmp_path / f"{version}.jsonl"
+        write_questions(path, asked(version, number))
+        write_season(path, Season(version=version, environment="news", environment_version="1", seed=0, count=number))
+        return path
+
+    return write
+
+
+def over(
+    folder: Path, version: str, verdicts: dict[str, str], conditions: tuple[str, ...] = ("clean",), **more: Any
+) -> RunFolder:
+    """A run of some workflows over the first questions of a version.
+
+    Args:
+        verdicts: By workflow, a letter per question: r right and found, g found only, w neither, x a failure.
+    """
+
+    def changes(cell: Any, number: int) -> dict[str, Any]:
+        letter = verdicts[cell.workflow][number]
+        found = [] if letter == "w" else ["right#1"]
+        step = Step(kind="call", api="retrieve", observation="A text.", found=found or ["no#1"])
+        answer = "Nairobi" if letter == "r" else "Nakuru"
+        outcome = Outcome(kind="llm_failure" if letter == "x" else "finished")
+        return {"steps": [] if cell.workflow == "direct" else [step], "answer": answer, "outcome": outcome}
+
+    number = max(map(len, verdicts.values()))
+    letters = {workflow: own.replace("g", "w") for workflow, own in verdicts.items()}
+    updated = f"2026-03-{10 + Version.parse(version).minor:02}T09:41:12+00:00"
+    return write_answers(folder, letters, conditions, changes, {KS: asked(version, number)}, updated=updated, **more)
+
+
+def one(*runs: RunFolder, seasons: Seasons | None = None, last: int = 0) -> dict[str, Any]:
+    (found,) = standings(board_rows(runs, seasons or Seasons()), last).to_dict("records")
+    return {str(name): value for name, value in found.items()}
+
+
+def answered(folder: Path, results: dict[str, object], name: str = "theirs") -> Path:
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(results), encoding="utf-8")
+    return path
+
+
+# On one version
+
+
+def test_generation_is_the_tasks_metric_and_retrieval_what_was_found(tmp_path: Path) -> None:
+    found = one(over(tmp_path, "1.0.0", {"rag": "rggw"}))
+    assert [found[f"{name}_score"] for name in ("generation", "retrieval", "total")] == [0.25, 0.75, 1.0]
+    assert found["generation_score_low"] < 0.25 < found["generation_score_high"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "number", "expected"),
+    [("rrxx", 4, (0.5, 0.5, 2, 4)), ("rr", 8, (0.25, 0.25, 6, 8))],
+    ids=["infrastructure failures", "never asked"],
+)
+def test_questions_without_a_score_are_0_and_missing(
+    season: Write, tmp_path: Path, letters: str, number: int, expected: tuple[float, float, int, int]
+) -> None:
+    seasons = Seasons([season("1.0.0", number)])
+    found = one(over(tmp_path / "run", "1.0.0", {"rag": letters}), seasons=seasons)
+    assert tuple(found[name] for name in ("generation_score", "retrieval_score", "missing", "questions")) == expected
+
+
+def test_a_question_that_only_another_run_asked_is_missing(tmp_path: Path) -> None:
+    runs = [over(tmp_path / "a", "1.0.0", {"rag": "rr"}), over(tmp_path / "b", "1.0.0", {"react": "rrrr"})]
+    found = standings(board_rows(runs, Seasons())).set_index("workflow")
+    assert found["generation_score"].to_dict() == {"react": 1.0, "rag": 0.5}
+    assert found["missing"].to_dict() == {"react": 0, "rag": 2}
+
+
+def test_a_system_without_an_episode_is_on_the_board_with_all_missing(tmp_path: Path) -> None:
+    run = write_answers(tmp_path, {"rag": "oo"}, questions={KS: asked("1.0.0", 2)})
+    found = one(run)
+    assert [found[name] for name in ("generation_score", "missing", "questions")] == [0.0, 2, 2]
+
+
+def test_the_runs_own_season_file_says_how_many_questions_there_are(season: Write, tmp_path: Path) -> None:
+    run = over(tmp_path / "run", "1.0.0", {"rag": "rr"})
+    keep_season(season("1.0.0", 8), run.questions_file(KS))
+    found = one(run)
+    assert [found[name] for name in ("versions", "generation_score", "missing", "questions")] == ["1.0.0", 0.25, 6, 8]
+
+
+def test_a_question_that_a_condition_drops_counts_for_no_system(season: Write, tmp_path: Path) -> None:
+    runs = [over(tmp_path / "a", "1.0.0", {"rag": "rrww"})]
+    runs.append(over(tmp_path / "b", "1.0.0", {"rag": "rx", "pal": "rw"}, ("noisy",)))
+    found = standings(board_rows(runs, Seasons([season("1.0.0")])))
+    rows = found[["condition", "system", "generation_score", "missing", "questions"]].to_numpy().tolist()
+    assert rows == [["clean", "rag+m", 0.5, 0, 4], ["noisy", "rag+m", 0.5, 1, 2], ["noisy", "pal+m", 0.5, 0, 2]]
+
+
+def test_a_system_that_does_not_search_has_no_retrieval_and_is_ranked(tmp_path: Path) -> None:
+    found = one(over(tmp_path, "1.0.0", {"direct": "rw"}))
+    assert (found["generation_score"], pandas.isna(found["retrieval_score"]), found["rank"]) == (0.5, True, 1)
+
+
+def test_the_types_of_questions_have_their_own_means(tmp_path: Path) -> None:
+    found = by_type(board_rows([over(tmp_path, "1.0.0", {"rag": "rgww"})], Seasons())).set_index("type")
+    assert found.loc["simple", ["questions", "generation_score", "retrieval_score"]].to_list() == [2, 0.5, 0.5]
+    assert found.loc["set", ["generation_score", "retrieval_score", "total_score"]].to_list() == [0.0, 0.5, 0.5]
+
+
+def test_a_system_that_two_runs_have_on_a_version_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    runs = [over(tmp_path / name, "1.0.0", {"rag": "rw"}) for name in ("a", "b")]
+    found = board_rows([*runs, runs[1]], Seasons())
+    assert list(dict.fromkeys(found["system"])) == ["rag+m", "rag+m (b)", "rag+m (2)"]
+
+
+def test_the_pipeline_is_what_the_grid_says() -> None:
+    grid = {
+        "workflows": [{"workflow": "rag", "top_k": 4, "environment": {"embedding": "bge"}}],
+        "tasks": [{"task": KS, "environment": {"retriever": "dense", "embedding": "other"}}],
+    }
+    vary = {"workflows": {"rag@retriever=bm25": {"retriever": "bm25"}}}
+    known = {"retriever": "dense", "embedding": "bge", "top_k": "4"}
+    assert pipeline({"grid": grid}, "rag", {KS}) == known
+    assert pipeline({"grid": grid, "vary": vary}, "rag@retriever=bm25", {KS}) == {**known, "retriever": "bm25"}
+    assert pipeline({"grid": {"workflows": ["rag"], "tasks": [KS]}}, "rag", {KS}) == dict.fromkeys(known, "")
+
+
+# Over versions
+
+PLACES = {"1.9.0": 0, "1.10.0": 1, "2.0.0": 2}
+
+
+def rows(*lines: tuple[str, str, float, float | None], reference: str = "") -> pandas.DataFrame:
+    """Board rows of one question each: workflow, version, generation, retrieval."""
+    made = [
+        {
+            **dict.fromkeys(SYSTEM, ""),
+            **{"condition": "clean", "system": f"{name}+m", "workflow": name},
+            **{"role": "reference" if name == reference else "system", "version": version, "place": PLACES[version]},
+            **{"task": "t", "question_id": "q", "cluster": "q", "type": "set", "missing": False},
+            **{"generation_score": generation, "retrieval_score": retrieval, "updated": "", "approved_by": ""},
+        }
+        for name, version, generation, retrieval in lines
+    ]
+    return pandas.DataFrame(made).astype({"retrieval_score": float})
+
+
+BOARD = rows(
+    ("old", "1.9.0", 0.9, 0.5),
+    ("rag", "1.9.0", 0.2, 0.5),
+    ("rag", "1.10.0", 0.6, 0.7),
+    ("react", "1.10.0", 0.8, 0.4),
+    ("oracle", "1.10.0", 1.0, None),
+    reference="oracle",
+)
+
+
+def test_over_several_versions_each_has_the_same_weight() -> None:
+    found = standings(BOARD).set_index("workflow").loc["rag"]
+    scores = [found[f"{name}_score"] for name in ("generation", "retrieval", "total")]
+    assert scores == pytest.approx([0.4, 0.6, 1.0])
+    assert (found["versions"], found["questions"], found["current"]) == ("1.9.0, 1.10.0", 2, True)
+    assert by_type(BOARD).set_index("workflow").loc["rag", "generation_score"] == pytest.approx(0.4)
+
+
+def test_the_last_version_is_the_highest_by_number_and_only_systems_on_it_are_current() -> None:
+    assert set(standings(BOARD, 1)["workflow"]) == {"rag", "react", "oracle"}
+    assert dict(zip(standings(BOARD)["workflow"], standings(BOARD)["current"], strict=True))["old"] is False
+    assert "old" not in set(standings(BOARD, current=True)["workflow"])
+
+
+def test_ranks_go_by_the_total_and_references_have_none() -> None:
+    found = standings(BOARD).set_index("workflow")["rank"]
+    assert found.dropna().to_dict() == {"old": 1, "react": 2, "rag": 3}
+    assert standings(BOARD, current=True).set_index("workflow").loc["react", "rank"] == 1
+    equal = rows(("a", "1.9.0", 0.5, 0.5), ("b", "1.9.0", 0.5, 0.5), ("c", "1.9.0", 0.1, 0.5))
+    assert standings(equal)["rank"].to_list() == [1, 1, 3]
+
+
+def test_where_no_retrieval_is_known_the_ranks_go_by_generation() -> None:
+    found = standings(rows(("a", "1.9.0", 0.1, None), ("b", "1.9.0", 0.5, None)))
+    assert list(zip(found["workflow"], found["rank"], strict=True)) == [("b", 1), ("a", 2)]
+
+
+def test_the_published_totals_and_their_order_come_out() -> None:
+    published = {"b": (0.4336, 0.1372, 0.5708), "a": (0.3834, 0.2078, 0.5912), "c": (0.4047, 0.1156, 0.5203)}
+    found = standings(rows(*((name, "1.10.0", gen, ret) for name, (ret, gen, _) in published.items())))
+    assert found["workflow"].to_list() == ["a", "b", "c"]
+    totals = dict(zip(found["workflow"], found["total_score"], strict=True))
+    assert totals == pytest.approx({name: total for name, (_, _, total) in published.items()})
+
+
+@given(st.lists(st.sampled_from(list(PLACES)), min_size=1, unique=True), st.integers(0, 4))
+def test_no_row_uses_more_versions_than_asked_for(versions: list[str], last: int) -> None:
+    found = standings(rows(*(("a", version, 0.5, 0.5) for version in sorted(versions, key=PLACES.__getitem__))), last)
+    newest = sorted(versions, key=PLACES.__getitem__)[-last:]
+    assert found["versions"].to_list() == [", ".join(newest)]
+
+
+def test_versions_stand_in_the_order_of_their_numbers(season: Write, tmp_path: Path) -> None:
+    versions = ["1.9.0", "1.10.0", "2.0.0"]
+    seasons = Seasons([season(version) for version in versions])
+    runs = {version: over(tmp_path / f"run{version}", version, {"rag": "rw"}) for version in versions}
+    for order in itertools.permutations(versions):
+        assert one(*(runs[version] for version in order), seasons=seasons, last=1)["versions"] == "2.0.0"
+
+
+# Of which version a run's questions are
+
+
+def test_a_run_is_of_the_season_that_has_its_questions(season: Write, tmp_path: Path) -> None:
+    seasons = Seasons([season("1.9.0"), season("1.10.0", 2)])
+    assert seasons.of(over(tmp_path / "a", "1.10.0", {"rag": "rr"}), KS).version == Version(1, 10, 0)
+    assert seasons.of(over(tmp_path / "b", "1.11.0", {"rag": "rr"}), KS).version is None
+    assert seasons.of(over(tmp_path / "c", "1.10.0", {"rag": "rrr"}), KS).version is None
+
+
+def test_the_sidecar_beside_the_runs_own_copy_is_enough(season: Write, tmp_path: Path) -> None:
+    run, found = over(tmp_path / "run", "1.3.0", {"rag": "rr"}), read_season(season("1.3.0"))
+    assert found is not None
+    write_season(run.questions_file(KS), found)
+    assert Seasons().of(run, KS).version == Version(1, 3, 0)
+
+
+def test_the_file_that_the_grid_names_is_looked_at(
+    season: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = {"tasks": [{"task": KS, "questions": "1.3.0.jsonl"}]}
+    run = over(tmp_path / "run", "1.3.0", {"rag": "rr"}, grid=grid)
+    season("1.3.0")
+    monkeypatch.chdir(tmp_path)
+    assert Seasons().of(run, KS).version == Version(1, 3, 0)
+
+
+def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
+    path = season("1.0.0")
+    season_path(path).unlink()
+    with pytest.raises(UserError, match=r"1\.0\.0\.jsonl has no season beside it"):
+        Seasons([path])
+
+
+# Answers from elsewhere
+
+
+def beside(run: RunFolder, season: Path, results: Path) -> pandas.DataFrame:
+    return standings(board_rows([run], Seasons([season]), [results])).set_index("system")
+
+
+def test_answers_are_scored_as_runs_are(season: Write, tmp_path: Path) -> None:
+    path = answered(tmp_path, {f"q{number}": RIGHT for number in range(4)})
+    found = beside(over(tmp_path / "run", "1.1.0", {"rag": "rrrr"}), season("1.1.0"), path)
+    assert found["total_score"].to_dict() == {"rag+m": 2.0, "theirs": 2.0}
+    assert found["versions"].to_list() == ["1.1.0", "1.1.0"]
+
+
+def test_what_they_lack_is_missing_and_0(season: Write, tmp_path: Path) -> None:
+    path = answered(tmp_path, {"q0": RIGHT, "q1": {"found_ids": ["right"], "model_answer": " "}})
+    found = beside(over(tmp_path / "run", "1.1.0", {"rag": "rrrr"}), season("1.1.0"), path).loc["theirs"]
+    assert [found[name] for name in ("generation_score", "retrieval_score", "missing")] == [0.25, 0.5, 3]
+
+
+def test_they_need_no_run_beside_them_and_no_documents(season: Write, tmp_path: Path) -> None:
+    path = answered(tmp_path, {"q0": {"model_answer": "Nairobi"}})
+    (found,) = standings(board_rows([], Seasons([season("1.1.0")]), [path])).to_dict("records")
+    assert (found["generation_score"], pandas.isna(found["retrieval_score"]), found["missing"]) == (0.25, True, 3)
+
+
+def test_answers_of_no_season_or_of_two_are_refused(season: Write, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"theirs\.json: no known season has a question of these ids.*--season"):
+        board_rows([], Seasons([season("1.1.0")]), [answered(tmp_path, {"elsewhere": RIGHT})])
+    with pytest.raises(UserError, match=r"the versions 1\.0\.0 and 1\.1\.0"):
+        board_rows([], Seasons([season("1.0.0"), season("1.1.0")]), [answered(tmp_path, {"q0": RIGHT})])
+
+
+# The folder
+
+
+@pytest.fixture
+def board(season: Write, tmp_path: Path) -> Path:
+    """A board of two versions: one system on both, one on the old one only, a hostile name on the new one."""
+    runs = [over(tmp_path / "old", "1.9.0", {"rag": "wwww", "pal": "rrrr"})]
+    runs.append(over(tmp_path / "<img src=x onerror=alert(1)>", "1.10.0", {"rag": "rrgw", "direct": "rwww"}))
+    write_leaderboard(runs, tmp_path / "board", [season("1.9.0"), season("1.10.0")])
+    return tmp_path / "board"
+
+
+def table(board: Path, name: str = "leaderboard") -> list[dict[str, str]]:
+    with (board / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_folder_holds_a_page_and_a_table_with_a_row_per_version_and_system(board: Path) -> None:
+    assert (board / "index.html").is_file()
+    shown = (board / "data" / "page.js").read_text(encoding="utf-8")
+    assert all(text in shown for text in ("All versions", "The newest version", "By question type", "rag+m"))
+    assert "<img" not in shown + (board / "index.html").read_text(encoding="utf-8")
+    lines = table(board)
+    assert [line["version"] for line in lines] == ["1.9.0", "1.9.0", "1.10.0", "1.10.0"]
+    first = next(line for line in lines if line["version"] == "1.10.0" and line["system"] == "rag+m")
+    assert [float(first[name]) for name in ("rank", "total_score", "generation_score")] == [1, 1.25, 0.5]
+    assert {line["system"] for line in table(board, "standings_last_1")} == {"rag+m", "direct+m"}
+
+
+def test_submitted_answers_stand_on_the_board_once_approved(board: Path, tmp_path: Path) -> None:
+    file = answered(tmp_path, {f"q{number}": RIGHT for number in range(4)} | {"q3": WRONG}, "north wind")
+    done = typed_here(["data", "leaderboard", "add", str(board), str(file), "--approved-by", "Ada Лавлейс"], tmp_path)
+    assert done.returncode == 2, "the ids are those of both versions"
+    assert "name one of them" in done.stderr
+    assert not (board / "submissions" / "north_wind.json").exists()
+    later = over(tmp_path / "later", "1.11.0", {"rag": "rrrr"})
+    only_new = tmp_path / "new-board"
+    write_leaderboard([later], only_new, [_season(tmp_path, "1.11.0")])
+    approve(only_new, file, "Ada Лавлейс")
+    line = next(line for line in table(only_new) if line["system"] == "north_wind")
+    assert (line["approved_by"], float(line["generation_score"])) == ("Ada Лавлейс", 0.75)
+    write_leaderboard([later], only_new, [tmp_path / "1.11.0.jsonl"])
+    assert read_board(only_new).approved == {"north_wind.json": "Ada Лавлейс"}, "a new board keeps what was approved"
+    with pytest.raises(UserError, match="the board has a submission 'north_wind"):
+        approve(only_new, file, "Ada")
+
+
+def _season(folder: Path, version: str) -> Path:
+    path = folder / f"{version}.jsonl"
+    write_questions(path, asked(version, 4))
+    write_season(path, Season(version=version, environment="news", environment_version="1", seed=0, count=4))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no leaderboard"),
+        ("{", r"board\.json: "),
+        ('{"runs": "x"}', r"board\.json: runs: "),
+        ('{"approved": {"../../x.json": "Ada"}}', "is not the name of a file in submissions/"),
+    ],
+)
+def test_a_folder_that_is_no_board_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    if text:
+        (tmp_path / "board.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        approve(tmp_path, answered(tmp_path, {"q0": RIGHT}), "Ada")
+
+
+def test_runs_without_episodes_make_no_board(tmp_path: Path) -> None:
+    run = over(tmp_path / "run", "1.0.0", {"rag": "r"})
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
+    run.run_file.write_text(json.dumps({**manifest, "cells": []}), encoding="utf-8")
+    with pytest.raises(UserError, match="the leaderboard would be empty"):
+        write_leaderboard([run], tmp_path / "board")
+
+
+def test_the_command_says_who_leads_on_each_version(season: Write, tmp_path: Path) -> None:
+    runs = [
+        over(tmp_path / "old", "1.9.0", {"rag": "ww", "pal": "rr"}),
+        over(tmp_path / "new", "1.10.0", {"rag": "rw"}),
+    ]
+    seasons = [part for version in ("1.9.0", "1.10.0") for part in ("--season", str(season(version)))]
+    paths = [str(run.path) for run in runs]
+    done = typed_here(["data", "leaderboard", *paths, *seasons, "--out", str(tmp_path / "board")], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "1.9.0: questions 4, systems 2, first: pal+m",
+        "1.10.0: questions 4, systems 1, first: rag+m",
+        f"Leaderboard {tmp_path / 'board' / 'index.html'}",
+    ]
+
+
+def test_the_command_names_no_leader_with_nothing_and_questions_without_a_season(tmp_path: Path) -> None:
+    run = over(tmp_path / "run", "1.9.0", {"rag": "ww"})
+    done = typed_here(["data", "leaderboard", "write", str(run.path), "--out", str(tmp_path / "board")], tmp_path)
+    assert done.stdout.startswith("no season: questions 2, systems 1, first: no system\n")
+    assert "--season" in done.stderr
+
+
+def test_a_run_is_submitted_as_a_file_that_the_board_takes(season: Write, tmp_path: Path) -> None:
+    run, out = over(tmp_path / "run", "1.0.0", {"rag": "rrgw"}), tmp_path / "mine.json"
+    done = typed_here(["data", "leaderboard", "submit", str(run.path), "--out", str(out)], tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"{out}: 4 answers\n"), done.stderr
+    found = beside(run, season("1.0.0"), out)
+    scores = found[["generation_score", "retrieval_score"]]
+    assert scores.loc["mine"].to_list() == scores.loc["rag+m"].to_list()

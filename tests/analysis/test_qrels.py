@@ -1,0 +1,179 @@
+"""Retrieval of an episode: what counts as found, what each metric is, and where nothing is known."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.analysis.qrels import METRICS, RETRIEVAL, Qrels, by_ids, document, documents, text_ids
+from r_eval.analysis.scoring import score_episode, score_run
+from r_eval.errors import UserError
+from r_eval.folder import Cell
+from r_eval.records import Outcome, Question, Step
+from tests.analysis.answers import KS, write_answers
+from tests.analysis.conftest import call, episode
+
+NAMES = [f"{letter}{number}" for letter in ("d", "文", "a#") for number in range(6)]
+passages = st.builds(lambda name, chunk: f"{name}#{chunk}", st.sampled_from(NAMES), st.integers(1, 4))
+calls = st.lists(st.lists(passages, max_size=6), max_size=4)
+wanted = st.sets(st.sampled_from(NAMES), min_size=1, max_size=5)
+
+
+def search(*found: str, **changes: Any) -> Step:
+    """A call that found these passages."""
+    fields = {"api": "retrieve", "observation": "; ".join(found), "found": list(found), **changes}
+    return Step(kind="call", **fields)
+
+
+def measured(found: list[list[str]], relevant: set[str]) -> dict[str, float]:
+    made = by_ids([search(*one) for one in found], relevant, sum(map(bool, found)))
+    assert made is not None
+    return made
+
+
+def whole(found: list[list[str]], relevant: set[str]) -> dict[str, float]:
+    made = measured(found, relevant)
+    return {name: made[name] for name in METRICS}
+
+
+@pytest.mark.parametrize(
+    ("passage", "expected"),
+    [("news#1", "news"), ("a#7#12", "a#7"), ("news", "news"), ("C#", "C#"), ("F#major", "F#major"), ("#3", "#3")],
+)
+def test_a_passage_is_cut_at_the_last_number_sign(passage: str, expected: str) -> None:
+    assert document(passage) == expected
+
+
+def test_chunks_of_a_document_are_found_once_at_the_first_rank() -> None:
+    assert documents([search("b#3", "a#1", "b#1"), search("a#2", "c#1")]) == ["b", "a", "c"]
+    assert documents([search("a#1", error="bad_arguments"), Step(kind="observation", text="b#1")]) == []
+
+
+def test_the_metrics_of_the_whole_list_are_taken_at_the_number_of_documents_found() -> None:
+    ideal = 1 + 1 / 1.584962500721156 + 1 / 2
+    gain = 1 / 1.584962500721156 + 1 / 2.321928094887362
+    expected = {"recall": 2 / 3, "hit_rate": 1.0, "precision": 2 / 4, "mrr": 1 / 2, "ndcg": gain / ideal}
+    assert whole([["x#1", "a#1"], ["a#2", "y#1", "b#1"]], {"a", "b", "c"}) == pytest.approx(expected)
+
+
+def test_at_a_fixed_k_looking_up_more_documents_is_no_gain() -> None:
+    few, many = [["a", "x", "y", "z", "v"]], [["a", "x", "y", "z", "v", "b", "c"]]
+    relevant = {"a", "b", "c"}
+    short, long = measured(few, relevant), measured(many, relevant)
+    assert (short["recall"], long["recall"]) == (1 / 3, 1.0)
+    assert short["recall@5"] == long["recall@5"] == 1 / 3
+    assert (short["recall@10"], long["recall@10"], long["precision@10"]) == (1 / 3, 1.0, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("steps", "returned"),
+    [([Step(kind="thought", text="I know this.")], 0), ([search()], 0)],
+    ids=["no call", "nothing"],
+)
+def test_a_system_that_found_nothing_is_at_0(steps: list[Step], returned: int) -> None:
+    assert by_ids(steps, {"a"}, returned) == dict.fromkeys(RETRIEVAL, 0.0)
+
+
+def test_of_calls_that_return_texts_without_ids_nothing_is_known() -> None:
+    assert by_ids([search(observation="A text.")], {"a"}, 1) is None
+
+
+@given(calls, st.lists(passages, max_size=4), wanted)
+def test_more_found_never_lowers_recall_or_the_hit_rate(
+    found: list[list[str]], more: list[str], relevant: set[str]
+) -> None:
+    before, after = measured(found, relevant), measured([*found, more], relevant)
+    assert all(after[name] >= before[name] for name in RETRIEVAL if name.startswith(("recall", "hit_rate")))
+
+
+@given(calls, wanted, st.randoms(use_true_random=False))
+def test_neither_the_order_nor_the_division_of_calls_matters_to_recall(
+    found: list[list[str]], relevant: set[str], dice: random.Random
+) -> None:
+    mixed = [dice.sample(one, len(one)) for one in found]
+    dice.shuffle(mixed)
+    before, after = measured(found, relevant), measured(mixed, relevant)
+    assert all(before[name] == after[name] for name in ("recall", "hit_rate", "precision"))
+    assert measured([[passage for one in found for passage in one]], relevant) == before
+
+
+@given(calls, wanted)
+def test_every_metric_is_from_0_to_1_and_all_are_0_together(found: list[list[str]], relevant: set[str]) -> None:
+    assert all(0 <= value <= 1 + 1e-12 for value in measured(found, relevant).values())
+    assert len({value > 0 for value in whole(found, relevant).values()}) == 1
+
+
+def test_the_score_records_of_random_episodes_agree_with_trec_eval() -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier is not installed")
+    dice = random.Random(3)
+    for number in range(300):
+        name = f"q{number}"
+        found = [
+            [f"{dice.choice(NAMES)}#{dice.randint(1, 3)}" for _ in range(dice.randint(0, 6))]
+            for _ in range(dice.randint(1, 3))
+        ]
+        relevant = set(dice.sample(NAMES, dice.randint(1, 5)))
+        made = episode(question_id=name, steps=[search(*one) for one in found])
+        record = score_episode(made, relevant={name: relevant})["retrieval"]
+        ranked = list(dict.fromkeys(passage.rpartition("#")[0] for one in found for passage in one))
+        for end, k in (("", max(1, len(ranked))), ("@5", 5), ("@10", 10)):
+            measures = {f"success.{k}", f"recall.{k}", f"P.{k}", f"ndcg_cut.{k}"}
+            evaluator = pytrec_eval.RelevanceEvaluator({name: dict.fromkeys(relevant, 1)}, measures)
+            theirs = evaluator.evaluate({name: {one: float(-rank) for rank, one in enumerate(ranked)}}).get(name, {})
+            keys = {"recall": "recall", "hit_rate": "success", "precision": "P", "ndcg": "ndcg_cut"}
+            expected = {f"{ours}{end}": theirs.get(f"{key}_{k}", 0.0) for ours, key in keys.items()}
+            assert {one: record[one] for one in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("taxonomy", ["strict", "published"])
+def test_named_evidence_has_recall_and_hit_rate_and_no_ranks(taxonomy: str) -> None:
+    made = episode(evidence=["1963", "Lamu"], steps=[call("Independent since 1963.")])
+    expected = {**dict.fromkeys(RETRIEVAL), "recall": 0.5, "hit_rate": 1.0}
+    assert score_episode(made, taxonomy=taxonomy, relevant={})["retrieval"] == expected
+
+
+def test_ids_come_before_texts_where_the_calls_name_any() -> None:
+    made = episode(evidence=["1963", "Lamu"], steps=[search("a#1")])
+    assert score_episode(made, relevant={"q1": ["a"]})["retrieval"]["recall"] == 1.0
+    texts = episode(evidence=["1963"], steps=[call("Independent since 1963.")])
+    record = score_episode(texts, relevant={"q1": ["a"]})["retrieval"]
+    assert (record["recall"], record["mrr"]) == (1.0, None)
+
+
+def test_nothing_is_known_without_relevant_documents_without_searches_and_after_a_failure() -> None:
+    assert score_episode(episode(steps=[search("a#1")]), relevant={})["retrieval"] is None
+    assert score_episode(episode(evidence=["Nairobi"]))["retrieval"] is None
+    failed = episode(outcome=Outcome(kind="llm_failure"), steps=[search("a#1")])
+    assert score_episode(failed, relevant={"q1": ["a"]})["retrieval"] is None
+
+
+def asked(meta: dict[str, Any]) -> dict[str, list[Question]]:
+    return {KS: [Question(id="q0", question="Which?", answers=["Nairobi"], level="KS", meta=meta)]}
+
+
+def test_a_run_is_scored_by_the_documents_of_its_questions_and_baselines_and_references_are_not(tmp_path: Path) -> None:
+    def found(cell: Cell, number: int) -> dict[str, Any]:
+        return {"steps": [search("a#1")]}
+
+    answers = {"direct": "r", "oracle": "r", "rag": "r"}
+    run = write_answers(tmp_path, answers, changes=found, questions=asked({"text_ids": ["a", "b"]}))
+    score_run(run)
+    records = {cell.workflow: next(iter(run.scores(cell).values()))["retrieval"] for cell in run.cells()}
+    assert (records["direct"], records["oracle"], records["rag"]["recall"]) == (None, None, 0.5)
+
+
+def test_ids_that_are_none_are_an_error_that_names_the_question(tmp_path: Path) -> None:
+    run = write_answers(tmp_path / "a", {"rag": "r"}, questions=asked({"text_ids": {"a": 1}}))
+    with pytest.raises(UserError, match=r"question 'q0': meta\.text_ids"):
+        score_run(run)
+    assert Qrels(write_answers(tmp_path / "b", {"rag": "r"}, questions=asked({}))).of(KS) == {}
+
+
+@pytest.mark.parametrize(("value", "ids"), [([1, "b"], {"1", "b"}), ("[[3], [4]]", {"3", "4"}), (None, set())])
+def test_ids_are_lists_or_lists_of_lists_or_either_as_json(value: object, ids: set[str]) -> None:
+    assert text_ids(asked({"text_ids": value})[KS][0]) == ids

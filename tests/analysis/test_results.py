@@ -1,0 +1,219 @@
+"""The frames of runs and published results: columns, types, order, names; what a row says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from r_eval import Run
+from r_eval.analysis.results import CELLS, TASKS, episodes_of, load, ranked
+from r_eval.analysis.scoring import score_run
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
+from r_eval.records import Question, Seconds, Step, Usage
+from tests.analysis.answers import HOP, KS, SOAY, write_answers
+from tests.analysis.conftest import call
+
+INTERFACE = [
+    *("run", "system", "workflow", "llm", "condition", "domain", "level", "task", "question_id", "cluster", "template"),
+    *("epoch", "score", "metric", "response_type", "cause", "supported", "answer", "outcome", "outcome_cause", "calls"),
+    *("prompt_tokens", "completion_tokens", "cached_tokens", "cost", "seconds", "llm_seconds", "environment_seconds"),
+    *("queue_seconds", "retry_seconds", "replayed", "truncated", "steps", "role", "missing", "scorer_version"),
+]
+CUT = Step(kind="thought", text="Die Hauptstadt ist 内罗", error="length")
+PAPER = Path(__file__).parents[2] / "examples" / "paper"
+
+
+def types(frame: pandas.DataFrame) -> dict[str, str]:
+    return frame.dtypes.astype(str).to_dict()
+
+
+@pytest.fixture
+def failed(tmp_path: Path) -> RunFolder:
+    """Nothing but infrastructure failures: no score, no price, no answer."""
+    return write_answers(tmp_path / "failed", {"react": "x"}, changes=lambda cell, number: {"answer": "", "steps": []})
+
+
+# The episodes
+
+
+def test_the_columns_begin_with_those_of_the_interface(run: RunFolder) -> None:
+    assert list(episodes_of(run).columns)[: len(INTERFACE)] == INTERFACE
+
+
+def test_types_are_the_same_whatever_a_run_holds(run: RunFolder, failed: RunFolder, tmp_path: Path) -> None:
+    empty = write_answers(tmp_path / "empty", {"react": "ooo"})
+    assert types(episodes_of(empty)) == types(episodes_of(run)) == types(episodes_of(failed))
+    assert len(episodes_of(empty)) == 0
+    assert types(load(empty).cells) == types(load(run).cells) == types(load(RunFolder(PAPER)).cells)
+
+
+def test_an_infrastructure_failure_is_a_row_without_a_score(failed: RunFolder) -> None:
+    (row,) = episodes_of(failed).to_dict("records")
+    expected = {"missing": True, "response_type": "ME", "cause": "llm_timeout", "outcome": "llm_failure"}
+    assert {name: row[name] for name in expected} == expected
+    assert all(pandas.isna(row[name]) for name in ("score", "cost", "supported"))
+
+
+def test_a_row_says_what_the_episode_took(tmp_path: Path) -> None:
+    one = {
+        "answer": "Mombasa — 蒙巴萨",
+        "steps": [CUT, Step(kind="thought", replayed=True), call("Nairobi")],
+        "usage": Usage(calls=2, prompt_tokens=30, completion_tokens=4, cached_tokens=8, cost=0.25),
+        "seconds": Seconds(total=9, llm=7, environment=1, queue=2, retry=3),
+    }
+    (row,) = episodes_of(write_answers(tmp_path / "one", {"react": "r"}, changes=lambda *_: one)).to_dict("records")
+    expected = {
+        **{"run": "one", "system": "react+m", "answer": "Mombasa — 蒙巴萨", "cluster": "q0", "template": ""},
+        **{"calls": 2, "prompt_tokens": 30, "completion_tokens": 4, "cached_tokens": 8, "cost": 0.25},
+        **{"seconds": 4.0, "llm_seconds": 2.0, "environment_seconds": 1.0, "queue_seconds": 2.0, "retry_seconds": 3.0},
+        **{"replayed": 1, "truncated": 1, "steps": 3, "role": "system", "missing": False, "characters": 13.0},
+    }
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_questions_are_clustered_by_document_and_the_template_stands_apart(tmp_path: Path) -> None:
+    metas: list[dict[str, Any]] = [{"template": "t1", "document": "d1"}, {"template": "t1"}, {"documents": ["a", "b"]}]
+    asked = [
+        Question(id=f"q{n}", question="Which?", answers=["Nairobi"], level="KS", meta=m) for n, m in enumerate(metas)
+    ]
+    found = episodes_of(write_answers(tmp_path / "run", {"react": "rrr"}, questions={KS: asked}))
+    assert found["cluster"].tolist() == ["d1", "q1", "['a', 'b']"]
+    assert found["template"].tolist() == ["t1", "t1", ""]
+
+
+def test_further_metrics_have_a_column_after_the_metric(
+    run: RunFolder, tmp_path: Path, make_run: Callable[..., RunFolder]
+) -> None:
+    other = make_run(tmp_path / "other", questions=1)
+    score_run(other, ["exact_match"])
+    found = load(run, other).episodes
+    assert list(found.columns)[list(found.columns).index("metric") + 1] == "exact_match"
+    assert found["exact_match"].dtype == "float64"
+    assert found.loc[found["run"] == "synthetic", "exact_match"].isna().all()
+
+
+def test_parquet_files_of_several_runs_are_read_together(failed: RunFolder, run: RunFolder, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    for number, one in enumerate((run, failed)):
+        Run(one.path).to_parquet(tmp_path / f"{number}.parquet")
+    read = pandas.read_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    assert len(read) == len(episodes_of(run)) + 1
+
+
+@pytest.mark.parametrize(("workflow", "role"), [("react", "system"), ("direct", "baseline"), ("oracle", "reference")])
+def test_the_role_is_that_of_the_workflow_and_references_are_not_ranked(
+    tmp_path: Path, workflow: str, role: str
+) -> None:
+    cells = load(write_answers(tmp_path / "one", {workflow: "r"})).cells
+    assert cells["role"].tolist() == [role]
+    assert len(ranked(cells)) == (role != "reference")
+
+
+# Cells and tasks
+
+
+def test_cells_stand_in_the_order_of_the_grid_with_clean_first(tmp_path: Path) -> None:
+    answers = {("react", SOAY): "ro", ("react", KS): "r", ("agent", SOAY): "x"}
+    found = load(write_answers(tmp_path / "run", answers, ("noisy", "clean")))
+    assert list(found.cells.columns) == list(CELLS)
+    assert list(found.tasks.columns) == list(TASKS)
+    assert found.conditions == ["clean", "noisy"]
+    places = list(zip(found.cells["condition"], found.cells["system"], found.cells["task"], strict=True))
+    tasks = [task for task in (KS, SOAY) if task in set(found.tasks["name"])]
+    own = [("react+m", tasks[0]), ("react+m", tasks[1]), ("agent+m", SOAY)]
+    assert places == [(condition, *pair) for condition in ("clean", "noisy") for pair in own]
+    assert found.cells.loc[found.cells["task"] == SOAY, "episodes"].tolist() == [1, 1, 1, 1]
+    assert found.cells.loc[found.cells["task"] == SOAY, "expected"].tolist() == [2, 1, 2, 1]
+
+
+def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_path: Path) -> None:
+    grid = {"llms": [{"llm": "openai/y", "name": "m", "connections": 16, "parameters": "x"}]}
+    run = write_answers(tmp_path / "run", {"react": "r", "pal": "r"}, grid=grid)
+    text = run.run_file.read_text(encoding="utf-8").replace('"episodes": 1', '"skipped": 3, "episodes": 1', 1)
+    run.run_file.write_text(text, encoding="utf-8")
+    cells = load(run).cells
+    assert cells["connections"].tolist() == [16, 16]
+    assert cells["parameters"].isna().all()
+    assert cells["stopped"].tolist() == [True, False]
+
+
+def test_short_names_leave_tasks_different(tmp_path: Path) -> None:
+    found = load(write_answers(tmp_path / "run", {("react", KS): "r", ("react", SOAY): "r"})).tasks
+    assert found["short"].tolist() == ["high-freq", "soay-easy"]
+
+
+def test_the_results_on_some_tasks_keep_their_order(run: RunFolder) -> None:
+    whole = load(run)
+    found = whole.of([HOP, SOAY])
+    assert found.tasks["name"].tolist() == [HOP, SOAY]
+    assert set(found.episodes["task"]) == {HOP, SOAY}
+    assert (len(found.cells), found.conditions) == (len(whole.cells) / 2, whole.conditions)
+
+
+# Several folders
+
+
+def test_two_runs_over_different_tasks_make_one_system(tmp_path: Path) -> None:
+    runs = [write_answers(tmp_path / name, {("react", task): "r"}) for name, task in (("one", KS), ("two", HOP))]
+    assert load(*runs).cells["system"].tolist() == ["react+m", "react+m"]
+
+
+def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
+    runs = [write_answers(tmp_path / folder, {"react": "r"}, name="run") for folder in "abc"]
+    found = load(*runs)
+    assert found.suffixes == ("", " (run)", " (run, 2)")
+    assert found.cells["system"].tolist() == ["react+m", "react+m (run)", "react+m (run, 2)"]
+    assert found.cells["llm"].tolist() == ["m", "m (run)", "m (run, 2)"]
+    assert found.episodes["system"].tolist() == found.cells["system"].tolist()
+
+
+def published(folder: Path, *lines: str) -> RunFolder:
+    folder.mkdir(exist_ok=True)
+    (folder / "scores.csv").write_text("\n".join(["workflow,llm,task,score", *lines, ""]), encoding="utf-8")
+    return RunFolder(folder)
+
+
+def test_a_papers_id_stands_for_its_task(tmp_path: Path) -> None:
+    (task,) = load(published(tmp_path, "react,gpt-4,3-5,40")).tasks.to_dict("records")
+    assert (task["name"], task["domain"], task["level"], task["id"]) == ("aminer/soay-hard", "aminer", "KA", "3-5")
+
+
+def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: Path, run: RunFolder) -> None:
+    folder = published(tmp_path, "react,openai/gpt-4o-mini,1-2,40", "pal,other,1-1,40")
+    found = load(run, folder)
+    assert found.suffixes == ("",)
+    assert found.published == (folder,)
+    own = found.cells[found.cells["score"].notna()]
+    assert own["system"].tolist() == [f"react+openai/gpt-4o-mini ({tmp_path.name})", f"pal+other ({tmp_path.name})"]
+    assert own["episodes"].isna().all()
+    assert found.tasks["name"].tolist()[-1] == "wiki/low-freq"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("react,gpt-4,1-1,abc", r"scores.csv:2: score is 'abc'; expected a number from 0 to 100"),
+        ("react,gpt-4,1-1,140", r"scores.csv:2: score is '140'"),
+        ("react,gpt-4,,40", r"scores.csv:2: a value is missing"),
+        ("react,gpt-4,1-1,4\nreact,gpt-4,wiki/high-freq,4", r"scores.csv:3: react\+gpt-4 has a second score for wiki"),
+    ],
+)
+def test_a_bad_line_of_published_means_is_named(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load(published(tmp_path, line))
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("workflow,llm,score\n", encoding="utf-8")
+    with pytest.raises(UserError, match="lacks the column 'task'"):
+        load(RunFolder(tmp_path))
+
+
+def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a run"):
+        load(RunFolder(tmp_path))

@@ -1,0 +1,372 @@
+"""Robustness: conditions against clean, read or remembered, failed calls, and what needs the domain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from r_eval.analysis.findings import findings
+from r_eval.analysis.results import Results, load
+from r_eval.analysis.robustness import (
+    KINDS,
+    REACTIONS,
+    VERDICTS,
+    against_clean,
+    closed_book,
+    failure_cost,
+    faithful,
+    reactions,
+    recovery,
+    verdict,
+)
+from r_eval.environments.conditions.faulty import CUT
+from r_eval.folder import Cell, RunFolder
+from r_eval.records import Document, Episode, Outcome, Question, Step
+from tests.analysis.answers import HOP, KS, Answers, Changes, write_answers
+from tests.analysis.conftest import call, episode, write_run
+
+VIEWS = (against_clean, faithful, recovery, failure_cost, closed_book)
+
+
+def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
+    """The one row with these values."""
+    for name, value in keys.items():
+        frame = frame[frame[name] == value]
+    (found,) = frame.to_dict("records")
+    return {str(name): value for name, value in found.items()}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Six workflows and two LLMs under two conditions."""
+    return load(write_run(tmp_path_factory.mktemp("runs") / "run", 6, conditions=("clean", "slow")))
+
+
+# Empty and full frames
+
+
+def test_a_column_has_one_type_whatever_a_run_holds(both: Results, tmp_path: Path) -> None:
+    empty = load(write_answers(tmp_path / "empty", {"react": "ooo"}))
+    for view in VIEWS:
+        assert view(empty).dtypes.equals(view(both).dtypes), view.__name__
+        assert len(view(empty)) == 0
+
+
+# Against clean
+
+
+def conditions(folder: Path, clean: Mapping[str, str], noisy: Mapping[str, str]) -> Results:
+    """A run under two conditions, from the letters of `write_answers` by workflow or (workflow, task)."""
+    letters = {"clean": clean, "noisy": noisy}
+
+    def changes(cell: Cell, number: int) -> dict[str, Any]:
+        own = letters[cell.condition].get(cell.workflow, "")
+        right = number < len(own) and own[number] == "r"
+        kind = "llm_failure" if own[number : number + 1] in ("", "x") else "finished"
+        return {"answer": "Nairobi" if right else "Mombasa", "outcome": Outcome(kind=kind)}
+
+    return load(write_answers(folder, dict(clean), ("clean", "noisy"), changes))
+
+
+def test_a_pair_rests_on_the_questions_that_both_have(tmp_path: Path) -> None:
+    found = against_clean(conditions(tmp_path / "run", {"react": "rrx"}, {"react": "xwr"}))
+    assert (row(found)["questions"], row(found)["score"], row(found)["clean_score"]) == (1, 0.0, 1.0)
+
+
+def test_every_system_has_a_row_per_task_and_one_over_all_tasks(both: Results) -> None:
+    found = against_clean(both)
+    assert set(found["condition"]) == {"slow"}
+    assert len(found) == 11 * 5
+    assert set(found.loc[found["role"] == "baseline", "workflow"]) == {"direct"}
+    oracle = row(found, workflow="oracle", task="all tasks")
+    assert (oracle["difference"], oracle["p_adjusted"] == oracle["p"]) == (0.0, True)
+
+
+def test_the_systems_of_a_condition_are_corrected_together(tmp_path: Path) -> None:
+    clean, noisy = {"react": "r" * 20, "pal": "r" * 20}, {"react": "w" * 8 + "r" * 12, "pal": "r" * 20}
+    found = against_clean(conditions(tmp_path / "run", clean, noisy))
+    assert row(found, workflow="react")["p_adjusted"] == pytest.approx(2 * row(found, workflow="react")["p"])
+    assert row(found, workflow="pal")["difference"] == 0.0
+
+
+def test_a_run_without_clean_compares_nothing(tmp_path: Path) -> None:
+    assert len(against_clean(load(write_run(tmp_path / "run", 2, conditions=("slow",))))) == 0
+
+
+# Read or remembered
+
+SAID = {"n": "Lima", "o": "Oslo", "x": "Quito", "-": "", "!": ""}
+"""By letter: the new gold, the old gold, something else, nothing; ! is an infrastructure failure."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Lima", "faithful"),
+        ("the city of Lima", "faithful"),
+        ("OSLO.", "leaked"),
+        ("Quito", "other"),
+        ("", "other"),
+        ("Oslo or Lima", "other"),
+    ],
+)
+def test_an_answer_matches_the_new_gold_the_old_one_or_neither(answer: str, expected: str) -> None:
+    assert verdict(answer, ["Lima"], ["Oslo"]) == expected
+
+
+def test_where_golds_share_words_the_better_match_counts() -> None:
+    new, old = ["8 June 1912"], ["8 June 1916"]
+    assert (verdict("8 June 1912", new, old), verdict("8 June 1916", new, old)) == ("faithful", "leaked")
+
+
+def changed(folder: Path, tasks: dict[str, str], condition: str = "counterfactual", **cell: int) -> RunFolder:
+    """A run of react whose answers are told by letters of SAID."""
+
+    def changes(of: Cell, number: int) -> dict[str, Any]:
+        letter = tasks[of.task][number]
+        outcome = Outcome(kind="llm_failure" if letter == "!" else "finished")
+        return {
+            "golds": ["Lima"] if condition == "counterfactual" else ["Oslo"],
+            "answer": SAID[letter],
+            "outcome": outcome,
+        }
+
+    asked = {
+        task: [Question(id=f"q{n}", question="Which?", answers=["Oslo"], level="KS") for n in range(len(letters))]
+        for task, letters in tasks.items()
+    }
+    answers = {("react", task): "w" * len(letters) for task, letters in tasks.items()}
+    run = write_answers(folder, answers, (condition,), changes, asked)
+    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
+    manifest["cells"] = [{**entry, **cell} for entry in manifest["cells"]]
+    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
+    return run
+
+
+def test_answers_are_counted_by_verdict_with_shares_and_intervals(tmp_path: Path) -> None:
+    found = row(faithful(load(changed(tmp_path, {KS: "nnnnoox-"}))))
+    assert [found[kind] for kind in VERDICTS] == [4, 2, 2]
+    assert (found["system"], found["condition"], found["task"], found["answers"]) == (
+        "react+m",
+        "counterfactual",
+        KS,
+        8,
+    )
+    assert found["faithful_share_low"] < found["faithful_share"] == 0.5 < found["faithful_share_high"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "cell", "answers", "incomplete"),
+    [("n!o!", {}, 2, 2), ("no", {"episodes": 5}, 2, 3), ("!!", {}, 0, 2)],
+    ids=["infrastructure failures", "not run yet", "a whole cell"],
+)
+def test_episodes_without_an_answer_are_incomplete(
+    tmp_path: Path, letters: str, cell: dict[str, int], answers: int, incomplete: int
+) -> None:
+    found = row(faithful(load(changed(tmp_path, {KS: letters}, **cell))))
+    assert (found["answers"], found["incomplete"]) == (answers, incomplete)
+    assert pandas.isna(found["faithful_share"]) == (answers == 0)
+
+
+def test_dropped_questions_are_counted(tmp_path: Path) -> None:
+    assert row(faithful(load(changed(tmp_path, {KS: "n"}, dropped=7))))["dropped"] == 7
+
+
+def test_several_tasks_have_the_same_weight(tmp_path: Path) -> None:
+    found = row(faithful(load(changed(tmp_path, {KS: "nnnnnnnn", HOP: "oo"}))), task="all tasks")
+    assert (found["answers"], found["faithful_share"]) == (10, 0.5)
+
+
+def test_a_condition_that_changes_no_gold_has_no_row(tmp_path: Path) -> None:
+    assert len(faithful(load(changed(tmp_path / "clean", {KS: "oo"}, condition="clean")))) == 0
+    run = changed(tmp_path / "run", {KS: "no"})
+    run.questions_file(KS).unlink()
+    assert len(faithful(load(run))) == 0
+
+
+# Calls that fail
+
+
+def steps(letters: str) -> list[Step]:
+    """Steps by letters: a capital is a call that fails, a small one the same call that does not; . is a reply."""
+    found = []
+    for letter in letters:
+        if letter == ".":
+            found.append(Step(kind="thought", text="I go on."))
+        else:
+            error = "temporary" if letter.isupper() else None
+            found.append(
+                call("Call 1 failed." if error else "The capital of Kenya is Nairobi.", error, entity=letter.lower())
+            )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("letters", "answer", "expected"),
+    [
+        (".A.a", "Nairobi", [("retried", True)]),
+        (".A.A.a", "Nairobi", [("retried", False), ("retried", True)]),
+        (".A.b", "Nairobi", [("another", False)]),
+        (".A.b.a", "Nairobi", [("retried", True)]),
+        (".A.", "Nairobi", [("answered", False)]),
+        (".A.", "", [("stopped", False)]),
+        (".Ab.", "Nairobi", [("answered", False)]),
+        (".ab.", "Nairobi", []),
+    ],
+)
+def test_a_failure_is_followed_by_a_retry_another_call_an_answer_or_the_end(
+    letters: str, answer: str, expected: list[tuple[str, bool]]
+) -> None:
+    assert reactions(episode(steps=steps(letters), answer=answer)) == expected
+
+
+def test_a_result_that_was_cut_off_is_a_failure_and_giving_up_is_a_stop() -> None:
+    cut = Step(kind="call", api="Search", arguments={}, observation=f"{CUT}\nThe cap")
+    assert reactions(episode(steps=[cut], answer="Nairobi")) == [("answered", False)]
+    gave_up: Episode = episode(steps=steps(".A."), answer="I do not know", outcome=Outcome(kind="gave_up"))
+    assert reactions(gave_up) == [("stopped", False)]
+
+
+def failing(folder: Path, by_condition: dict[str, list[str]], workflow: str = "react") -> Results:
+    """A run from the steps of its episodes: right where the last call went well, "!" an infrastructure failure."""
+
+    def changes(cell: Cell, number: int) -> dict[str, Any]:
+        letters = by_condition[cell.condition][number]
+        outcome = Outcome(kind="llm_failure" if "!" in letters else "finished")
+        right = letters[-1:].islower()
+        return {"steps": steps(letters.replace("!", "")), "answer": "Nairobi" if right else "", "outcome": outcome}
+
+    number = len(next(iter(by_condition.values())))
+    return load(write_answers(folder, {workflow: "r" * number}, tuple(by_condition), changes))
+
+
+def test_calls_and_what_came_of_them_are_counted(tmp_path: Path) -> None:
+    found = row(recovery(failing(tmp_path, {"clean": [".a"] * 4, "faulty": [".A.a", ".A", ".a", ".b.B.c"]})))
+    assert (found["calls"], found["failures"], found["failed_share"]) == (7, 3, pytest.approx(3 / 7))
+    assert [found[f"{kind}_share"] for kind in REACTIONS] == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
+    assert found["success_rate"] == 1.0
+
+
+def test_scores_with_and_without_a_failure_stand_beside_clean_on_the_same_questions(tmp_path: Path) -> None:
+    found = failure_cost(failing(tmp_path, {"clean": [".a", ".a", ".a", ""], "faulty": [".A.a", ".A", ".a", ".a"]}))
+    met, spared = row(found, group="met"), row(found, group="spared")
+    assert (met["episodes"], met["score"], spared["score"]) == (2, 0.5, 1.0)
+    assert (met["questions"], met["clean_score"], met["difference"]) == (2, 1.0, -0.5)
+    assert spared["difference"] == 0.5
+    assert met["difference_low"] < -0.5 < met["difference_high"]
+
+
+def test_without_clean_the_cost_is_not_known(tmp_path: Path) -> None:
+    found = failure_cost(failing(tmp_path, {"faulty": [".A.a", ".a"]}))
+    assert found["difference"].isna().all()
+    assert found["questions"].to_list() == [0, 0]
+
+
+def test_a_condition_without_a_failure_and_a_reference_have_no_row(tmp_path: Path) -> None:
+    assert len(recovery(failing(tmp_path / "a", {"clean": [".A.a"], "slow": [".a"]}))) == 0
+    assert len(recovery(failing(tmp_path / "b", {"faulty": [".A.a"]}, workflow="oracle"))) == 0
+
+
+def test_infrastructure_failures_are_left_out(tmp_path: Path) -> None:
+    results = failing(tmp_path, {"faulty": [".A.a", ".A!"]})
+    found = row(recovery(results))
+    assert (found["calls"], found["failures"], row(failure_cost(results))["episodes"]) == (2, 1, 1)
+
+
+# Closed book
+
+AGENT, ALONE = "rrrrwrw", "rwwwrrw"
+
+
+def with_direct(folder: Path, agent: Answers, alone: Answers, changes: Changes | None = None, **more: Any) -> Results:
+    """A run of react and direct; letters as of `write_answers`, by task."""
+    answers = {("react", task): own for task, own in agent.items()} | {
+        ("direct", task): own for task, own in alone.items()
+    }
+    return load(write_answers(folder, answers, changes=changes or (lambda cell, number: {}), **more))  # type: ignore[arg-type]
+
+
+def test_each_question_is_needed_known_lost_or_neither(tmp_path: Path) -> None:
+    found = row(closed_book(with_direct(tmp_path, {KS: AGENT}, {KS: ALONE})))
+    assert {kind: found[kind] for kind in KINDS} == {"needed": 3, "knew": 2, "lost": 1, "neither": 1}
+    assert (found["questions"], found["right"], found["unpaired"]) == (7, 5, 0)
+    assert sum(found[f"{kind}_share"] for kind in KINDS) == pytest.approx(1)
+    share = found["needed_of_right_share"]
+    assert share == pytest.approx(3 / 5)
+    assert found["needed_of_right_share_low"] < share < found["needed_of_right_share_high"]
+
+
+def test_questions_that_one_of_the_two_has_no_score_for_are_left_out(tmp_path: Path) -> None:
+    found = row(closed_book(with_direct(tmp_path, {KS: "rrxr"}, {KS: "rxro"})))
+    assert (found["questions"], found["unpaired"], found["knew"]) == (1, 2, 1)
+
+
+def test_right_answers_without_evidence_are_counted(tmp_path: Path) -> None:
+    def unseen(cell: Cell, number: int) -> dict[str, Any]:
+        return {"steps": [call("0 results.")]} if number < 2 else {}
+
+    found = row(closed_book(with_direct(tmp_path, {KS: "rrrw"}, {KS: "rwrw"}, unseen)))
+    assert (found["am"], found["am_knew"]) == (2, 1)
+
+
+def test_a_system_without_a_right_answer_has_no_share(tmp_path: Path) -> None:
+    found = row(closed_book(with_direct(tmp_path, {KS: "ww"}, {KS: "rw"})))
+    assert (pandas.isna(found["needed_of_right_share"]), found["lost"]) == (True, 1)
+
+
+def test_epochs_are_compared_each_with_each(tmp_path: Path) -> None:
+    found = row(closed_book(with_direct(tmp_path, {KS: "rr\nwr"}, {KS: "rw\nww"})))
+    assert {kind: found[kind] for kind in KINDS} == {"needed": 1.25, "knew": 0.25, "lost": 0.25, "neither": 0.25}
+    assert found["needed_of_right_share"] == pytest.approx(1.25 / 1.5)
+
+
+def test_over_several_tasks_the_shares_weigh_the_same_and_the_questions_add_up(tmp_path: Path) -> None:
+    agent = {KS: "rr", HOP: "rrrr", "aminer/soay-easy": "r"}
+    found = closed_book(with_direct(tmp_path, agent, {KS: "ww", HOP: "rrrr"}))
+    assert found["task"].to_list() == [KS, HOP, "all tasks"]
+    whole = row(found, task="all tasks")
+    assert (whole["questions"], whole["needed"], whole["needed_of_right_share"]) == (6, 2, 0.5)
+
+
+def test_a_task_whose_questions_bring_documents_is_no_closed_book(tmp_path: Path) -> None:
+    document = Document(title="Kenya", text="Nairobi is the capital.")
+    asked = {KS: [Question(id="q0", question="Which?", answers=["Nairobi"], level="KS", context=[document])]}
+    found = closed_book(with_direct(tmp_path, {KS: "r", HOP: "r"}, {KS: "r", HOP: "r"}, questions=asked))
+    assert found["task"].to_list() == [HOP]
+
+
+def test_only_tool_using_systems_are_held_against_their_own_llm(both: Results) -> None:
+    found = closed_book(both)
+    assert set(found["workflow"]) == {"react", "pal", "dfsdt", "fc"}
+    assert (found[list(KINDS)].sum(axis=1) - found["questions"]).abs().max() < 1e-9
+
+
+# In sentences
+
+
+def test_each_finding_is_one_sentence(tmp_path: Path) -> None:
+    read = load(changed(tmp_path / "a", {KS: "nno"}))
+    assert findings(read) == [("Memory", "react+m read 67 % of the replaced values and remembered 33 %")]
+    calls = failing(tmp_path / "b", {"clean": [".a"] * 2, "faulty": [".A.a", ".a"]})
+    assert findings(calls) == [
+        ("Retries", "react+m met 1 failed calls (33 %) and retried 100 % of them, with success in 100 %"),
+        ("Condition", "no comparison with clean is significant"),
+    ]
+    known = with_direct(tmp_path / "c", {KS: AGENT}, {KS: ALONE})
+    assert findings(known) == [("Domain", "60 % of the right answers of react+m need the domain (5 right answers)")]
+
+
+def test_a_significant_difference_is_named_with_its_interval(tmp_path: Path) -> None:
+    results = conditions(tmp_path / "run", {"react": "r" * 30}, {"react": "w" * 20 + "r" * 10})
+    ((word, text),) = findings(results)
+    assert word == "Condition"
+    assert text.startswith("react+m is 66.7 points lower under noisy than under clean (difference -")
+
+
+def test_where_nothing_is_to_be_told_nothing_is(tmp_path: Path) -> None:
+    assert findings(load(write_answers(tmp_path, {"react": "rw"}))) == []

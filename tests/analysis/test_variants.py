@@ -1,0 +1,126 @@
+"""Scores over samples and stability over their variants: variants first, then samples, never tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from r_eval.analysis.findings import findings
+from r_eval.analysis.results import Results, load
+from r_eval.analysis.variants import by_variant, placeholder_scores, stability, variant_of
+from r_eval.records import Question
+from tests.analysis.answers import HOP, KS, write_answers
+
+Samples = dict[str, str]
+"""By sample, a letter per variant, as of `write_answers`; a sample's part is what its name has before the hyphen."""
+TASKS: dict[str, Samples] = {KS: {"filter-1": "rrr"}, HOP: {"v1-1": "rww", "v1-2": "www", "v2-1": "rrw"}}
+MIXED = {"a": "rrr", "b": "www", "c": "rrw", "d": "rww"}
+
+
+def asked(folder: Path, tasks: dict[str, Samples], epochs: int = 1) -> Results:
+    """A run of rag over the variants of some samples."""
+    answers = {("rag", task): "".join(samples.values()) for task, samples in tasks.items()}
+    questions = {
+        task: [
+            Question(id=f"q{place}", question="?", answers=["Nairobi"], level="KS", meta=meta)
+            for place, meta in enumerate(
+                {"document": name, "variant": number, "subtask": name.partition("-")[0] if "-" in name else ""}
+                for name, letters in samples.items()
+                for number in range(len(letters))
+            )
+        ]
+        for task, samples in tasks.items()
+    }
+    return load(write_answers(folder, answers, questions=questions))
+
+
+def rows(frame: pandas.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+    part = frame["part"] if "part" in frame else [""] * len(frame)
+    return dict(zip(zip(frame["task"], part, strict=True), frame.to_dict("records"), strict=True))  # type: ignore[arg-type]
+
+
+def steady(folder: Path, samples: Samples) -> dict[str, Any]:
+    (found,) = stability(asked(folder, {KS: samples})).to_dict("records")
+    return {str(name): value for name, value in found.items()}
+
+
+# Scores
+
+
+def test_a_sample_scores_the_mean_over_its_variants_and_every_sample_weighs_the_same(tmp_path: Path) -> None:
+    found = rows(placeholder_scores(asked(tmp_path, TASKS)))
+    assert (found[HOP, ""]["score"], found[HOP, ""]["samples"]) == (pytest.approx((1 / 3 + 0 + 2 / 3) / 3), 3)
+    assert found["all tasks", ""]["score"] == pytest.approx((1 + 1 / 3 + 0 + 2 / 3) / 4)
+
+
+def test_a_sample_with_fewer_variants_weighs_as_much_as_another(tmp_path: Path) -> None:
+    assert rows(placeholder_scores(asked(tmp_path, {KS: {"a-1": "r", "a-2": "www"}})))[KS, ""]["score"] == 0.5
+
+
+def test_the_parts_of_a_task_have_rows_of_their_own_before_it(tmp_path: Path) -> None:
+    found = rows(placeholder_scores(asked(tmp_path, TASKS)))
+    assert list(found) == [(KS, ""), (HOP, "v1"), (HOP, "v2"), (HOP, ""), ("all tasks", "")]
+    assert found[HOP, "v1"]["score"] == pytest.approx(1 / 6)
+
+
+def test_variants_without_a_score_are_counted_and_bound_it(tmp_path: Path) -> None:
+    found = rows(placeholder_scores(asked(tmp_path, {KS: {"a-1": "rx", "a-2": "xx"}})))[KS, ""]
+    assert (found["samples"], found["episodes"], found["incomplete"]) == (1, 1, 3)
+    assert (found["score"], found["score_worst"], found["score_best"]) == (1.0, 0.25, 1.0)
+
+
+def test_a_run_without_variants_has_empty_frames_of_the_same_types(tmp_path: Path) -> None:
+    bare, full = load(write_answers(tmp_path / "bare", {"rag": "rw"})), asked(tmp_path / "full", TASKS)
+    for view in (placeholder_scores, stability, by_variant):
+        assert len(view(bare)) == 0
+        assert view(bare).dtypes.equals(view(full).dtypes)
+
+
+@pytest.mark.parametrize("meta", [{}, {"document": "d"}, {"variant": 1}, {"document": ["d"], "variant": 1}])
+def test_a_question_whose_meta_names_no_variant_has_none(meta: dict[str, object]) -> None:
+    assert variant_of(meta) is None
+
+
+# Stability
+
+
+def test_samples_are_all_right_all_wrong_or_partly_right(tmp_path: Path) -> None:
+    found = steady(tmp_path, MIXED)
+    assert [found[f"{name}_share"] for name in ("all_right", "all_wrong", "partly_right")] == [0.25, 0.25, 0.5]
+    assert (found["samples"], found["left_out"], found["right_share"]) == (4, 0, pytest.approx(0.5))
+    assert found["right_of_partly_share"] == pytest.approx((2 / 3 + 1 / 3) / 2)
+
+
+def test_flips_are_pairs_of_variants_with_different_verdicts(tmp_path: Path) -> None:
+    assert steady(tmp_path, MIXED)["flip_rate"] == pytest.approx((0 + 0 + 2 / 3 + 2 / 3) / 4)
+
+
+def test_a_sample_with_one_variant_or_one_without_a_verdict_is_left_out(tmp_path: Path) -> None:
+    found = steady(tmp_path, {"a": "rrr", "b": "rrx", "c": "r"})
+    assert (found["samples"], found["left_out"], found["all_right_share"]) == (1, 2, 1.0)
+
+
+def test_every_share_has_an_interval_over_samples(tmp_path: Path) -> None:
+    found = steady(tmp_path, {f"{name}{n}": letters for name, letters in MIXED.items() for n in range(9)})
+    for name in ("all_right_share", "partly_right_share", "flip_rate", "right_share"):
+        assert 0 < found[f"{name}_low"] < found[name] < found[f"{name}_high"] < 1
+
+
+def test_over_several_tasks_every_sample_weighs_the_same(tmp_path: Path) -> None:
+    found = rows(stability(asked(tmp_path, {KS: {"a": "rr"}, HOP: {"b": "ww", "c": "ww", "d": "rw"}})))
+    assert found["all tasks", ""]["all_right_share"] == 0.25
+
+
+def test_variants_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    found = by_variant(asked(tmp_path, {KS: {"a": "rw" * 6, "b": "rr" * 6}}))
+    assert found["variant"].to_list() == [str(number) for number in range(12)]
+    assert found["right_share"].to_list() == [1.0, 0.5] * 6
+
+
+def test_the_finding_names_the_steadiest_system(tmp_path: Path) -> None:
+    assert findings(asked(tmp_path, {KS: MIXED})) == [
+        ("Variants", "rag+m has 25 % of 4 samples right in every variant, 50 % in some")
+    ]
