@@ -75,7 +75,7 @@ def roles(manifest: Mapping[str, Any]) -> dict[str, Role]:
     """The role of each system of a run, by its name; a workflow that the grid renames keeps its role."""
     entries = (manifest.get("grid") or {}).get("workflows", ())
     own = {one["name"]: str(one["workflow"]) for one in entries if isinstance(one, dict) and one.get("name")}
-    gold = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("bound")}
+    gold = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("reference")}
     cells = {f"{cell['workflow']}+{cell['llm']}": cell["workflow"] for cell in manifest["cells"]}
     return {name: role_of(own.get(workflow, workflow), name in gold) for name, workflow in cells.items()}
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from r_eval.records import Document, Episode, Outcome, Question, Seconds, SentMessage, Step, Tokens, Usage
 
@@ -22,14 +21,15 @@ MODELS: tuple[type[BaseModel], ...] = (Question, Document, Episode, Outcome, Sen
 
 
 def listing() -> str:
-    """The fields of all records with their types and defaults, as a block of Markdown."""
+    """The fields of all records with their types, as a block of Markdown."""
     lines = ["```text"]
     for model in MODELS:
         types = model.model_json_schema(by_alias=True)["properties"]
         lines.append(model.__name__)
         for name, field in model.model_fields.items():
             key = field.alias or name
-            lines.append(f"  {key}: {_type(types[key])}{_default(field)}")
+            optional = "" if field.is_required() else "?"
+            lines.append(f"  {key}{optional}: {_type(types[key])}")
     return "\n".join([*lines, "```"]) + "\n"
 
 
@@ -50,14 +50,6 @@ def _type(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list[{_type(schema['items'])}]"
     return str(schema.get("type", "any"))
-
-
-def _default(field: FieldInfo) -> str:
-    """The default as an assignment; nothing for a required field."""
-    if field.is_required():
-        return ""
-    default = field.get_default(call_default_factory=True, validated_data={})
-    return f" = {type(default).__name__}()" if isinstance(default, BaseModel) else f" = {json.dumps(default)}"
 
 
 if __name__ == "__main__":

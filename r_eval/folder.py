@@ -11,7 +11,7 @@
 
 "/" in a name is written "__" in a path. The last field of an episode's line is a checksum over the bytes before it. A
 line that is damaged is no episode: who only reads a run leaves it out and says so, and who goes on with the run sets it
-aside, so that its episode runs again. Where an episode was tried again after a failure of the machinery, its newest
+aside, so that its episode runs again. Where an episode was tried again after an infrastructure failure, its newest
 line counts. Once a cell is complete its file has one line an episode, in the order of the questions, so that the bytes
 do not depend on who finished first.
 

@@ -47,12 +47,12 @@ class CellPart(Part):
 
 
 class SystemPart(Part):
-    """A workflow x LLM pair; `bound` says that it is none to be compared, since it sees the gold."""
+    """A workflow x LLM pair; a `reference` sees the gold and is not ranked."""
 
     name: str
     workflow: str
     llm: str
-    bound: bool = Field(default=False, exclude_if=_empty)
+    reference: bool = Field(default=False, exclude_if=_empty)
 
 
 class TaskPart(Part):

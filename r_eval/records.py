@@ -186,7 +186,7 @@ class Seconds(Record):
 
     @property
     def own(self) -> float:
-        """What the system itself takes, without what the machinery of this run added: `total` less the waits."""
+        """What the system itself takes, without waits: `total` less `queue` and `retry`."""
         return max(0.0, self.total - self.queue - self.retry)
 
 

@@ -89,7 +89,7 @@ class Asked:
         context: Documents that came with the question.
         query: What a retriever is asked, where that is not the text.
         long: Whether the answer is a text, of which every line counts; else it is a phrase.
-        solution: The whole question, given only to workflows that declare `uses_gold` (bounds such as the oracle).
+        solution: The whole question, given only to workflows that declare `uses_gold` (references such as the oracle).
     """
 
     text: str
@@ -163,7 +163,7 @@ class Workflow:
     Attributes:
         uses_llm: False for a workflow that needs none; its LLM is called `none`.
         uses_tools: Whether the query APIs are offered.
-        uses_gold: Whether it is given the gold, which makes it a bound and not a system.
+        uses_gold: Whether it is given the gold, which makes it a reference that is not ranked.
         last_chance: Whether its requests are a conversation that can end in a last chance; see `Limits`.
         PROMPTS: Names of its prompt files.
     """

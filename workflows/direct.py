@@ -1,4 +1,4 @@
-"""Direct: the question is answered from what the LLM knows, without tools; a lower bound.
+"""Direct: the question is answered from what the LLM knows, without tools: the baseline.
 
 Documents that came with the question stand in the prompt. A base model is given one text, which ends in "Answer:".
 """

@@ -1,4 +1,4 @@
-"""Oracle: the gold program is run over the query APIs; an upper bound that says whether a question can be answered."""
+"""Oracle: the gold program is run over the query APIs; the reference that says whether a question can be answered."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ similar (`Similar: [A, B]`, as that of a wiki does) is made again for what it na
 taken in turns, the first of each, then the second of each.
 
 With `retrieval: gold` the question's own evidence stands in place of what is found: perfect retrieval, which bounds
-what any retriever could do for this LLM. Such a system is a bound and is not ranked.
+what any retriever could do for this LLM. Such a system is a reference and is not ranked.
 
 A question in Chinese is asked in Chinese, any other in English.
 """

@@ -194,7 +194,7 @@ class Store:
         return self.ledger(cell).count()
 
     def is_complete(self) -> bool:
-        """Whether every episode is recorded, and none failed for the machinery's sake."""
+        """Whether every episode is recorded, and none is an infrastructure failure."""
         return not any(self.left(cell) for cell in self.plan.cells)
 
     def append(self, cell: PlannedCell, episode: Episode) -> None:
@@ -317,7 +317,7 @@ class Store:
             grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),
             vary=VaryPart(**plan.sweep.record()) if plan.sweep else None,
             systems=[
-                SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, bound=c.workflow.uses_gold)
+                SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, reference=c.workflow.uses_gold)
                 for name, c in systems.items()
             ],
             llms={name: _llm_part(llm, self.unavailable.get(name)) for name, llm in plan.llms.items()},

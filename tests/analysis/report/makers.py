@@ -128,7 +128,7 @@ def _write_manifest(
         "versions": {"r-eval": "0.1.0", "python": "3.11.7"},
         "seed": 0,
         "grid": {},
-        "systems": [{**system, "bound": True} if system["workflow"] == "oracle" else system for system in made],
+        "systems": [{**system, "reference": True} if system["workflow"] == "oracle" else system for system in made],
         "tasks": [{**task, "questions": questions} for task in tasks],
         "conditions": list(dict.fromkeys(cell.condition for cell in cells)),
         "cells": [{**cell._asdict(), "episodes": questions, "fingerprint": "f"} for cell in cells],
