@@ -28,7 +28,6 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 TIMEOUT = 2.0
 """Seconds; longer than a busy machine lets an answer wait."""
-EPOCHS = 7
 
 
 class Storm(Server):
@@ -58,9 +57,10 @@ class Storm(Server):
         stream = web.StreamResponse(headers={"Content-Length": "1000"})
         await stream.prepare(request)
         await stream.write(b'{"choices": ')
-        await asyncio.sleep(4.0 if fault == "stalled" else 0.0)
-        assert request.transport is not None
-        request.transport.abort()
+        if fault == "stalled":
+            await asyncio.sleep(4.0)
+        if request.transport is not None:
+            request.transport.abort()
         return stream
 
 
@@ -76,7 +76,7 @@ async def episodes(server: Storm, out: Path) -> list[Episode]:
         workflows=["direct"],
         llms=[{"llm": "openai/stub", "base_url": server.url, "connections": 32, "timeout": TIMEOUT}],
         tasks=["wiki/high-freq", "wiki/hotpotqa", "aminer/soay-*"],
-        epochs=EPOCHS,
+        epochs=3,
     )
     try:
         return list((await arun(grid, out)).episodes())
@@ -91,9 +91,9 @@ def test_a_storm_loses_no_episode_and_changes_no_score(tmp_path: Path, monkeypat
     rough = asyncio.run(episodes(server, tmp_path / "storm"))
     calm = asyncio.run(episodes(Storm(0.0), tmp_path / "calm"))
     assert server.seen == set(FAULTS)
-    assert len(rough) == len({e.episode_id for e in rough}) == 160 * EPOCHS
+    assert len(rough) == len({e.episode_id for e in rough}) == len(calm) >= 1000
     assert {e.outcome.kind for e in rough} == {"finished"}
     scores, expected = ({e.episode_id: score_episode(e)["score"] for e in found} for found in (rough, calm))
     assert scores == expected
     assert sum(e.usage.retries for e in rough) == server.failed
-    assert server.answered == 160 * EPOCHS, "an answered call was made again"
+    assert server.answered == len(calm), "an answered call was made again"

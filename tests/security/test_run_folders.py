@@ -67,9 +67,7 @@ def within(line: bytes, text: bytes, offset: int = 0) -> int:
 DAMAGES: dict[str, tuple[Damage, int]] = {
     "no JSON": (lambda lines: lines[0] + b"{not json\n", 1),
     "a list": (lambda lines: lines[0] + b"[1]\n", 1),
-    "null": (lambda lines: lines[0] + b"null\n", 1),
     "an empty line": (lambda lines: lines[0] + b"\n", 1),
-    "no fields": (lambda lines: lines[0] + b"{}\n", 1),
     "another record": (lambda lines: lines[0] + b'{"episode_id": "ab", "score": 1.0}\n', 1),
     "a field that there is not": (of_second(lambda line: line.replace(b'"answer"', b'"anzwer"')), 1),
     "NULs in front": (of_second(lambda line: b"\0" * 4096 + line), 1),
@@ -81,12 +79,8 @@ DAMAGES: dict[str, tuple[Damage, int]] = {
     "the end lost, the next line on": (lambda lines: lines[1][:-30] + b"\n" + lines[0], 1),
     "the beginning lost": (of_second(lambda line: line[25:]), 1),
     "a bit of the answer": (of_second(lambda line: changed(line, within(line, b'"answer":"'), 1)), 1),
-    "a bit of the question": (of_second(lambda line: changed(line, within(line, b'"question":"'), 2)), 1),
     "a bit of the id": (of_second(lambda line: changed(line, within(line, b'"episode_id":"'), 1)), 1),
-    "a bit of a number": (of_second(lambda line: changed(line, within(line, b'"epoch":'), 1)), 1),
     "a bit of the checksum": (of_second(lambda line: changed(line, -5, 1)), 1),
-    "a bit of its name": (of_second(lambda line: changed(line, line.rindex(b"checksum"), 1)), 1),
-    "a bit of the syntax": (of_second(lambda line: changed(line, 0, 1)), 1),
     "no UTF-8": (of_second(lambda line: changed(line, within(line, b'"answer":"'), 0x80)), 1),
     "a byte order mark": (of_second(lambda line: b"\xef\xbb\xbf" + line), 1),
     "a text file of Windows": (of_second(lambda line: line[:-1] + b"\r\n"), 0),
@@ -134,13 +128,6 @@ def test_every_bit_of_a_line_is_under_its_checksum(run: RunFolder) -> None:
     for bit in range(0, 8 * (len(second) - 1), 7):
         path.write_bytes(first + changed(second, bit // 8, 1 << bit % 8))
         assert len(list(run.cell_episodes(run.cells()[0]))) == 1, bit
-
-
-def test_a_damaged_line_stops_no_other_cell(run: RunFolder, good: Path) -> None:
-    before = cell_file(run, "react+ada").read_bytes()
-    cell_file(run).write_bytes(b"\0\n")
-    assert go_on(run, good).state == "complete"
-    assert cell_file(run, "react+ada").read_bytes() == before
 
 
 def test_a_line_of_someone_else_without_a_checksum_is_taken(run: RunFolder) -> None:
@@ -191,13 +178,8 @@ def pipe(path: Path, elsewhere: Path) -> None:
 
 
 def socket_file(path: Path, elsewhere: Path) -> None:
-    before = Path.cwd()
-    os.chdir(path.parent)  # the path of a socket is short
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(before)
+    with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as made:  # the path of a socket is short
+        made.bind(path.name)
 
 
 NO_FILES: dict[str, Callable[[Path, Path], None]] = {
@@ -247,15 +229,13 @@ def test_what_is_no_regular_file_is_refused_at_once(
 # Links
 
 
-def linked(path: Path, target: Path) -> Callable[[], None]:
-    def replace() -> None:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        path.unlink(missing_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(target)
-
-    return replace
+def link(path: Path, target: Path) -> None:
+    """Put a link in place of whatever is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
 
 
 FILES = (".lock", "run.json", "episodes/direct+ada/clean/aminer__soay-easy.jsonl", "questions/aminer__soay-easy.jsonl")
@@ -279,7 +259,7 @@ def test_a_run_is_not_gone_on_with_through_a_link(
         for path in elsewhere.rglob("*.jsonl"):
             path.write_bytes(path.read_bytes()[:-40])
     before = {p: p.read_bytes() for p in [elsewhere, *elsewhere.rglob("*")] if p.is_file()}
-    linked(place, elsewhere)()
+    link(place, elsewhere)
     if hard:
         place.unlink()
         place.hardlink_to(elsewhere)
@@ -289,29 +269,24 @@ def test_a_run_is_not_gone_on_with_through_a_link(
     assert {p: p.read_bytes() for p in [elsewhere, *elsewhere.rglob("*")] if p.is_file()} == before
 
 
-@pytest.mark.parametrize("name", ["report", "report/data", "report/tables", "report/assets", "report/data/page.js"])
+PARTS = ("", "/data", "/tables", "/assets", "/data/page.js", "/figures")
+
+
+@pytest.mark.parametrize("name", [f"report{part}" for part in PARTS])
 def test_a_report_is_not_written_through_a_link(name: str, run: RunFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "index.html").write_text("mine", encoding="utf-8")
-    linked(run.path / name, elsewhere / "index.html" if name.endswith(".js") else elsewhere)()
+    link(run.path / name, elsewhere / "index.html" if name.endswith(".js") else elsewhere)
     with pytest.raises(UserError, match=f"{re.escape(name)}: a link in a run's folder"):
-        write_report([run], run.path / "report", figures=False)
+        write_report([run], run.path / "report", figures=name.endswith("figures"))
     assert [path.read_text(encoding="utf-8") for path in elsewhere.iterdir()] == ["mine"]
-
-
-def test_figures_are_not_written_through_a_link(run: RunFolder, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    linked(run.path / "report" / "figures", tmp_path / "elsewhere")()
-    with pytest.raises(UserError, match="report/figures: a link in a run's folder"):
-        write_report([run], run.path / "report")
-    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_scores_are_not_written_through_a_link(run: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     for name in ("scores", "scores/direct+ada", "scores/direct+ada/clean"):
-        linked(run.path / name, tmp_path / "elsewhere")()
+        link(run.path / name, tmp_path / "elsewhere")
         with pytest.raises(UserError, match=f"{re.escape(name)}: a link in a run's folder"):
             score_run(run)
         (run.path / name).unlink()
