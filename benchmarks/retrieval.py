@@ -69,7 +69,7 @@ class Plan(NamedTuple):
     seconds: float
 
 
-class Asked(NamedTuple):
+class TaskInput(NamedTuple):
     """What being asked took: seconds of every query of every repeat, and processor seconds a query of every repeat."""
 
     times: list[list[float]]
@@ -183,18 +183,18 @@ def built(engine: str, source: str, size: int, seed: int, folder: str) -> Built:
     return Built(time.perf_counter() - started, memory())
 
 
-def asked(engine: str, size: int, folder: str, plan: Plan) -> Asked:
+def asked(engine: str, size: int, folder: str, plan: Plan) -> TaskInput:
     return ask_all(ASK[engine](size, folder), plan)
 
 
-def rank(source: str, size: int, seed: int, plan: Plan) -> tuple[Built, Asked]:
+def rank(source: str, size: int, seed: int, plan: Plan) -> tuple[Built, TaskInput]:
     """rank_bm25 has no file: one process builds and is asked."""
     started = time.perf_counter()
     ask = build_rank(source, size, seed, "")
     return Built(time.perf_counter() - started, memory()), ask_all(ask, plan)
 
 
-def ask_all(ask: Ask, plan: Plan) -> Asked:
+def ask_all(ask: Ask, plan: Plan) -> TaskInput:
     for query in plan.queries[:WARM]:
         ask(query)
     times, processor = [], []
@@ -210,7 +210,7 @@ def ask_all(ask: Ask, plan: Plan) -> Asked:
                 break
         times.append(spent)
         processor.append((time.process_time() - begun) / len(spent))
-    return Asked(times, processor, memory())
+    return TaskInput(times, processor, memory())
 
 
 def memory() -> float:
@@ -229,7 +229,7 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.apply(function, arguments)
 
 
-def row(engine: str, size: int, build: Built | None, ask: Asked) -> str:
+def row(engine: str, size: int, build: Built | None, ask: TaskInput) -> str:
     rates = sorted(len(times) / sum(times) for times in ask.times)
     busy = 1 / statistics.median(ask.processor)
     queries = min(map(len, ask.times))

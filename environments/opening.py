@@ -16,7 +16,7 @@ from typing import Any
 
 from r_eval.environments.base import Environment, EnvironmentFailure, marked
 from r_eval.environments.functions import environment_class
-from r_eval.environments.schema import RESERVED, Mistake
+from r_eval.environments.schema import RESERVED, ArgumentError
 from r_eval.environments.signatures import FunctionSpec, SignatureError, spec_of
 from r_eval.errors import UserError
 from r_eval.files import is_file
@@ -133,7 +133,7 @@ def _settings(name: str, cls: type[Any], settings: dict[str, Any], first: int) -
     if spec is None:
         return settings
     fitted = spec.fitted({**dict.fromkeys([p.name for p in spec.parameters[:first]], ""), **settings})
-    if isinstance(fitted, Mistake):
+    if isinstance(fitted, ArgumentError):
         wrong = next((p for p in spec.parameters if p.name == fitted.name and p.name in settings), None)
         if wrong is None:
             return settings

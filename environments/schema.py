@@ -30,7 +30,7 @@ class BadArguments(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Mistake:
+class ArgumentError:
     """What is wrong with some arguments.
 
     Attributes:
@@ -88,7 +88,7 @@ class ApiSpec:
         """What comes back, as a JSON schema without references; {} where nothing is known."""
         raise NotImplementedError
 
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
+    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         """Arguments of known names as the call wants them, coerced where that is safe; or what is wrong."""
         raise NotImplementedError
 
@@ -135,14 +135,14 @@ class ApiSpec:
                 takes = ", ".join(names) or "none"
                 raise BadArguments(f"{self.name} has no argument '{clip(name)}'.{hint} Its arguments: {takes}.")
         tried = dict(arguments)
-        while isinstance(found := self.fitted(tried), Mistake):
+        while isinstance(found := self.fitted(tried), ArgumentError):
             unpacked = unpacked_json(tried.get(found.name))
             if unpacked is None:
                 raise BadArguments(self._complaint(found, arguments))
             tried[found.name] = unpacked
         return found
 
-    def _complaint(self, mistake: Mistake, arguments: dict[str, Any]) -> str:
+    def _complaint(self, mistake: ArgumentError, arguments: dict[str, Any]) -> str:
         takes = f"Its arguments: {', '.join(p.signature for p in self.parameters)}."
         if mistake.missing:
             return f"{self.name} needs the argument '{mistake.name}'. {takes}"

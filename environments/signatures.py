@@ -26,7 +26,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from r_eval.environments.jsonschemas import inlined, untitled
 from r_eval.environments.observation import Observation
-from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Mistake, Parameter, bare, type_name
+from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, ArgumentError, Parameter, bare, type_name
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """What the APIs of LLMs take as the name of a function."""
@@ -67,7 +67,7 @@ class FunctionSpec(ApiSpec):
         except PydanticUserError:
             return {}
 
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
+    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         try:
             checked = self.model.model_validate(arguments)
         except ValidationError as error:
@@ -75,7 +75,9 @@ class FunctionSpec(ApiSpec):
             name, *inside = map(str, first["loc"])
             place = f"{'.'.join(inside)}: " if inside else ""
             explained = not inside and first["type"].endswith(TYPE_ERRORS)
-            return Mistake(name, first["type"] == "missing" and not inside, "" if explained else place + first["msg"])
+            return ArgumentError(
+                name, first["type"] == "missing" and not inside, "" if explained else place + first["msg"]
+            )
         present = checked.model_fields_set
         return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in present}
 

@@ -2,7 +2,15 @@
 
 from r_eval.llms.base import Message
 from r_eval.workflows.answers import action_answer
-from r_eval.workflows.base import Asked, Ending, LimitReached, Limits, LLMProtocol, SessionProtocol, finished
+from r_eval.workflows.base import (
+    LimitReached,
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    WorkflowResult,
+    finished,
+)
 from r_eval.workflows.react import Actions, ReAct, opening
 
 ASK = "Before you finish: does an Observation say so? If one does, Finish with it; else take another Action."
@@ -19,7 +27,9 @@ class Reflect(ReAct):
         super().__init__()
         self.ask = ask
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         messages, actions, reflected = opening(question, session), Actions(session, llm), False
         for step in range(1, limits.steps + 1):
             said, action = await self.act(messages, step, session, llm)

@@ -12,9 +12,9 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import RunFolder, json_line, write_whole
 from r_eval.grid import Grid
 from r_eval.records import Episode
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
 from r_eval.runner.run import arun as _arun
-from r_eval.runner.watching import Watcher
 
 if TYPE_CHECKING:
     import pandas
@@ -139,7 +139,7 @@ async def arun(
     engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
-    watcher: Watcher | None = None,
+    watcher: RunObserver | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
     """Run a grid, or resume it, inside an event loop; the options are those of `r_eval.runner.run.arun`."""
@@ -176,7 +176,7 @@ def run(
     engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
-    watcher: Watcher | None = None,
+    watcher: RunObserver | None = None,
     on_runner: Callable[[Runner], None] | None = None,
 ) -> Run:
     """Run a grid, or resume it; works in a notebook too, where an event loop is running already.
@@ -188,7 +188,7 @@ def run(
         engine: "local", this process, or "ray", a Ray cluster.
         fresh: Move what is in the folder aside and start over.
         cache: Whether replies of earlier runs are reused; None does so for LLMs at temperature 0.
-        watcher: Is called as the run proceeds; see `r_eval.runner.watching`.
+        watcher: Is called as the run proceeds; see `r_eval.runner.observer`.
         on_runner: Called with the `Runner` before it starts; its `stop` ends the run early.
 
     Raises:

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.records import Question
-from r_eval.tasks.speaking import one_line, prompt
-from r_eval.tasks.templates.solving import stands_in, words
+from r_eval.tasks.llm_client import one_line, prompt
+from r_eval.tasks.templates.solving import contains_phrase, words
 
 if TYPE_CHECKING:
-    from r_eval.tasks.speaking import Speaker
+    from r_eval.tasks.llm_client import LLMClient
 
 LONGEST = 600
 """Characters of a question."""
@@ -38,7 +38,7 @@ class Paraphrased:
 
 
 async def paraphrase(
-    questions: Sequence[Question], shown: Mapping[str, Sequence[str]], speaker: Speaker
+    questions: Sequence[Question], shown: Mapping[str, Sequence[str]], speaker: LLMClient
 ) -> Paraphrased:
     """Have every question said in other words; `meta` then has the first ones as `original`, and who `reworded` them.
 
@@ -52,7 +52,7 @@ async def paraphrase(
     done = Paraphrased([], collections.Counter())
     for start in range(0, len(questions), AT_ONCE):
         block = questions[start : start + AT_ONCE]
-        replies = await asyncio.gather(*(speaker.say(_prompt(q, shown[q.id])) for q in block))
+        replies = await asyncio.gather(*(speaker.complete(_prompt(q, shown[q.id])) for q in block))
         for question, reply in zip(block, replies, strict=True):
             text = one_line(reply, LONGEST)
             reason = amiss(question, text, shown[question.id]) if text else "not one line of text"
@@ -81,7 +81,9 @@ def amiss(question: Question, text: str, shown: Sequence[str]) -> str | None:
         return "a value is missing"
     if _numbers(new) != _numbers(old):
         return "a number is not the same"
-    if any(stands_in(answer, text) and not stands_in(answer, question.question) for answer in question.answers):
+    if any(
+        contains_phrase(answer, text) and not contains_phrase(answer, question.question) for answer in question.answers
+    ):
         return "the answer has come in"
     return None
 

@@ -23,14 +23,14 @@ from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.llms.json_text import json_values
-from r_eval.tasks.speaking import prompt
+from r_eval.tasks.llm_client import prompt
 from r_eval.tasks.templates.making import generate
 from r_eval.tasks.templates.programs import canonical
 from r_eval.tasks.templates.schema import Template, TemplateFile
 from r_eval.tasks.templates.solving import words
 
 if TYPE_CHECKING:
-    from r_eval.tasks.speaking import Speaker
+    from r_eval.tasks.llm_client import LLMClient
 
 SHOWN = 4
 """Written templates in one prompt."""
@@ -63,7 +63,7 @@ class Suggested:
 async def suggest(
     environment: Environment,
     written: Sequence[Template],
-    speaker: Speaker,
+    speaker: LLMClient,
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
@@ -83,7 +83,7 @@ async def suggest(
     records = _records(environment, written)
     while len(found.templates) < count and idle < IDLE:
         shown = chance.sample(list(written), min(SHOWN, len(written)))
-        reply = await speaker.say(_prompt(environment, records, shown, [*written, *found.templates]))
+        reply = await speaker.complete(_prompt(environment, records, shown, [*written, *found.templates]))
         before = len(found.templates)
         for draft in drafts(reply):
             if len(found.templates) >= count:

@@ -30,7 +30,16 @@ from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, started
 from r_eval.workflows.agent_server import AgentEpisode, agent_server
-from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+)
 from r_eval.workflows.last_chance import HOW as LAST_CHANCE
 
 VARIABLES: Mapping[str, str] = {
@@ -84,7 +93,9 @@ class Agent(Workflow):
         hashes = settings_hashes({"command": self.command, "function": [where, name]}, "program")
         return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         server, episode = agent_server(), AgentEpisode(session, llm, limits)
         async with server.admit(episode):
             handed = {
@@ -142,7 +153,7 @@ def _located(function: Any) -> str:
     return f"{Path(where).absolute()}:{name}"
 
 
-def _further(question: Asked, session: SessionProtocol) -> dict[str, Any]:
+def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
     """What else the other workflows know of a question."""
     demonstrations = [
         {
@@ -165,7 +176,7 @@ def _further(question: Asked, session: SessionProtocol) -> dict[str, Any]:
     }
 
 
-def _ending(episode: AgentEpisode, program: Program) -> Ending:
+def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
     """The outcome of a program that has ended, or was ended."""
     failure = _failure(program)
     answer, is_object = _printed(bytes(program.output.tail))
@@ -175,7 +186,9 @@ def _ending(episode: AgentEpisode, program: Program) -> Ending:
         if not answer:
             raise episode.reached
         detail = f"{episode.reached}; answered after it"
-        return Ending(answer, Outcome(kind="exhausted", cause=episode.reached.cause, detail=detail), LAST_CHANCE)
+        return WorkflowResult(
+            answer, Outcome(kind="exhausted", cause=episode.reached.cause, detail=detail), LAST_CHANCE
+        )
     if answer:
         return finished(answer, "finish" if is_object else "text")
     cause, detail = failure or ("no_answer", "the program ended without an answer")

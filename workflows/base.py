@@ -1,7 +1,7 @@
 """What a workflow is: one async method that leads an LLM through a session to an answer.
 
-A workflow sees the question without its gold (`Asked`), a session that carries out calls, and an LLM; it returns how
-the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
+A workflow sees the question without its gold (`TaskInput`), a session that carries out calls, and an LLM; it returns
+how the episode ended. Thoughts and calls are recorded by the LLM and the session as they happen, so that a workflow
 cannot forget to. Limits that hold for all (tokens, calls, seconds) end an episode from outside, as an exception that
 a workflow lets pass. It counts its own steps, and raises the same exception (`LimitReached`) where they are used up.
 """
@@ -79,7 +79,7 @@ class Demonstration:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class TaskInput:
     """A question as a workflow sees it: nothing of the gold.
 
     Attributes:
@@ -145,7 +145,7 @@ class LimitReached(Exception):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ending:
+class WorkflowResult:
     """How an episode ended: the answer in the model's own text ("" for none), and the outcome.
 
     Attributes:
@@ -174,7 +174,9 @@ class Workflow:
     last_chance: ClassVar[bool] = True
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         """Lead the LLM to an answer."""
         raise NotImplementedError
 
@@ -237,14 +239,14 @@ def prompt(owner: type[Workflow], name: str, **values: str) -> str:
     return Template(prompt_text(cls, name)).substitute(values)
 
 
-def finished(answer: str, how: str) -> Ending:
+def finished(answer: str, how: str) -> WorkflowResult:
     """An episode that ended with an answer."""
-    return Ending(answer, Outcome(kind="finished"), how)
+    return WorkflowResult(answer, Outcome(kind="finished"), how)
 
 
-def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> Ending:
+def ended(kind: OutcomeKind, cause: str, detail: str = "", answer: str = "") -> WorkflowResult:
     """An episode that ended otherwise."""
-    return Ending(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
+    return WorkflowResult(answer, Outcome(kind=kind, cause=cause, detail=detail), "" if answer else "unparsed")
 
 
 def tool_specs(session: SessionProtocol) -> list[ToolSpec]:

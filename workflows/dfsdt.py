@@ -23,13 +23,13 @@ from collections.abc import Sequence
 from r_eval.environments.sandbox import answer_text
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.workflows.base import (
-    Asked,
-    Ending,
     LimitReached,
     Limits,
     LLMProtocol,
     SessionProtocol,
+    TaskInput,
     Workflow,
+    WorkflowResult,
     ended,
     finished,
     positive,
@@ -88,7 +88,9 @@ class DFSDT(Workflow):
         self.max_nodes = positive("max_nodes", max_nodes)
         self.max_calls = positive("max_calls", max_calls)
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         system = prompt(DFSDT, "dfsdt", domain=session.description, instruction=question.instruction)
         messages = [Message("system", system)]
         for shown in question.demonstrations:
@@ -107,7 +109,7 @@ class DFSDT(Workflow):
             return finished(search.answer, "finish")
         return self._without_answer(search)
 
-    def _without_answer(self, search: _Search) -> Ending:
+    def _without_answer(self, search: _Search) -> WorkflowResult:
         """How a search ends that found no answer: with its best give-up, where there was one."""
         count, best = len(search.given_up), _best(search.given_up)
         if search.calls >= self.max_calls:

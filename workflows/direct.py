@@ -9,7 +9,17 @@ from collections.abc import Sequence
 
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.answers import free_answer
-from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+    prompt,
+)
 
 LABELS = {"en": ("Question: ", "Answer:"), "zh": ("问题：", "答案：")}
 """What stands before a question and before its answer in a text for a base model, by the language of the prompt."""
@@ -22,7 +32,9 @@ class Direct(Workflow):
     last_chance = False
     PROMPTS = ("direct", "direct_documents")
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         name = "direct_documents" if question.context else "direct"
         told = prompt(Direct, name, instruction=question.instruction)
         label = "" if llm.chat else LABELS["en"][0]
@@ -30,7 +42,9 @@ class Direct(Workflow):
         return await answered(question, told, f"{documents}\n\n{label}{question.text}".strip(), llm)
 
 
-async def answered(question: Asked, told: str, asked: str, llm: LLMProtocol, language: str = "en") -> Ending:
+async def answered(
+    question: TaskInput, told: str, asked: str, llm: LLMProtocol, language: str = "en"
+) -> WorkflowResult:
     """An episode that ends with the next reply, whatever it says.
 
     Args:

@@ -11,14 +11,14 @@ from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.workflows.answers import final_answer, free_answer, given_answer
 from r_eval.workflows.base import (
     FINISH,
-    Asked,
     Demonstration,
-    Ending,
     LimitReached,
     Limits,
     LLMProtocol,
     SessionProtocol,
+    TaskInput,
     Workflow,
+    WorkflowResult,
     ended,
     finished,
     prompt,
@@ -31,7 +31,9 @@ class FC(Workflow):
 
     PROMPTS = ("fc",)
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         tools = (*tool_specs(session), FINISH)
         system = prompt(FC, "fc", domain=session.description, instruction=question.instruction)
         messages = [Message("system", system)]

@@ -13,7 +13,7 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Message, Reply, Request
 from r_eval.records import Outcome
 from r_eval.workflows.answers import final_answer
-from r_eval.workflows.base import FINISH, Ending, LimitReached, LLMProtocol, Workflow, ended, prompt
+from r_eval.workflows.base import FINISH, LimitReached, LLMProtocol, Workflow, WorkflowResult, ended, prompt
 from r_eval.workflows.direct import completed
 
 HOW = "last_chance"
@@ -21,7 +21,7 @@ HOW = "last_chance"
 
 async def last_chance(
     reached: LimitReached, owner: type[Workflow], specs: Mapping[str, ApiSpec], instruction: str, llm: LLMProtocol
-) -> Ending:
+) -> WorkflowResult:
     """Ask for the answer now, in the conversation that met a limit.
 
     No query API is offered any more. A conversation with tool calls still has Finish as its only tool, since servers
@@ -50,7 +50,9 @@ async def last_chance(
     answer = final_answer(reply, specs)
     if not answer:
         return ended("exhausted", reached.cause, f"{reached}; no answer at the last chance either")
-    return Ending(answer, Outcome(kind="exhausted", cause=reached.cause, detail=f"{reached}; answered after it"), HOW)
+    return WorkflowResult(
+        answer, Outcome(kind="exhausted", cause=reached.cause, detail=f"{reached}; answered after it"), HOW
+    )
 
 
 def _with(messages: tuple[Message, ...], asked: str) -> tuple[Message, ...]:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from r_eval.environments.sandbox import answer_text
-from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+)
 
 
 class Oracle(Workflow):
@@ -12,7 +21,9 @@ class Oracle(Workflow):
     uses_llm = False
     uses_gold = True
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         program = question.solution.program if question.solution else None
         if not program:
             return ended("gave_up", "no_program", "the question has no gold program")

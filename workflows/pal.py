@@ -19,7 +19,17 @@ from r_eval.environments.sandbox import ProgramError, answer_text
 from r_eval.environments.schema import clip, shapes
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.answers import program_in
-from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, ended, finished, prompt
+from r_eval.workflows.base import (
+    Limits,
+    LLMProtocol,
+    SessionProtocol,
+    TaskInput,
+    Workflow,
+    WorkflowResult,
+    ended,
+    finished,
+    prompt,
+)
 from r_eval.workflows.direct import LABELS, completed
 
 LONGEST = 20_000
@@ -48,7 +58,9 @@ class PAL(Workflow):
             raise ValueError(f"repairs must be a whole number of at least 0, not {repairs!r}")
         self.repairs = repairs
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         messages = self._asked(question, session, "" if llm.chat else LABELS["en"][0])
         error = NO_PROGRAM
         for attempt in range(self.repairs + 1):
@@ -71,7 +83,7 @@ class PAL(Workflow):
         after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 
-    def _asked(self, question: Asked, session: SessionProtocol, label: str) -> list[Message]:
+    def _asked(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
         specs = list(session.specs.values())
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
         system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)

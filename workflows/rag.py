@@ -27,12 +27,12 @@ from r_eval.llms.base import Message, Request
 from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Question
 from r_eval.workflows.base import (
-    Asked,
-    Ending,
     Limits,
     LLMProtocol,
     SessionProtocol,
+    TaskInput,
     Workflow,
+    WorkflowResult,
     ended,
     positive,
     prompt,
@@ -78,7 +78,9 @@ class RAG(Workflow):
         self.uses_gold = retrieval == "gold"
         self.uses_tools = not self.uses_gold
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         characters = limits.observation * CHARACTERS_A_TOKEN
         if question.solution is not None:
             found = await perfect(question.solution, session)
@@ -93,7 +95,7 @@ class RAG(Workflow):
         asked = _told("rag_question", question, passages="\n\n".join(passages), question=question.text)
         return await answered(question, told, asked, llm, language_of(question.text))
 
-    async def _retrieved(self, question: Asked, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
+    async def _retrieved(self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
         """What is found for the question, without the same twice, the best first."""
         spec = search_api(session.specs, self.api)
         text = text_parameter(spec)
@@ -105,7 +107,7 @@ class RAG(Workflow):
         return list(dict.fromkeys(_in_turns(results)))[: self.top_k]
 
     async def _rewritten(
-        self, question: Asked, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
     ) -> list[Mapping[str, Any]]:
         """The queries that the LLM makes of the question: calls of the search, or texts for it."""
         arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
@@ -140,7 +142,7 @@ class RAG(Workflow):
         return [found.observation for found in again if found.error is None]
 
 
-def _told(name: str, asked: Asked, /, **values: str) -> str:
+def _told(name: str, asked: TaskInput, /, **values: str) -> str:
     """A prompt in the question's language, filled in."""
     return prompt(RAG, f"{name}_zh" if language_of(asked.text) == "zh" else name, **values)
 

@@ -17,14 +17,14 @@ from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
 from r_eval.workflows.answers import action_answer
 from r_eval.workflows.base import (
-    Asked,
     Demonstration,
-    Ending,
     LimitReached,
     Limits,
     LLMProtocol,
     SessionProtocol,
+    TaskInput,
     Workflow,
+    WorkflowResult,
     as_argument,
     finished,
     one_line,
@@ -58,7 +58,9 @@ class ReAct(Workflow):
             raise ValueError(f"replies must be 1 or 2, not {replies!r}")
         self.prompting, self.replies = prompting, replies
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         messages = opening(question, session)
         actions = Actions(session, llm)
         for step in range(1, limits.steps + 1):
@@ -142,7 +144,7 @@ class Actions:
         return observation
 
 
-def opening(question: Asked, session: SessionProtocol) -> list[Message]:
+def opening(question: TaskInput, session: SessionProtocol) -> list[Message]:
     """The messages before the first reply: instructions, demonstrations, the question."""
     actions = "\n".join(f"- {form(spec)}: {spec.summary}" for spec in session.specs.values())
     system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)

@@ -34,7 +34,7 @@ from r_eval.errors import UserError
 from r_eval.languages import Recognised, recognised
 
 if TYPE_CHECKING:
-    from r_eval.tasks.speaking import Speaker
+    from r_eval.tasks.llm_client import LLMClient
 
 T = TypeVar("T")
 
@@ -75,7 +75,7 @@ class Rubric:
     shows: tuple[str, ...] = ("question", "golds")
 
 
-def ask_llm(llm: str, store: str, job: Callable[[Speaker], Awaitable[T]]) -> T:
+def ask_llm(llm: str, store: str, job: Callable[[LLMClient], Awaitable[T]]) -> T:
     """What a job makes of an LLM, which is open for as long; not to be called where an event loop runs.
 
     Args:
@@ -87,11 +87,11 @@ def ask_llm(llm: str, store: str, job: Callable[[Speaker], Awaitable[T]]) -> T:
     """
 
     async def run() -> T:
-        from r_eval.tasks.speaking import Speaker, replies_kept
+        from r_eval.tasks.llm_client import LLMClient, replies_kept
 
         name, settings = llm_settings(llm)
         with replies_kept(store) as replies:
-            async with Speaker(name, replies, settings) as speaker:
+            async with LLMClient(name, replies, settings) as speaker:
                 return await job(speaker)
 
     return asyncio.run(run())
@@ -168,12 +168,12 @@ class Judge(Batched):
         rows = zip(predictions, map(tuple, golds), questions or none, contexts or none, strict=True)
         cases = [Case(*row) for row in rows]
 
-        async def judge_all(speaker: Speaker) -> list[float]:
+        async def judge_all(speaker: LLMClient) -> list[float]:
             return await asyncio.gather(*(self._score(speaker, case) for case in cases))
 
         return ask_llm(self._llm, "judge", judge_all)
 
-    async def _score(self, speaker: Speaker, case: Case) -> float:
+    async def _score(self, speaker: LLMClient, case: Case) -> float:
         """The mean of an answer's grades, from 0 to 1; NaN where the LLM failed or a grade is unknown."""
         self._tally["answers"] += 1
         if not case.answer.strip():
@@ -183,7 +183,7 @@ class Judge(Batched):
             again = prompt_file(_in_language("again", language))
             prompts = [prompt(case, rubric(language), language) for rubric in self._rubrics.values()]
             try:
-                grades = await asyncio.gather(*(ask(speaker.say, text, again, read_grade) for text in prompts))
+                grades = await asyncio.gather(*(ask(speaker.complete, text, again, read_grade) for text in prompts))
             except UserError as error:
                 self._tally["failed"] += 1
                 self._error = str(error)

@@ -45,7 +45,7 @@ from r_eval.errors import UserError
 from r_eval.languages import Language, language_of
 
 if TYPE_CHECKING:
-    from r_eval.tasks.speaking import Speaker
+    from r_eval.tasks.llm_client import LLMClient
 
 UNANSWERABLE = "<Unanswerable>"
 PUBLISHED = "无法推断"
@@ -283,8 +283,8 @@ def evaluate(llm: str, rows: Sequence[Row]) -> Evaluated:
     error = ""
     if missing:
 
-        async def evaluate_all(speaker: Speaker) -> str:
-            evaluator = Evaluator(speaker.say)
+        async def evaluate_all(speaker: LLMClient) -> str:
+            evaluator = Evaluator(speaker.complete)
             found = await asyncio.gather(*map(evaluator.row, missing))
             known.update(zip(missing, found, strict=True))
             return evaluator.error

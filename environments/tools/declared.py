@@ -21,7 +21,7 @@ import docstring_parser
 from pydantic_core import to_json, to_jsonable_python
 
 from r_eval.environments.jsonschemas import ALTERNATIVES, VALUES, identifier, inlined, merged, untitled, without
-from r_eval.environments.schema import MISSING, RESERVED, Mistake, Parameter, bare, clip
+from r_eval.environments.schema import MISSING, RESERVED, ArgumentError, Parameter, bare, clip
 from r_eval.environments.schema_types import annotation_of, repeats_of
 from r_eval.environments.signatures import FunctionSpec, arguments_model
 from r_eval.text import clean_data
@@ -75,20 +75,22 @@ class DeclaredSpec(FunctionSpec):
         names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
         return super().check({names.get(name, name): value for name, value in arguments.items()})
 
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | Mistake:
+    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         try:
             plain, text = _plain(arguments)
         except (RecursionError, ValueError):
-            return Mistake("", why="the arguments are nested too deeply")
+            return ArgumentError("", why="the arguments are nested too deeply")
         values = 1 + text.count(b",")  # those in texts count as well
         if values > MOST_VALUES or len(text) > MOST_BYTES:
-            return Mistake("", why="the arguments are too large")
+            return ArgumentError("", why="the arguments are too large")
         present = {name: value for name, value in plain.items() if value is not None or name not in self.no_null}
         missing = next((p.name for p in self.parameters if p.required and p.name not in present), None)
         if missing is not None:
-            return Mistake(missing, missing=True)
+            return ArgumentError(missing, missing=True)
         if self.alternatives and not any(one <= present.keys() for one in self.alternatives):
-            return Mistake("", why=f"it needs {', or '.join(' and '.join(sorted(one)) for one in self.alternatives)}")
+            return ArgumentError(
+                "", why=f"it needs {', or '.join(' and '.join(sorted(one)) for one in self.alternatives)}"
+            )
         parts, repeats = self.cost
         is_cheap = values * parts * STEPS + len(text) * repeats <= MOST_COST
         return super().fitted(present) if is_cheap else present

@@ -39,7 +39,7 @@ def response(steps: Sequence[Step], question: Question, score: float, metric: st
 def judged_by_containment(question: Question) -> bool:
     """Whether the evidence of an episode can show that it was supported.
 
-    Asked of the rule itself: an observation that holds the golds must not leave the response type undecided. The ids of
+    The rule itself decides: an observation that holds the golds must not leave the response type undecided. The ids of
     right documents decide without any containment.
     """
     seen = [Step(kind="call", observation="\n".join(question.answers))]

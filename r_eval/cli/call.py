@@ -21,7 +21,7 @@ from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request
 from r_eval.plugins import load, unknown
 from r_eval.tasks.base import SHORT
-from r_eval.workflows.base import Asked, LimitReached, Limits, Workflow, make
+from r_eval.workflows.base import LimitReached, Limits, TaskInput, Workflow, make
 
 
 class Recorder:
@@ -157,7 +157,7 @@ async def _first_request(environment: Environment, workflow: str) -> Request:
         session = Session(environment, sandbox)
         try:
             with contextlib.suppress(LimitReached):
-                await made.run(Asked("<question>", SHORT), session, llm, Limits())
+                await made.run(TaskInput("<question>", SHORT), session, llm, Limits())
         except EnvironmentFailure as failure:
             raise UserError(f"{workflow} calls the environment before the LLM, and that fails: {failure}") from failure
         finally:

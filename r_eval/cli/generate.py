@@ -21,10 +21,10 @@ from r_eval.isolation import describe, traceback_of
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.file import is_graph_file
+from r_eval.tasks.llm_client import LLMClient, replies_kept
 from r_eval.tasks.placeholders.world import is_world_file, read_world
 from r_eval.tasks.seasons import Refresher
 from r_eval.tasks.seasons.making import next_season, season_of, write_set
-from r_eval.tasks.speaking import Speaker, replies_kept
 from r_eval.tasks.templates import Generated, TemplateFile, read_templates
 from r_eval.tasks.templates import generate as from_templates
 
@@ -164,7 +164,7 @@ async def _reworded(
     from r_eval.tasks.paraphrase import paraphrase
 
     with replies_kept(name) as replies:
-        async with Speaker(llm, replies) as speaker:
+        async with LLMClient(llm, replies) as speaker:
             done = await paraphrase(questions, shown, speaker)
     return done.questions, f"; not reworded: {', '.join(f'{n} {reason}' for reason, n in done.kept.items()) or 'none'}"
 

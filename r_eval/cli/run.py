@@ -24,8 +24,8 @@ from r_eval.cli.transcript import harmless
 from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
-from r_eval.runner.watching import Watcher
 
 STOPPED = "r-eval: stopped. Recorded episodes are kept; run the same command again to resume\n"
 FINISHING = b"\nr-eval: finishing the episodes in progress; press Ctrl-C again to cancel them\n"
@@ -166,7 +166,7 @@ def exit_status(result: Run, state: str) -> int:
     return 1
 
 
-async def _run(grid: Grid, out: Path | None, observer: Watcher, options: dict[str, Any]) -> Run:
+async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dict[str, Any]) -> Run:
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
 

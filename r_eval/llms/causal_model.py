@@ -102,7 +102,7 @@ class CausalModel:
         """The replies to a batch: rows are padded on the left, each goes on to its end, its stop text or its length.
 
         Args:
-            is_cancelled: Asked before every token; True gives up with a RuntimeError.
+            is_cancelled: TaskInput before every token; True gives up with a RuntimeError.
         """
         import torch
 

@@ -20,7 +20,7 @@ from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.runner.plan import PlannedCell
 from r_eval.seeds import Seeds
-from r_eval.workflows.base import Asked, Demonstration, Ending, LimitReached, Limits, Workflow, ended
+from r_eval.workflows.base import Demonstration, LimitReached, Limits, TaskInput, Workflow, WorkflowResult, ended
 from r_eval.workflows.last_chance import last_chance
 
 
@@ -116,7 +116,7 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _cancelled() -> Ending:
+def _cancelled() -> WorkflowResult:
     return ended("cancelled", "stopped", "the run was stopped while this was under way")
 
 
@@ -151,7 +151,7 @@ async def _opened(
         raise EnvironmentFailure(f"the environment was not open within {seconds:g} s") from None
 
 
-async def _closed(session: Session) -> Ending | None:
+async def _closed(session: Session) -> WorkflowResult | None:
     """Close a session; what went wrong with it, if anything did."""
     try:
         await asyncio.wait_for(threads.run(session.close), session.timeout)
@@ -173,10 +173,10 @@ def _seconds(total: float, llm: EpisodeLLM, session: Session | None) -> Seconds:
     )
 
 
-def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> Asked:
+def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> TaskInput:
     """What the workflow is told of a question."""
     task = cell.planned.task
-    return Asked(
+    return TaskInput(
         text=question.question,
         instruction=task.instruction,
         demonstrations=demonstrations,
@@ -187,7 +187,9 @@ def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstr
     )
 
 
-async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeLLM, limits: Limits) -> Ending:
+async def _led(
+    workflow: Workflow, asked: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
+) -> WorkflowResult:
     """How a workflow ends, a last chance included."""
     try:
         return await workflow.run(asked, session, llm, limits)
@@ -201,7 +203,7 @@ async def _led(workflow: Workflow, asked: Asked, session: Session, llm: EpisodeL
             raise reached from None
 
 
-def _failed(error: BaseException, limits: Limits, expired: bool) -> Ending:
+def _failed(error: BaseException, limits: Limits, expired: bool) -> WorkflowResult:
     """How an exception ends an episode."""
     if isinstance(error, LLMError):
         return ended(error.outcome, error.cause, str(error))
@@ -214,12 +216,12 @@ def _failed(error: BaseException, limits: Limits, expired: bool) -> Ending:
     return _with_traceback(ended("tool_failure", "workflow", describe(error)), error)
 
 
-def _with_traceback(ending: Ending, error: BaseException) -> Ending:
+def _with_traceback(ending: WorkflowResult, error: BaseException) -> WorkflowResult:
     outcome = ending.outcome.model_copy(update={"traceback": traceback_of(error)})
     return dataclasses.replace(ending, outcome=outcome)
 
 
-def _judged(ending: Ending, steps: list[Step]) -> Ending:
+def _judged(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
     """Limits reached without one call that was right are a misuse of the tools, unless the LLM never had its say."""
     right = any(s.kind == "call" and s.error is None for s in steps)
     if ending.outcome.kind != "exhausted" or right or not any(s.kind == "thought" for s in steps):
@@ -234,7 +236,7 @@ def _record(
     question: Question,
     epoch: int,
     key: str,
-    ending: Ending,
+    ending: WorkflowResult,
     messages: list[SentMessage],
     steps: list[Step],
     usage: Usage,

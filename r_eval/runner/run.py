@@ -27,10 +27,10 @@ from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled, Resources
 from r_eval.runner.looks import Looks
+from r_eval.runner.observer import NullObserver, RunObserver
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
 from r_eval.runner.pools import Engine, EpisodePool, LocalEngine
 from r_eval.runner.store import Store
-from r_eval.runner.watching import Silent, Watcher
 
 if TYPE_CHECKING:
     from r_eval.analysis.early_stopping import Rule
@@ -59,7 +59,7 @@ class Runner:
         plan: Plan,
         store: Store,
         engine: Engine,
-        watcher: Watcher,
+        watcher: RunObserver,
         replies: ReplyStores | None = None,
         rule: Rule | None = None,
     ) -> None:
@@ -312,7 +312,7 @@ async def arun(
     engine: str = "local",
     fresh: bool = False,
     cache: bool | None = None,
-    watcher: Watcher | None = None,
+    watcher: RunObserver | None = None,
     on_runner: Callable[[Runner], None] | None = None,
     rule: Rule | None = None,
 ) -> RunFolder:
@@ -353,7 +353,7 @@ async def arun(
         state = "interrupted"
         try:
             with _engine(engine, plan, resources, grid, limit) as carrying_out:
-                runner = Runner(plan, store, carrying_out, watcher or Silent(), replies, rule)
+                runner = Runner(plan, store, carrying_out, watcher or NullObserver(), replies, rule)
                 if on_runner is not None:
                     on_runner(runner)
                 try:

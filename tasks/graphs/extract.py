@@ -16,8 +16,8 @@ from r_eval.tasks.graphs.documents import chunks
 from r_eval.tasks.graphs.names import Names
 from r_eval.tasks.graphs.store import Triple
 from r_eval.tasks.graphs.tables import Row
+from r_eval.tasks.llm_client import LLMClient, prompt
 from r_eval.tasks.questions import folded
-from r_eval.tasks.speaking import Speaker, prompt
 
 CHUNK = 3000
 """Characters of a document that are read at once."""
@@ -42,7 +42,7 @@ class Extracted:
 
 async def extract(
     documents: Iterable[tuple[str, Document]],
-    speaker: Speaker,
+    speaker: LLMClient,
     names: Names | None = None,
     relations: Names | None = None,
     known: Iterable[Triple] = (),
@@ -60,7 +60,7 @@ async def extract(
     parts = ((key, part) for key, document in documents for part in chunks(document.text, CHUNK))
     reader = _Reader(names, relations, known)
     while block := list(islice(parts, AT_ONCE)):
-        replies = await asyncio.gather(*(speaker.say(prompt("extract", text=part)) for _, part in block))
+        replies = await asyncio.gather(*(speaker.complete(prompt("extract", text=part)) for _, part in block))
         for (key, _), reply in zip(block, replies, strict=True):
             reader.read(key, reply)
     return reader.found

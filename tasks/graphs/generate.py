@@ -24,9 +24,9 @@ from r_eval.tasks.graphs.rewording import facts, reworded
 from r_eval.tasks.graphs.sampling import Subgraph, sample
 from r_eval.tasks.graphs.source import Source
 from r_eval.tasks.graphs.wording import worded
+from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.questions import folded
 from r_eval.tasks.solving import Solved, same_values, solve
-from r_eval.tasks.speaking import Speaker
 from r_eval.tasks.templates import Generated
 
 TRIES, TRIES_OF_LLM = 200, 10
@@ -61,7 +61,7 @@ async def generate(
             raise UserError(f"graph.relations: {unknown('relation', relation, source.graph.relations)}")
     async with contextlib.AsyncExitStack() as stack:
         speakers = {
-            name: await stack.enter_async_context(Speaker(name, memory, file.graph.settings.get(name)))
+            name: await stack.enter_async_context(LLMClient(name, memory, file.graph.settings.get(name)))
             for name in file.graph.llms
         }
         maker = _Maker(file, source, sandbox, seed, speakers, similarity)
@@ -76,7 +76,7 @@ class _Maker:
         source: Source,
         sandbox: Sandbox,
         seed: int,
-        speakers: Mapping[str, Speaker],
+        speakers: Mapping[str, LLMClient],
         similarity: Similarity,
     ) -> None:
         self.part, self.source, self.sandbox, self.seed = file.graph, source, sandbox, seed

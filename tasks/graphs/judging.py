@@ -13,7 +13,7 @@ import yaml
 from r_eval.llms.json_text import json_values
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import Filters
-from r_eval.tasks.speaking import Speaker, prompt, prompt_file
+from r_eval.tasks.llm_client import LLMClient, prompt, prompt_file
 
 Similarity = Callable[[str, Sequence[str]], float]
 """How like the golds an answer is, 0 to 1."""
@@ -27,7 +27,7 @@ GRADE = re.compile(r"([012])(?:/2)?[.,]?")
 
 
 async def flaw(
-    question: Question, context: str, filters: Filters, speakers: Mapping[str, Speaker], similarity: Similarity
+    question: Question, context: str, filters: Filters, speakers: Mapping[str, LLMClient], similarity: Similarity
 ) -> str | None:
     """Why an LLM finds a question no good; None where it passes. The dearer filters come last.
 
@@ -39,7 +39,7 @@ async def flaw(
     if closed is not None:
         words = str(max(1, len(question.answers[0].split())))
         text = prompt("closed_book", words=words, question=question.question)
-        answer = await speakers[closed.llm].say(text)
+        answer = await speakers[closed.llm].complete(text)
         if similarity(answer, question.answers) >= closed.below:
             return "answered without context"
     for group, graded in (("fluency", filters.fluency), ("judge", filters.judge)):
@@ -50,11 +50,11 @@ async def flaw(
     return None
 
 
-async def _graded(question: Question, context: str, group: str, speaker: Speaker, at_least: int) -> str | None:
+async def _graded(question: Question, context: str, group: str, speaker: LLMClient, at_least: int) -> str | None:
     """The first criterion of a group by which a question fails."""
     asked = {name: criterion for name, criterion in criteria().items() if criterion["group"] == group}
     prompts = [_prompt(question, context, criterion) for criterion in asked.values()]
-    replies = await asyncio.gather(*(speaker.say(text) for text in prompts))
+    replies = await asyncio.gather(*(speaker.complete(text) for text in prompts))
     grades = [grade_in(reply) for reply in replies]
     if None in grades:
         return f"{group}: no grade in the reply"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.asking import Asking
-from r_eval.tasks.speaking import Speaker, one_line, prompt
+from r_eval.tasks.llm_client import LLMClient, one_line, prompt
 
 LONGEST = 400
 """Characters of a question."""
@@ -18,7 +18,7 @@ KINDS = {
 }
 
 
-async def reworded(asking: Asking, speaker: Speaker) -> str | None:
+async def reworded(asking: Asking, speaker: LLMClient) -> str | None:
     """The question that an LLM wrote; None where its reply holds none."""
     subgraph = asking.subgraph
     text = prompt(
@@ -29,7 +29,7 @@ async def reworded(asking: Asking, speaker: Speaker) -> str | None:
         hidden=f", nor name {asking.bridge}" if asking.bridge else "",
         kind=KINDS[subgraph.type].format(size="larger" if asking.larger else "smaller"),
     )
-    return question_in(await speaker.say(text))
+    return question_in(await speaker.complete(text))
 
 
 def facts(asking: Asking) -> str:

@@ -166,13 +166,13 @@ def _reason(text: str, reading: Reading, result: _Result) -> str | None:
         return f"program: {result.error.cause}"
     if not result.answer:
         return "empty answer"
-    told = not (reading.template.choice or reading.template.options) and stands_in(result.answer, text)
+    told = not (reading.template.choice or reading.template.options) and contains_phrase(result.answer, text)
     if told and not reading.phrasing.offers(reading.records, result.answer):
         return "answer in the question"
     return None
 
 
-def stands_in(answer: str, text: str) -> bool:
+def contains_phrase(answer: str, text: str) -> bool:
     """Whether a text gives an answer away: it holds all of its values, as whole words. A yes or no never is."""
     values = [words(value) for value in answer.split(";")]
     known = f" {' '.join(words(text))} "

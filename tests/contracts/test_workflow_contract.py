@@ -11,7 +11,7 @@ import pytest
 from r_eval.llms.base import Message, Request
 from r_eval.plugins import names
 from r_eval.testing import WorkflowContract
-from r_eval.workflows.base import Asked, Ending, Limits, LLMProtocol, SessionProtocol, Workflow, finished
+from r_eval.workflows.base import Limits, LLMProtocol, SessionProtocol, TaskInput, Workflow, WorkflowResult, finished
 
 CONTRACT = [name for name in vars(WorkflowContract) if name.startswith("test_")]
 
@@ -45,7 +45,9 @@ class TestInstalled(WorkflowContract):
 class Sound(Workflow):
     """Asks once; takes what comes."""
 
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         shown = "".join(f"{d.question} {d.answer}\n" for d in question.demonstrations)
         text = f"{' '.join(session.specs)}\n{question.instruction}\n{shown}{question.text}"
         reply = await llm.generate(Request((Message("user", text),)))
@@ -54,7 +56,9 @@ class Sound(Workflow):
 
 
 class Swallowing(Sound):
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         try:
             return await super().run(question, session, llm, limits)
         except Exception:
@@ -62,33 +66,39 @@ class Swallowing(Sound):
 
 
 class Fragile(Sound):
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         ending = await super().run(question, session, llm, limits)
         return finished(ending.answer.splitlines()[0], "text")
 
 
 class Random(Sound):
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
         await session.call("find_dish", {"name": str(random.random())})
         return await super().run(question, session, llm, limits)
 
 
 class Around(Sound):
-    async def run(self, question: Asked, session: Any, llm: LLMProtocol, limits: Limits) -> Ending:
+    async def run(self, question: TaskInput, session: Any, llm: LLMProtocol, limits: Limits) -> WorkflowResult:
         session._environment.find_dish("o")
         return await super().run(question, session, llm, limits)
 
 
 class Unrecorded(Sound):
-    async def run(self, question: Asked, session: SessionProtocol, llm: Any, limits: Limits) -> Ending:
+    async def run(self, question: TaskInput, session: SessionProtocol, llm: Any, limits: Limits) -> WorkflowResult:
         ending = await super().run(question, session, llm, limits)
         await llm._llm.generate(Request((Message("user", "And?"),)))
         return ending
 
 
 class Showless(Sound):
-    async def run(self, question: Asked, session: SessionProtocol, llm: LLMProtocol, limits: Limits) -> Ending:
-        bare = Asked(question.text)
+    async def run(
+        self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
+    ) -> WorkflowResult:
+        bare = TaskInput(question.text)
         return await super().run(bare, session, llm, limits)
 
 

@@ -15,8 +15,8 @@ from r_eval import Grid, UserError, arun, run
 from r_eval.api import Run
 from r_eval.llms.replay import LLMUsage
 from r_eval.runner.budget import BudgetGuard, Stopwatch
+from r_eval.runner.observer import NullObserver
 from r_eval.runner.plan import resolve
-from r_eval.runner.watching import Silent
 from tests.commands import typed_here
 
 LLM = """
@@ -134,7 +134,7 @@ def test_money_that_was_spent_without_a_price_is_not_taken_for_nothing(tmp_path:
 
 
 def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> None:
-    class Noting(Silent):
+    class Noting(NullObserver):
         def __init__(self) -> None:
             self.said: list[str] = []
 

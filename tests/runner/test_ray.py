@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError, arun, load_run, run
+from r_eval.runner.observer import NullObserver
 from r_eval.runner.run import Runner
-from r_eval.runner.watching import Silent
 from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
@@ -139,7 +139,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(cluster: Any, desk: Desk, tm
     grid = desk.grid(desk.llm(THOUGHTFUL, connections=2), samples=12)
     runners: list[Runner] = []
 
-    class Stopping(Silent):
+    class Stopping(NullObserver):
         def finished(self, episode: object) -> None:
             runners[-1].stop()
 

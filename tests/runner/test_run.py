@@ -23,8 +23,8 @@ import yaml
 
 from r_eval import Grid, UserError, arun, load_run, run
 from r_eval.folder import CellWriter
+from r_eval.runner.observer import NullObserver
 from r_eval.runner.run import Runner
-from r_eval.runner.watching import Silent
 from r_eval.tasks.base import installed
 from tests.chat_server import Server, good
 from tests.runner.desks import THOUGHTFUL, Desk, contents
@@ -247,7 +247,7 @@ def test_the_bytes_do_not_depend_on_an_interruption(desk: CommandDesk, tmp_path:
     once = run(grid, tmp_path / "once")
     runners: list[Runner] = []
 
-    class Stopping(Silent):
+    class Stopping(NullObserver):
         def finished(self, episode: object) -> None:
             runners[-1].stop()
 
@@ -418,7 +418,7 @@ def test_a_server_that_is_down_ends_quickly_and_is_asked_again_when_it_is_up(des
 def test_one_slow_llm_does_not_hold_up_the_lane_of_another(desk: CommandDesk) -> None:
     order: list[str] = []
 
-    class Listening(Silent):
+    class Listening(NullObserver):
         def finished(self, episode: Any) -> None:
             order.append(episode.llm)
 

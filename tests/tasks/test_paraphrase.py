@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
+from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.paraphrase import Paraphrased, amiss, paraphrase
-from r_eval.tasks.speaking import Speaker
 from tests.towns import LISTED, made
 
 QUESTION = Question(id="a", question="How old is Ada King of Oslo in 1843?", answers=["28"], level="KS")
@@ -30,7 +30,7 @@ def reworded(sandbox: Sandbox, folder: Path, function: str) -> Paraphrased:
     found = made(sandbox)
 
     async def every() -> Paraphrased:
-        async with Speaker(f"scripted/{folder / 'writer.py'}:write") as speaker:
+        async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
             return await paraphrase(found.questions, found.shown, speaker)
 
     return asyncio.run(every())

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.scaffold import new_domain
+from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.speaking import Speaker
 from r_eval.tasks.suggest import Suggested, drafts, marks, suggest
 from r_eval.tasks.templates import Template, read_templates
 from tests import documents
@@ -41,7 +41,7 @@ def suggested(sandbox: Sandbox, folder: Path, reply: str, count: int = 3) -> Sug
     (folder / "writer.py").write_text(f"def write(request):\n    return {reply!r}\n", encoding="utf-8")
 
     async def every() -> Suggested:
-        async with Speaker(f"scripted/{folder / 'writer.py'}:write") as speaker:
+        async with LLMClient(f"scripted/{folder / 'writer.py'}:write") as speaker:
             return await suggest(Town(), [Template.model_validate(BASE)], speaker, sandbox, count)
 
     return asyncio.run(every())

@@ -21,7 +21,7 @@ from r_eval.tasks.base import Task
 from r_eval.workflows.base import Limits, Workflow
 
 Said = Reply | str
-Speaker = Callable[[Request], Said] | Sequence[Said]
+LLMClient = Callable[[Request], Said] | Sequence[Said]
 
 QUESTION = Question(id="q1", question="Which dish has an egg in it?", answers=["omelette"], level="KS")
 
@@ -29,7 +29,7 @@ QUESTION = Question(id="q1", question="Which dish has an egg in it?", answers=["
 class Talker(LLM):
     """Says what a function answers, or a list of replies in order (the last one for ever); keeps every request."""
 
-    def __init__(self, speaker: Speaker, native: bool) -> None:
+    def __init__(self, speaker: LLMClient, native: bool) -> None:
         super().__init__("talker", "talker", {})
         self.speaker, self.native_tools = speaker, native
         self.requests: list[Request] = []
@@ -91,7 +91,7 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
 
     def carry_out(
         workflow: Workflow,
-        speaker: Speaker,
+        speaker: LLMClient,
         *,
         shown: Iterable[Question] = (),
         native: bool = True,

@@ -19,7 +19,7 @@ from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.workflows.agent_messages import completion, parse_body, parse_request
 from r_eval.workflows.agent_server import MAX_WAITING, AgentEpisode, agent_server
 from r_eval.workflows.base import Limits
-from tests.workflows.conftest import Speaker, Talker
+from tests.workflows.conftest import LLMClient, Talker
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
 USER = {"role": "user", "content": "Which dish?"}
@@ -55,7 +55,7 @@ Use = Callable[..., Any]
 def use(pantry: Environment, sandbox: Sandbox) -> Use:
     """Does something with an open episode."""
 
-    def with_episode(speaker: Speaker, work: Callable[[Open], Awaitable[Any]], **limits: Any) -> Any:
+    def with_episode(speaker: LLMClient, work: Callable[[Open], Awaitable[Any]], **limits: Any) -> Any:
         async def main() -> Any:
             server, opened = agent_server(), Open(Talker(speaker, True), pantry, sandbox, Limits(**limits))
             async with server.admit(opened.episode):

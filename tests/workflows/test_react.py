@@ -46,7 +46,7 @@ class Lines(Environment):
     """Says several lines."""
 
     @query_api
-    def say(self, what: str) -> str:
+    def complete(self, what: str) -> str:
         """Say it.
 
         Args:

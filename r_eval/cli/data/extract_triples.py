@@ -14,7 +14,7 @@ from r_eval.tasks.graphs.documents import read_documents
 from r_eval.tasks.graphs.extract import REPLY_TOKENS, Extracted, extract
 from r_eval.tasks.graphs.names import Names, read_names
 from r_eval.tasks.graphs.tables import read_triples, write_triples
-from r_eval.tasks.speaking import Speaker, replies_kept
+from r_eval.tasks.llm_client import LLMClient, replies_kept
 
 
 def extract_triples(
@@ -46,7 +46,7 @@ def extract_triples(
 
     async def read() -> Extracted:
         with replies_kept(out.stem) as replies:
-            async with Speaker(llm, replies, {"max_tokens": REPLY_TOKENS}) as speaker:
+            async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as speaker:
                 return await extract(read_documents(documents), speaker, listed, relations, facts)
 
     found = asyncio.run(read())

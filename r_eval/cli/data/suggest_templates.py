@@ -12,8 +12,8 @@ import typer
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment, task_files
+from r_eval.tasks.llm_client import LLMClient, replies_kept
 from r_eval.tasks.seasons.season import environment_seen_from
-from r_eval.tasks.speaking import Speaker, replies_kept
 from r_eval.tasks.suggest import Suggested, as_yaml, suggest
 from r_eval.tasks.templates import Template, read_templates
 
@@ -45,7 +45,7 @@ def suggest_templates(
 
     async def draft() -> Suggested:
         with Sandbox() as sandbox, replies_kept(out.stem) as stored:
-            async with Speaker(llm, stored, {"max_tokens": REPLY_TOKENS}) as speaker:
+            async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as speaker:
                 return await suggest(opened, examples, speaker, sandbox, count, seed, progress)
 
     found = asyncio.run(draft())

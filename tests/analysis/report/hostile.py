@@ -81,7 +81,7 @@ def question(task: dict[str, Any], number: int, rng: random.Random) -> Question:
     text = TEXTS[key]
     return Question(
         id=f"{key} {text[:200]}",
-        question=f"Asked: {text}",
+        question=f"TaskInput: {text}",
         answers=[text, "Lake Turkana"],
         level=task["level"],
         program=text,

@@ -14,7 +14,7 @@ from r_eval.tasks.graphs.extract import Extracted, extract, triples_in
 from r_eval.tasks.graphs.names import Names
 from r_eval.tasks.graphs.store import Triple
 from r_eval.tasks.graphs.tables import Row
-from r_eval.tasks.speaking import Speaker
+from r_eval.tasks.llm_client import LLMClient
 from tests.tasks.graphs.scripts import name
 
 
@@ -83,7 +83,7 @@ def extracted(
     texts: dict[str, str], names: Names | None = None, relations: Names | None = None, known: list[Triple] | None = None
 ) -> Extracted:
     documents = [(key, Document(title=key, text=text)) for key, text in texts.items()]
-    return asyncio.run(extract(documents, Speaker(name("reads_facts")), names, relations, known or []))
+    return asyncio.run(extract(documents, LLMClient(name("reads_facts")), names, relations, known or []))
 
 
 def test_names_are_normalised_and_kept_raw() -> None:

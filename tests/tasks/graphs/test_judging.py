@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from r_eval.records import Question
 from r_eval.tasks.graphs.file import GraphPart
 from r_eval.tasks.graphs.judging import criteria, flaw, grade_in
-from r_eval.tasks.speaking import Speaker
+from r_eval.tasks.llm_client import LLMClient
 from tests.tasks.graphs.scripts import name
 
 QUESTION = Question(id="q", question="Where was Ibsen played?", answers=["Oslo"], level="KS")
@@ -29,7 +29,8 @@ def judged(settings: dict[str, Any] | None = None, **filters: Any) -> str | None
         part = GraphPart.model_validate({"llm": name("words_it"), "filters": filters})
         async with contextlib.AsyncExitStack() as stack:
             speakers = {
-                llm: await stack.enter_async_context(Speaker(llm, None, (settings or {}).get(llm))) for llm in part.llms
+                llm: await stack.enter_async_context(LLMClient(llm, None, (settings or {}).get(llm)))
+                for llm in part.llms
             }
             return await flaw(QUESTION, "(Ibsen | played in | Oslo)", part.filters, speakers, same)
 

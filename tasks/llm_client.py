@@ -22,7 +22,7 @@ SPACES = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 """Spaces that are no line breaks."""
 
 
-class Speaker:
+class LLMClient:
     """One LLM, opened for a while; as many requests are under way as it has connections.
 
     Args:
@@ -51,7 +51,7 @@ class Speaker:
     ) -> None:
         await self._llm.close()
 
-    async def say(self, prompt: str) -> str:
+    async def complete(self, prompt: str) -> str:
         """The reply to a prompt, without hidden thinking; "" where the prompt is longer than the LLM can read.
 
         Raises:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.tasks.graphs.rewording import question_in
-from r_eval.tasks.speaking import one_line, prompt
+from r_eval.tasks.llm_client import one_line, prompt
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from r_eval.records import Episode
 from r_eval.runner.plan import Plan
 
 
-class Watcher(Protocol):
+class RunObserver(Protocol):
     """Is told what happens, to show it."""
 
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
@@ -35,7 +35,7 @@ class Watcher(Protocol):
         """A budget is reached: no more episodes are begun."""
 
 
-class Silent:
+class NullObserver:
     """Shows nothing."""
 
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None: ...
