@@ -16,7 +16,7 @@ class DataCommands(LazyGroup):
         "export": "Write a question file as a dataset for the Hugging Face Hub, with a card.",
         "extract-triples": "Extract triples from documents with an LLM.",
         "suggest-templates": "Have an LLM draft further templates.",
-        "leaderboard": "Write the leaderboard of runs over the versions of a question set, or submit to one.",
+        "leaderboard": "Write the leaderboard of many runs over many versions of a question set, or submit to one.",
     }
 
 
