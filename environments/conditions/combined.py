@@ -87,6 +87,11 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
     repeated = next((kind for kind in kinds if kinds.count(kind) > 1), None)
     if repeated:
         raise UserError(f"condition '{name}': duplicate condition {repeated}")
+    by_name = [kind for kind in kinds if not set(kind) & set(":./")]
+    installed = {CLEAN.name, *plugins.names("conditions", Condition)} if by_name else set()
+    for kind in by_name:
+        if kind not in installed:
+            raise UserError(plugins.unknown("condition", kind, installed))
     classes = [plugins.load("conditions", kind, Condition) for kind in kinds if kind != CLEAN.name]
     parameters = [list(inspect.signature(cls).parameters) for cls in classes]
     known = {parameter for names in parameters for parameter in names}

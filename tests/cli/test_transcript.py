@@ -170,7 +170,7 @@ def test_the_end_says_the_score_the_type_the_cause_and_what_it_took() -> None:
         seconds=Seconds(total=2.5, llm=2.0),
     )
     assert "\nexhausted steps\ntoken_f1 0.0, response type RE (reasoning error)\n" in text
-    assert "cause: The calls found nothing. (empty_search)\n" in text
+    assert "cause: A call found nothing. (empty_search)\n" in text
     assert "2 LLM calls, 1,400 prompt tokens (0 cached), 60 completion tokens, 0.00123 USD, 2.50 s" in text
 
 

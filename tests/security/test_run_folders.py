@@ -23,7 +23,10 @@ from r_eval.api import load_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = [
+    pytest.mark.filterwarnings("error"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # what other tests left to collect
+]
 
 
 @pytest.fixture

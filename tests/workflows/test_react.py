@@ -46,7 +46,7 @@ class Lines(Environment):
     """Says several lines."""
 
     @query_api
-    def complete(self, what: str) -> str:
+    def say(self, what: str) -> str:
         """Say it.
 
         Args:
