@@ -257,7 +257,8 @@ def _spaced(text: str) -> str:
 
 
 def _key(text: str) -> str:
-    return _spaced(text).casefold()
+    """A text without regard to case, as a pattern has it: the Turkish i is an i with and without its dot."""
+    return _spaced(text).replace("İ", "i").casefold().replace("ı", "i")
 
 
 def _pattern(value: str) -> str:

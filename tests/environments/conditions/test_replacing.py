@@ -60,6 +60,11 @@ def test_a_date_keeps_the_form_in_which_it_is_written(form: str) -> None:
     assert as_date("31 February 1900") is None
 
 
+@pytest.mark.parametrize("text", ["Elif Aydın", "ELİF AYDIN", "Elif Aydin", "elif aydın", "Elıf Aydin"])
+def test_a_turkish_name_is_replaced_with_and_without_its_dots(text: str) -> None:
+    assert Replacements({"Elif Aydın": "Ayşe Demir"}).forward(f"By {text}.").casefold() == "by ayşe demir."
+
+
 def test_plain_data_is_replaced_throughout() -> None:
     changes = Replacements({"Oslo": "Lima", "740": "812"})
     data = {"a": ["Oslo", {"Oslo": "in Oslo."}], "c": None, "n": [740, -740, 7400, True]}
