@@ -78,4 +78,4 @@ def test_a_task_that_cannot_be_read_leaves_the_others_to_be_checked(install: Ins
 def test_the_embedded_tasks_are_clean() -> None:
     findings = [f for pattern in ("wiki/*", "aminer/*", "crud/*", "prgb/*") for f in check(pattern)]
     assert [f.line() for f in findings if f.severity != "note"] == []
-    assert len(findings) == len(base.task_files())
+    assert {f.place for f in findings} >= base.task_files().keys()
