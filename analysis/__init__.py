@@ -1,6 +1,6 @@
-"""What a run means: metrics, scores, response types, aggregates, tables and the report.
+"""What a run means: metrics, scores, response types, comparisons, tables, charts and the report.
 
-Everything here reads records and writes beside them; nothing runs an LLM or an environment. The order of the
-modules is the order of the data: `metrics` judge an answer, `responses` type an episode, `scoring` keeps
-both beside the episodes, `aggregate` sums them up, and `tables`, `summary` and `report` show the sums.
+This package reads records and writes next to them; it never runs an LLM or an environment. Data flow: `metrics` score an
+answer, `response_types` and `causes` classify an episode, `scoring` stores both; `results` loads runs as frames, each view
+(`views`) turns them into a tidy frame, and `tables`, `charts`, `summary` and `report` show it.
 """

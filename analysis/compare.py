@@ -185,7 +185,8 @@ def ranking(scores: pandas.Series, pairs: pandas.DataFrame) -> pandas.DataFrame:
 
     Args:
         scores: By system.
-        pairs: Of one condition, as of `pairs` or `compare_columns`; systems that are in none cannot be told apart.
+        pairs: Of one condition, as of `pairs` or `compare_columns`; systems without a pair are not significantly
+            different.
 
     Returns:
         `system`, `score`, `rank`, `rank_low`, `rank_high`, best first.

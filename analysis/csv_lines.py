@@ -51,7 +51,7 @@ def number_in(path: Path, number: int, line: Mapping[str, str], column: str, mos
     """The number in a column of a line, from 0 to `most`.
 
     Raises:
-        UserError: There is no such number.
+        UserError: The number is unknown.
     """
     try:
         value = float(line[column])

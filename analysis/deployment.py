@@ -9,7 +9,7 @@ price is never 0: such a system is on no front of money, and within no limit of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.compare import pairs
@@ -45,8 +45,7 @@ DEPLOYMENT: dict[str, str] = {
 lacks scores, and where the seconds or the cost are not known.
 """
 UNITS = {"seconds": "s", "cost": "USD"}
-FASTEST = {"seconds": "fastest", "cost": "cheapest"}
-SLOWER = {"seconds": "slower", "cost": "dearer"}
+LESS = {"seconds": "faster", "cost": "cheaper"}
 CHOICE: dict[str, str] = {
     **dict.fromkeys(IDENTITY, TEXT),
     **dict.fromkeys((*QUALITY, "seconds", "cost"), NUMBER),
@@ -97,9 +96,9 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[bool]:
 def choose(results: Results, max_seconds: float | None = None, max_usd: float | None = None) -> pandas.DataFrame:
     """Which system to take within limits, under each condition.
 
-    Of the systems that fit, the best is found, and those that are not significantly worse than it (`compare.pairs`);
-    the fastest of these is the choice, or the cheapest where only money is limited or no latency is known. Nothing is
-    chosen where none that fits answered any question.
+    The choice is the system with the best mean of those that fit; of equal ones the fastest, then the cheapest. The
+    reasons of the others say which of them are not significantly worse (`compare.pairs`) and take less. Nothing is
+    chosen if no system that fits answered any question.
 
     Args:
         max_seconds, max_usd: Of the means per episode; None sets no limit.
@@ -113,7 +112,7 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
         for at, row in rows.iterrows():
             own.loc[at, "reason"] = reason = _unfit(row, limits)
             own.loc[at, "fits"] = not reason
-        _choose(own, own[own["fits"] & (own["condition"] == condition)], compared, limits)
+        _choose(own, own[own["fits"] & (own["condition"] == condition)], compared)
     chosen = tidy(own, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen
@@ -163,7 +162,7 @@ def _numbers(results: Results) -> pandas.DataFrame:
 
 
 def _notes(frame: pandas.DataFrame) -> Iterator[str]:
-    """What has to be said beside the numbers of some systems."""
+    """Notes on the numbers of some systems."""
     with_llm = frame[frame["llm"] != "none"]
     for llm in with_llm.loc[with_llm["connections"].isna(), "llm"]:
         yield f"{llm}: the grid does not say at how many connections the times were taken."
@@ -187,7 +186,7 @@ def _on_front(frame: pandas.DataFrame) -> pandas.Series:
 
 
 def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
-    """Why a system is no candidate; "" where it is one."""
+    """Why a system is not a candidate; "" if it is one."""
     if row["role"] == "reference":
         return "a reference, not ranked"
     if row["quality"] != row["quality"]:
@@ -205,34 +204,24 @@ def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
     return f"over the limit: {', '.join(over)}" if over else ""
 
 
-def _choose(
-    own: pandas.DataFrame, fitting: pandas.DataFrame, compared: pandas.DataFrame, limits: Collection[str]
-) -> None:
-    """Mark the choice among the systems that fit, and say of each why it is the choice, or is not."""
+def _choose(own: pandas.DataFrame, fitting: pandas.DataFrame, compared: pandas.DataFrame) -> None:
+    """Mark the choice among the systems that fit, and say of the others how far they are behind and what they save."""
     fitting = fitting[fitting["quality"] > 0]
     if not len(fitting):
         return
     order = fitting.assign(quality=-fitting["quality"].round(12)).sort_values(["quality", "seconds", "cost"])
     best = own.loc[order.index[0]]
-    by = "cost" if "seconds" not in limits and ("cost" in limits or fitting["seconds"].isna().all()) else "seconds"
+    own.loc[best.name, ["choice", "reason"]] = True, "the best that fits"
     tests = compared[compared["condition"] == best["condition"]].set_index(["system_a", "system_b"])
-    level = [best.name]
     for at in order.index[1:]:
-        pair = best["system"], own.loc[at, "system"]
+        row = own.loc[at]
+        pair = best["system"], row["system"]
         found = next((names for names in (pair, pair[::-1]) if names in tests.index), None)
         if found is None:
-            own.loc[at, "reason"] = f"has no question in common with {best['system']}"
+            reason = f"has no question in common with {best['system']}"
         elif tests.loc[found, "significant"]:
-            p = tests.loc[found, "p_adjusted"]
-            own.loc[at, "reason"] = f"significantly worse than {best['system']} (p = {p:.2g})"
+            reason = f"significantly worse than {best['system']} (p = {tests.loc[found, 'p_adjusted']:.2g})"
         else:
-            level.append(at)
-            own.loc[at, "reason"] = f"not significantly worse than {best['system']}, but {SLOWER[by]}"
-    field = fitting.loc[level].assign(worse=-fitting["quality"].round(12))
-    chosen = field.sort_values([by, "worse", *{"cost", "seconds"} - {by}], kind="stable").index[0]
-    own.loc[best.name, "reason"] = f"the best, but {SLOWER[by]}"
-    own.loc[chosen, "choice"] = True
-    own.loc[chosen, "reason"] = "the best that fits"
-    if chosen != best.name:
-        rest = f"{len(level)} not significantly worse than {best['system']}"
-        own.loc[chosen, "reason"] = f"the {FASTEST[by]} of {rest} ({100 * best['quality']:.1f} %), the best that fits"
+            less = [word for name, word in LESS.items() if row[name] < best[name]]
+            reason = " and ".join([f"not significantly worse than {best['system']}", *less])
+        own.loc[at, "reason"] = reason

@@ -57,7 +57,7 @@ CLUSTER_KEYS = ("document", "documents", "cluster")
 
 Role = Literal["system", "baseline", "reference"]
 """A system uses tools. A baseline does without and is ranked with the systems. A reference sees the gold and is shown
-beside the ranking, never in it."""
+next to the ranking, never in it."""
 
 Part = dict[str, Any]
 """The rows of a cell, column by column: lists of texts, arrays of numbers, or one text for all rows."""

@@ -43,7 +43,7 @@ def partners(results: Results) -> pandas.DataFrame:
 
     Compared are the systems that have all tasks of the group, references apart. `fixed` says which half the systems
     share, `name` which one it is; `best` and `rival` are of the other half. Of equal means `best` names all; where
-    nobody is behind, `rival` is "". Published means have no p and nothing significant.
+    no system is behind, `rival` is "". Published means have no p-value and are never significantly different.
     """
     import pandas
 

@@ -110,7 +110,7 @@ def _known(piece: str) -> tuple[tuple[str, Span], ...]:
 
 
 def _careful(piece: str) -> Iterator[tuple[str, Span]]:
-    """The words of a piece with marks in it; those that cannot be told apart share its place."""
+    """The words of a piece with marks in it; those with the same place in the text share it."""
     if not piece.strip(_MARKS):
         return
     whole = words(piece)

@@ -120,7 +120,7 @@ def classify(
         shown: Documents that a prompt held; see `documents_shown`.
 
     Raises:
-        UserError: There is no such taxonomy.
+        UserError: The taxonomy is unknown.
     """
     if taxonomy not in THRESHOLDS:
         raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")

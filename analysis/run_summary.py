@@ -171,7 +171,7 @@ def _cost(spent: Sequence[dict[str, dict[str, Any]]]) -> str:
 
 
 def saved(manifest: Mapping[str, Any]) -> str:
-    """What early stopping saved of a run, money by what an episode of the same LLM cost; "" where it stopped nobody."""
+    """What early stopping saved of a run, money by what an episode of the same LLM cost; "" if it stopped no system."""
     episodes, skipped = Counter[str](), Counter[str]()
     for cell in manifest["cells"]:
         episodes[cell["llm"]] += cell["episodes"]

@@ -227,7 +227,7 @@ def failures(results: Results) -> pandas.DataFrame:
 def further(results: Results) -> pandas.DataFrame:
     """The further metrics that `r-eval score --metric` computed, and the mean length of the answers in characters.
 
-    The length is no score: a short answer is neither better nor worse, but BLEU and recall go with it.
+    The length is not a score: a short answer is neither better nor worse, but BLEU and recall depend on it.
     """
     import pandas
 

@@ -65,7 +65,7 @@ def score_results(
         k: How many found texts count.
 
     Raises:
-        UserError: There is no such metric, or a question's text_ids are no list.
+        UserError: The metric is unknown, or a question's text_ids are no list.
     """
     import pandas
 

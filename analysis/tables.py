@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ABSENT = "–"
-"""What people read where there is no number."""
+"""Shown for a missing number."""
 IDENTITY = ("workflow", "llm", "role")
 """Columns that say more about `system`; people read them only where there is no `system`."""
 SHARES = frozenset(

@@ -200,6 +200,7 @@ def read_run(path: Path, chance: random.Random) -> None:
     import r_eval
     from r_eval.analysis.leaderboard_page import write_leaderboard
     from r_eval.analysis.report import write_report
+    from r_eval.analysis.results import load
     from r_eval.analysis.scoring import score_run
     from r_eval.api import load_run
     from r_eval.cli.show import show
@@ -214,7 +215,7 @@ def read_run(path: Path, chance: random.Random) -> None:
         run.state()
         score_run(run)
     elif what < 0.6:
-        write_report([run], path.parent / "report", figures=False)
+        write_report(load(run), path.parent / "report", figures=False)
     elif what < 0.7:
         write_leaderboard([run], path.parent / "board")
     elif what < 0.85:

@@ -79,8 +79,9 @@ def score(run: Path) -> None:
 
 def write(run: Path) -> None:
     from r_eval.analysis.report import write_report
+    from r_eval.analysis.results import load
 
-    measured("report written", lambda: write_report([RunFolder(run)], run / "report"))
+    measured("report written", lambda: write_report(load(RunFolder(run)), run / "report"))
 
 
 def size(folder: Path) -> None:

@@ -66,8 +66,9 @@ class Run:
             figures: Whether the figures for papers are drawn; they take a few seconds.
         """
         from r_eval.analysis.report import write_report
+        from r_eval.analysis.results import load
 
-        return write_report([self.folder], Path(out) if out is not None else self.path / "report", figures=figures)
+        return write_report(load(self.folder), Path(out) if out is not None else self.path / "report", figures=figures)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per recorded episode; the columns and their types are the same for every run (docs/records.md).

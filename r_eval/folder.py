@@ -154,7 +154,7 @@ class RunFolder:
         """The contents of run.json, see `Manifest`; keys that an earlier version lacked have their default.
 
         Raises:
-            UserError: There is no such run, or the file cannot be read.
+            UserError: The run is unknown, or the file cannot be read.
         """
         try:
             content = read_regular(self.run_file)

@@ -37,7 +37,7 @@ def load(kind: str, name: str, base: type[Any]) -> type[Any]:
         base: What the class must be a subclass of.
 
     Raises:
-        UserError: There is no such thing, or it is not a subclass of `base`.
+        UserError: The thing is unknown, or it is not a subclass of `base`.
     """
     found = from_path(name, kind) if ":" in name else _named(kind, name, base)
     if not (isinstance(found, type) and issubclass(found, base)):

@@ -5,7 +5,7 @@ A closed question has two answers, and sharing a word with one of them is no evi
 
 - A clause takes a stand where it is nothing but a verdict ("Yes", "that is not true", "I would say no"), where it opens
   with one ("yes they were", but not "no information"), where the text ends with one, or where it says what the answer
-  is. For true and false it is enough that the word stands in the clause.
+  is. For true and false it is enough that the clause contains the word.
 - A negation before the verdict turns it round ("I don't think it is true"); "maybe", "whether" and the like void it.
 - An explicit conclusion ("so the answer is no") outweighs the rest, and of several the last counts. Otherwise stands
   that contradict each other decide nothing.

@@ -83,7 +83,7 @@ def ask_llm(llm: str, store: str, job: Callable[[LLMClient], Awaitable[T]]) -> T
         store: Under which name the cache keeps new replies.
 
     Raises:
-        UserError: There is no such LLM, or it cannot be used.
+        UserError: The LLM is unknown, or it cannot be used.
     """
 
     async def run() -> T:
@@ -134,7 +134,7 @@ class Judge(Batched):
             setup: What stands behind "@".
 
         Raises:
-            UserError: There is no such rubric.
+            UserError: The rubric is unknown.
         """
         self._llm, _, rubric = (setup or "").partition("#")
         self._rubrics = self.choose(rubric)

@@ -9,7 +9,7 @@
   penalty is divided out again.
 - `rouge_l_published`, `word_f1_published`: CRUD-RAG's. Words are `jieba.cut`'s: case, punctuation and spaces are kept,
   and a space is a word.
-- `substring_match_published`: DRAGON's library. The answer stands in the gold, character for character, so an empty one
+- `substring_match_published`: DRAGON's library. The gold contains the answer, character for character, so an empty one
   scores 1.
 - `covered_match_published`: PRGB's. Texts are held as substrings of characters; spaces outside a parenthesis make an
   operand that is always true, after which only the first operand counts; a parenthesis may be missing.
@@ -157,7 +157,7 @@ def word_f1_published(prediction: str, golds: Sequence[str]) -> float:
 
 
 def substring_match_published(prediction: str, golds: Sequence[str]) -> float:
-    """1.0 where the answer stands in a gold, as the library of DRAGON computes it; else 0.0.
+    """1.0 if a gold contains the answer, as DRAGON's library computes it; else 0.0.
 
     >>> substring_match_published("", ["Paris"]), substring_match_published("in Paris", ["Paris"])
     (1.0, 0.0)

@@ -114,7 +114,7 @@ def word_f1(prediction: str, golds: Sequence[str]) -> float:
 
 
 def substring_match(prediction: str, golds: Sequence[str]) -> float:
-    """1.0 where a gold stands in the answer, as whole words in a row; else 0.0. Against an empty gold, equality.
+    """1.0 if the answer contains a gold as whole consecutive words; else 0.0. Against an empty gold, equality.
 
     >>> substring_match("It was founded in Paris.", ["paris"]), substring_match("comparison", ["paris"])
     (1.0, 0.0)

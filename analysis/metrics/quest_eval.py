@@ -167,7 +167,7 @@ class QuestEval(Batched):
         """Keep the LLM's name; it is opened when answers are scored.
 
         Raises:
-            UserError: There is no such denominator.
+            UserError: The denominator is unknown.
         """
         self._llm, _, denominator = (setup or "").partition("#")
         if denominator not in self.parts:
@@ -276,7 +276,7 @@ def evaluate(llm: str, rows: Sequence[Row]) -> Evaluated:
     A row on which the LLM failed has no score, and is counted.
 
     Raises:
-        UserError: There is no such LLM, or it cannot be used.
+        UserError: The LLM is unknown, or it cannot be used.
     """
     known = _scores_of(llm)
     missing = [row for row in dict.fromkeys(rows) if row not in known]

@@ -222,7 +222,7 @@ def score_all(
     """The scores of many answers by one metric, in their order; as `Metric.scores`.
 
     Raises:
-        UserError: There is no such metric, or it cannot run here.
+        UserError: The metric is unknown, or it cannot run here.
     """
     return get(name).scores(predictions, golds, questions, context)
 

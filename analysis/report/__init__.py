@@ -17,18 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from r_eval.errors import MissingExtra, UserError
-from r_eval.folder import RunFolder
 
 if TYPE_CHECKING:
     import pandas
 
+    from r_eval.analysis.results import Results
+
 __all__ = ["write_report", "write_tables_page"]
 
 
-def write_report(
-    runs: Sequence[RunFolder], out: Path, warn: Callable[[str], None] | None = None, figures: bool = True
-) -> Path:
-    """Write the report of runs and folders of published results; scores that are missing are computed first.
+def write_report(results: Results, out: Path, warn: Callable[[str], None] | None = None, figures: bool = True) -> Path:
+    """Write the report of some results.
 
     Args:
         out: The report's folder; tables, figures and data in it are replaced.
@@ -39,22 +38,20 @@ def write_report(
         The page's path.
 
     Raises:
-        UserError: A run cannot be read, or the folder is a link within a run.
+        UserError: An episode cannot be read, or the folder is a link within a run.
     """
     from r_eval.analysis import tables
     from r_eval.analysis.charts import charts as all_charts
     from r_eval.analysis.figures import write_figures
     from r_eval.analysis.report.page import report_page, write_page
     from r_eval.analysis.report.transcripts import write_transcripts
-    from r_eval.analysis.results import load
     from r_eval.analysis.views import VIEWS, frames
 
     for folder in (out, out / "data"):  # before anything in them is removed
-        if folder.is_symlink() and any(run.path in folder.parents for run in runs):
+        if folder.is_symlink() and any(run.path in folder.parents for run in (*results.runs, *results.published)):
             raise UserError(
                 f"{folder}: a link in a run's folder, which may lead anywhere: name the report's folder with --out"
             )
-    results = load(*runs)
     found = frames(results)
     charts = all_charts(results, found)
     written = []

@@ -1,5 +1,5 @@
 """Checks questions: their form, those that stand twice, golds that nothing can match or judge, and what the gold
-programs give over the environment. Questions with the same thing amiss are one finding.
+programs give over the environment. Questions with the same problem are one finding.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Over = tuple[str, Mapping[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """What is amiss with some questions; `what` follows "3 questions (a, b, c) with "."""
+    """A problem of some questions; `what` follows "3 questions (a, b, c) with "."""
 
     severity: Severity
     what: str

@@ -44,13 +44,12 @@ def report(
     from r_eval.analysis.results import load
     from r_eval.analysis.run_summary import summary_lines
 
-    folders = [open_run(path) for path in runs]
-    results = load(*folders)
+    results = load(*map(open_run, runs))
     limits = [(max_seconds, "s"), (max_usd, "USD")]
     budget = " and ".join(f"{amount:g} {unit}" for amount, unit in limits if amount is not None)
     if budget and not results.runs:
         raise UserError(f"{runs[0]} holds published means; --max-seconds and --max-usd need a run with episodes")
-    page = write_report(folders, out if out is not None else runs[0] / "report", _note, figures=figures)
+    page = write_report(results, out if out is not None else runs[0] / "report", _note, figures=figures)
     lines = [*summary_lines(results), f"Report    {page}"]
     if budget:
         chosen = choose(results, max_seconds, max_usd)

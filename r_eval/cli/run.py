@@ -119,13 +119,14 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
         sys.stderr.write(STOPPED)
         exit_soon()
         return 130
+    from r_eval.analysis.report import write_report
     from r_eval.analysis.results import load
     from r_eval.analysis.run_summary import summary_lines
     from r_eval.analysis.summary import summary_tables
 
     folder, state = result.folder, result.state
-    page = path / result.report(figures=False).relative_to(result.path)
     results = load(folder)
+    page = path / write_report(results, result.path / "report", figures=False).relative_to(result.path)
     if as_json:
         outcomes = collections.Counter(results.episodes["outcome"])
         record = {"run": str(path), "state": state, "outcomes": dict(outcomes), "report": str(page)}

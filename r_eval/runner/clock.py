@@ -1,6 +1,6 @@
 """The seconds of actual work in an episode, and the limit on them.
 
-Work is what calls took that came back: waits for a turn, a retry or a place count against nobody, and a replayed reply
+Work is what calls took that came back: waits for a turn, a retry or a place do not count, and a replayed reply
 counts with the seconds that it took when it was made. So an episode meets its limit after the same call, whatever the
 reply store holds and however busy the machine is. What a workflow or an environment does between two calls of the LLM
 is ended where it takes as long as the whole limit.

@@ -29,7 +29,7 @@ def data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping[
         changes: What the grid puts in place of the task's own.
 
     Raises:
-        UserError: There is no such task, or the data cannot be used; begins with the task's name.
+        UserError: The task is unknown, or the data cannot be used; begins with the task's name.
     """
     own = _own(entry, changes)
     shown = own.demonstrations if own else ()

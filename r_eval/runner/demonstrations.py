@@ -1,7 +1,7 @@
 """Demonstrations: written once as question + gold program, worked out by running the program.
 
-Each workflow renders what comes of it in its own notation, so that all of them see the same examples and nobody
-writes few-shot text by hand.
+Each workflow renders what comes of it in its own notation, so that all of them see the same examples without
+hand-written few-shot text.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ async def run_episode(
     resources: Resources,
     unavailable: LLMError | None = None,
 ) -> Episode:
-    """Carry out one episode; whatever goes wrong in it, a plug-in's `SystemExit` too, stands in its record.
+    """Carry out one episode; whatever goes wrong, even a plug-in's `SystemExit`, is in its record.
 
     Args:
         llm: None for a workflow that needs none.

@@ -18,7 +18,7 @@ def workflow_class(entry: WorkflowEntry, folder: Path) -> tuple[type[Workflow], 
     """The class of a workflow, and the settings to make it with.
 
     Raises:
-        UserError: There is no such workflow.
+        UserError: The workflow is unknown.
     """
     kind, settings = located(entry.workflow, folder), entry.settings
     if kind == "agent":

@@ -1,6 +1,6 @@
 """The writing side of a run folder: which episodes are there, which are missing, one writer a cell.
 
-A folder that holds a run is only gone on with where nothing that decides an episode has changed; a cell with another
+A run is only resumed if nothing that decides an episode has changed; a cell with another
 fingerprint is refused, naming what changed. A second process on the same folder is refused.
 """
 

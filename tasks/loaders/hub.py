@@ -38,7 +38,7 @@ def hub_records(source: str) -> Iterator[Record | Fault]:
 
     Raises:
         MissingExtra: `datasets` is not installed.
-        UserError: There is no such dataset, configuration or split, or it cannot be fetched.
+        UserError: The dataset is unknown, configuration or split, or it cannot be fetched.
     """
     try:
         import datasets

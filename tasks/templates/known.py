@@ -18,7 +18,7 @@ class KnownRecords:
         """All records of a kind.
 
         Raises:
-            KeyError: There is no such kind.
+            KeyError: The kind is unknown.
         """
         if kind not in self._kinds:
             self._kinds[kind] = self._environment.records(kind)

@@ -14,6 +14,7 @@ import pytest
 from r_eval.analysis.report import write_report, write_tables_page
 from r_eval.analysis.report.page import lead
 from r_eval.analysis.report.scripts import script
+from r_eval.analysis.results import load
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 
@@ -22,7 +23,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\u2028&__proto__"
 
 @pytest.fixture(scope="session")
 def report(run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report([run], tmp_path_factory.mktemp("out") / "report", figures=False).parent
+    return write_report(load(run), tmp_path_factory.mktemp("out") / "report", figures=False).parent
 
 
 def test_the_page_and_everything_it_names_is_there(report: Path) -> None:
@@ -56,7 +57,7 @@ def test_hostile_text_cannot_leave_the_data() -> None:
 
 
 def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_path: Path) -> None:
-    again = write_report([run], tmp_path, figures=False).parent
+    again = write_report(load(run), tmp_path, figures=False).parent
     for path in report.rglob("*.*"):
         assert (again / path.relative_to(report)).read_bytes() == path.read_bytes(), path
 
@@ -65,7 +66,7 @@ def test_a_link_in_the_runs_folder_is_not_followed(run: RunFolder, tmp_path: Pat
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "report").symlink_to(tmp_path)
     with pytest.raises(UserError, match="link in a run's folder"):
-        write_report([RunFolder(tmp_path / "run")], tmp_path / "run" / "report")
+        write_report(load(RunFolder(tmp_path / "run")), tmp_path / "run" / "report")
 
 
 def test_tables_alone_are_a_page(tmp_path: Path) -> None:

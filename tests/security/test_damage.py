@@ -12,6 +12,7 @@ import pytest
 
 from r_eval.analysis.leaderboard_page import write_leaderboard
 from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
@@ -82,7 +83,7 @@ def test_a_damaged_record_of_a_run_is_refused_in_words(damage: str, run: RunFold
     manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
     run.run_file.write_text(json.dumps(RECORDS[damage](manifest)), encoding="utf-8")
     readers: list[Callable[[], Any]] = [run.state, lambda: score_run(run), lambda: load_run(run.path).to_pandas()]
-    for read in (*readers, lambda: write_report([run], tmp_path / "report", figures=False)):
+    for read in (*readers, lambda: write_report(load(run), tmp_path / "report", figures=False)):
         with pytest.raises(UserError, match=r"run\.json: damaged"):
             read()
 

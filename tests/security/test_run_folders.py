@@ -18,6 +18,7 @@ import pytest
 import r_eval
 from r_eval import Grid, disk
 from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
@@ -108,7 +109,7 @@ def test_a_damaged_line_is_left_out_by_readers_and_its_episode_runs_again(
     assert len(kept) == len(whole) - lost
     assert set(kept) <= set(whole)
     assert score_run(run).episodes == len(kept)
-    write_report([run], tmp_path / "report", figures=False)
+    write_report(load(run), tmp_path / "report", figures=False)
     assert path.read_bytes() == damaged
     assert sum("left out" in message for message in caplog.messages) == (lost > 0)
     caplog.clear()
@@ -166,7 +167,7 @@ def test_a_record_of_a_stranger_that_cannot_be_is_left_out(
     strange = json.loads(second) | {"checksum": ""} | IMPOSSIBLE[change]
     path.write_bytes(first + json.dumps(strange).encode() + b"\n")
     assert score_run(run).episodes == len(whole) - 1
-    write_report([run], tmp_path / "report", figures=False)
+    write_report(load(run), tmp_path / "report", figures=False)
     (said,) = [message for message in caplog.messages if "left out" in message]
     assert said.isprintable()
     assert go_on(run, good).state == "complete"
@@ -220,7 +221,7 @@ def test_what_is_no_regular_file_is_refused_at_once(
         run.state,
         lambda: score_run(run),
         lambda: load_run(run.path).to_pandas(),
-        lambda: write_report([run], tmp_path / "report", figures=False),
+        lambda: write_report(load(run), tmp_path / "report", figures=False),
         lambda: go_on(run, good),
     ]
     for read in readers:
@@ -282,7 +283,7 @@ def test_a_report_is_not_written_through_a_link(name: str, run: RunFolder, tmp_p
     (elsewhere / "index.html").write_text("mine", encoding="utf-8")
     link(run.path / name, elsewhere / "index.html" if name.endswith(".js") else elsewhere)
     with pytest.raises(UserError, match=f"{re.escape(name)}: a link in a run's folder"):
-        write_report([run], run.path / "report", figures=name.endswith("figures"))
+        write_report(load(run), run.path / "report", figures=name.endswith("figures"))
     assert [path.read_text(encoding="utf-8") for path in elsewhere.iterdir()] == ["mine"]
 
 
@@ -309,7 +310,7 @@ def test_a_folder_of_runs_may_be_a_link(run: RunFolder, good: Path, tmp_path: Pa
     (tmp_path / "runs").symlink_to(tmp_path)
     through = RunFolder(tmp_path / "runs" / "run")
     assert go_on(through, good).state == "complete"
-    write_report([through], through.path / "report", figures=False)
+    write_report(load(through), through.path / "report", figures=False)
     assert (run.path / "report" / "index.html").is_file()
 
 

@@ -14,6 +14,7 @@ from r_eval.analysis import metrics
 from r_eval.analysis.compare_runs import compare_runs
 from r_eval.analysis.leaderboard_page import write_leaderboard
 from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.api import load_run
 from r_eval.errors import UserError
@@ -39,7 +40,7 @@ def change(run: RunFolder, **keys: Any) -> None:
 
 READERS: dict[str, Callable[[RunFolder, Path], Any]] = {
     "score": lambda run, out: score_run(run),
-    "report": lambda run, out: write_report([run], out, figures=False),
+    "report": lambda run, out: write_report(load(run), out, figures=False),
     "compare": lambda run, out: compare_runs([run], ("direct+ada", "react+ada"), None),
     "leaderboard": lambda run, out: write_leaderboard([run], out),
     "table": lambda run, out: load_run(run.path).to_pandas(),
@@ -103,7 +104,7 @@ def test_names_in_a_run_lead_nowhere(strange: RunFolder, tmp_path: Path) -> None
     manifest["tasks"][0]["name"] = "../../../evil"
     manifest["name"] = "../../evil"
     strange.run_file.write_text(json.dumps(manifest), encoding="utf-8")
-    write_report([strange], strange.path / "report", figures=False)
+    write_report(load(strange), strange.path / "report", figures=False)
     with pytest.raises(UserError, match="the leaderboard would be empty"):
         write_leaderboard([strange], strange.path / "board")
     assert {path for path in tmp_path.rglob("*") if not path.is_relative_to(strange.path)} == before

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from r_eval.analysis.report import write_report
+from r_eval.analysis.results import load
 from r_eval.folder import RunFolder
 from tests.analysis.report import hostile, makers
 from tests.analysis.report.browser import Visit, chromium
@@ -37,7 +38,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             root = tmp_path_factory.mktemp(name)
             makes = {"hostile": hostile.hostile, "small": lambda path: makers.small(path, questions=5)}
             run = RunFolder(EXAMPLES / "paper") if name == "paper" else makes[name](root / "run")
-            made[name] = write_report([run], root / "report", figures=False).parent
+            made[name] = write_report(load(run), root / "report", figures=False).parent
         return made[name]
 
     return report
