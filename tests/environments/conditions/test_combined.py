@@ -98,7 +98,7 @@ def test_a_condition_that_drops_a_question_ends_the_matter() -> None:
 @pytest.mark.parametrize(
     ("kinds", "settings", "message"),
     [
-        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
+        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: clean, counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
         (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
