@@ -128,12 +128,12 @@ class Phrasing:
         environment = _environment(language)
         try:
             tree = environment.parse(text.strip())
-            self._template = environment.from_string(text.strip())
+            for node in _nodes(tree):
+                if not isinstance(node, USABLE):
+                    raise UserError(f"line {node.lineno}: a question can have no '{type(node).__name__.lower()}'")
+            self._template = environment.from_string(text.strip())  # not earlier: it works constants out
         except TemplateSyntaxError as error:
             raise UserError(f"line {error.lineno}: {error.message}") from None
-        for node in _nodes(tree):
-            if not isinstance(node, USABLE):
-                raise UserError(f"line {node.lineno}: a question can have no '{type(node).__name__.lower()}'")
         self._words = [str(node.data) for node in tree.find_all(nodes.TemplateData)]
         if found := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
             raise UserError(f"'{found[0]}': a field is written with two braces, as {{{{ person.name }}}}")

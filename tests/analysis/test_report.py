@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,7 +64,7 @@ def test_the_same_run_gives_the_same_bytes(run: RunFolder, report: Path, tmp_pat
 
 
 def test_a_link_in_the_runs_folder_is_not_followed(run: RunFolder, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
+    shutil.copytree(run.path, tmp_path / "run", ignore=shutil.ignore_patterns("report"))
     (tmp_path / "run" / "report").symlink_to(tmp_path)
     with pytest.raises(UserError, match="link in a run's folder"):
         write_report(load(RunFolder(tmp_path / "run")), tmp_path / "run" / "report")
