@@ -64,7 +64,6 @@ SLOW = (
     "tests/environments/test_aminer.py::test_a_large_world",
     "tests/environments/conditions/test_counterfactual.py",
     "tests/workflows/test_demonstrations.py",
-    "tests/analysis/test_sensitivity.py",
     "tests/environments/test_wiki.py::test_a_rebuild",
     # packages, pages and examples that run commands
     "tests/test_rag_sweep_example.py",
@@ -87,7 +86,6 @@ SLOW = (
     "tests/analysis/report/test_page.py::test_axe",
     # hundreds of cases a metric, thousands of pairs against other implementations
     "tests/differential/test_metrics.py",
-    "tests/analysis/statistics/test_paired.py",
 )
 """What `make test` leaves to `make test-slow`: beginnings of tests' names."""
 
