@@ -70,6 +70,11 @@ def question_means(values: Floats, of_row: Integers, number: int) -> Floats:
 
 
 def _numbers(frame: pandas.DataFrame, columns: Sequence[str]) -> Integers:
-    """The number of each row's combination of values, in the order of first appearance."""
-    groups = frame.groupby(list(columns), observed=True, sort=False, dropna=False)
-    return np.asarray(groups.ngroup(), np.int64)
+    """The number of each row's combination of values, in the order of first appearance; a missing value is a value."""
+    import pandas
+
+    found = np.zeros(len(frame), np.int64)
+    for column in columns:
+        codes, kinds = pandas.factorize(frame[column], use_na_sentinel=False)
+        found = pandas.factorize(found * len(kinds) + codes)[0].astype(np.int64)
+    return found
