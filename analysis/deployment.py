@@ -206,6 +206,7 @@ def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
 
 def _choose(own: pandas.DataFrame, fitting: pandas.DataFrame, compared: pandas.DataFrame) -> None:
     """Mark the choice among the systems that fit, and say of the others how far they are behind and what they save."""
+    own.loc[fitting.index[fitting["quality"] <= 0], "reason"] = "scores 0"
     fitting = fitting[fitting["quality"] > 0]
     if not len(fitting):
         return

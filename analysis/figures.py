@@ -388,7 +388,7 @@ def _rings(chart: Chart) -> Figure:
 
     across = min(6, len(chart.categories))
     down = math.ceil(len(chart.categories) / across)
-    figure = Figure(figsize=(max(1.75 * across, 5.6), 2.15 * down + 0.5))
+    figure = Figure(figsize=(max(1.75 * across, 5.6), 2.3 * down + 1.0))
     figure.set_layout_engine("constrained")
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for place, axes in enumerate(grid):
