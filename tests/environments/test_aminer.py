@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.aminer import AMiner, Coauthor, PersonInfo, PersonPublication, Publication
+from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.environment import SNAPSHOT
+from r_eval.environments.aminer.shapes import Coauthor, PersonInfo, PersonPublication, Publication
 from r_eval.environments.base import NotFound
 from r_eval.errors import UserError
 from tests.timing import quickest
