@@ -150,8 +150,11 @@ class Session:
         is_cut = len(result.observation) > characters
         if is_cut:
             result = dataclasses.replace(result, observation=cut(result.observation, characters))
-        about = {"observation": result.observation, "cut": is_cut, "found": result.retrieved_ids, "error": result.error}
-        self._record(Step.model_construct(kind="call", api=api, arguments=written, seconds=seconds, **about))
+        seen: dict[str, Any] = {"observation": result.observation, "cut": is_cut, "found": result.retrieved_ids}
+        step = Step.model_construct(
+            kind="call", api=api, arguments=written, error=result.error, seconds=seconds, **seen
+        )
+        self._record(step)
         if failure is not None:
             raise failure
         self._clock.charge(seconds)

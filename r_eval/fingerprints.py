@@ -41,7 +41,7 @@ def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
     Args:
         base: What the class is a plug-in of; other files of classes below it count as well.
     """
-    found = {}
+    found: dict[str, str] = {}
     for each in cls.__mro__:
         if not issubclass(each, base) or each.__module__.startswith("r_eval."):
             continue

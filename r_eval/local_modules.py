@@ -1,8 +1,8 @@
 """Python files that a person names, and the modules beside them that they import.
 
-`import helper` in `./recipes.py` finds `helper.py` in the same folder, as in a script. But `sys.path` stays as it is, and
-the module is known to files of that folder alone: another folder may have another `helper.py`. Modules of the standard
-library come first, installed ones last.
+`import helper` in `./recipes.py` finds `helper.py` in the same folder, as in a script. But `sys.path` stays as it is,
+and the module is known to files of that folder alone: another folder may have another `helper.py`. Modules of the
+standard library come first, installed ones last.
 """
 
 from __future__ import annotations

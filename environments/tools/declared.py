@@ -68,9 +68,9 @@ class DeclaredSpec(FunctionSpec):
         """Arguments under their declared names."""
         return {self.wire[name]: value for name, value in arguments.items()}
 
-    def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
         names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
-        return super().check({names.get(name, name): value for name, value in arguments.items()})
+        return super().check({names.get(name, name): value for name, value in arguments.items()}, noun)
 
     def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         try:
