@@ -53,6 +53,7 @@ def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
 
 
 def _file_hashes(path: Path) -> dict[str, str]:
+    path = path.resolve()
     files = code_files(path) if path.suffix == ".py" else [path]
     return {Path(os.path.relpath(file, path.parent)).as_posix(): code_hash(file.read_bytes()) for file in files}
 
@@ -91,7 +92,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 def script_hashes(name: str) -> dict[str, str]:
     """Hashes of the scripts that an environment's name names: `mcp:python server.py`, `langchain:tools.py:make`."""
     words = [word for part in name.split() for word in part.split(":") if word.endswith((".py", ".js", ".ts"))]
-    hashes = [_file_hashes(Path(word).resolve()) for word in words if is_file(Path(word))]
+    hashes = [_file_hashes(Path(word)) for word in words if is_file(Path(word))]
     return {file: digest for each in hashes for file, digest in each.items()}
 
 

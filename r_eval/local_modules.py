@@ -22,7 +22,7 @@ from typing import Any
 from r_eval.files import is_file
 from r_eval.isolation import PACKAGES
 
-_loading = threading.RLock()
+_loading: dict[str, threading.RLock] = {}
 """Held while a file is run, so that no other thread sees half a module."""
 
 
@@ -41,9 +41,8 @@ def code_files(path: Path) -> list[Path]:
 
     Imports inside functions count; nothing is run.
     """
-    root = path.parent
-    while is_file(root / "__init__.py"):
-        root = root.parent
+    path = path.resolve()
+    root = next(each for each in path.parents if not each.name or not is_file(each / "__init__.py"))
     is_installed, package = str(path).startswith(PACKAGES), path.relative_to(root).parts[0]
     found: dict[Path, None] = {}
     waiting = [path]
@@ -88,7 +87,7 @@ def _files(folder: Path, parts: Sequence[str]) -> list[Path]:
 def _loaded(path: Path, root: Path, name: str) -> ModuleType:
     """The module of a file; `name` is what files of the folder `root` import it as."""
     key = f"r_eval_file:{path}"
-    with _loading:
+    with _loading.setdefault(key, threading.RLock()):
         if key in sys.modules:
             return sys.modules[key]
         spec = importlib.util.spec_from_file_location(key, path)

@@ -83,9 +83,12 @@ def test_a_module_and_a_file_name_a_class(file: Path) -> None:
 
 
 def test_settings_are_the_constructors_arguments_converted_where_that_is_safe(file: Path) -> None:
-    settings = {"path": "data", "most": "3", "tags": ["a"]}
-    environment: Any = open_environment(f"{file}:Recipes", settings)
-    assert environment.given == (Path("data"), 3, "name", ["a"])
+    for tags in (["a", "é"], '["a", "é"]'):  # of a grid, and of `--set tags='["a", "é"]'`
+        environment: Any = open_environment(
+            f"{file}:Recipes", {"path": "data", "most": "3", "tags": tags, "timeout": "2.5"}
+        )
+        assert environment.given == (Path("data"), 3, "name", ["a", "é"])
+        assert environment.timeout == 2.5
 
 
 def test_a_constructor_that_takes_anything_is_given_it(file: Path) -> None:
@@ -108,6 +111,7 @@ def test_a_constructor_whose_types_cannot_be_read_is_given_what_there_is(file: P
             "unknown setting 'mots'. Did you mean most? Known: most, order, path, tags",
         ),
         ("Recipes", {"path": "x", "most": "many"}, "setting 'most' must be int, not 'many'"),
+        ("Recipes", {"path": "x", "timeout": "soon"}, "timeout: expected seconds above 0, not 'soon'"),
         ("Recipes", {"path": "x", "order": "size"}, "setting 'order' must be Literal['name', 'time'], not 'size'"),
         ("Bug", {}, "cannot be opened: KeyError: 'first'"),
         ("Fails", {}, "cannot be opened: no data here"),

@@ -275,12 +275,6 @@ def test_a_description_in_the_type_stands_where_the_docstring_has_none() -> None
     assert [p.description for p in spec("described").parameters] == ["The word to find.", "How many."]
 
 
-def test_the_json_schema_of_an_enum_is_its_values() -> None:
-    schema = spec("colour").json_schema()["properties"]
-    assert schema["colour"]["enum"] == ["red", "green"]
-    assert schema["size"]["default"] == 1
-
-
 def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
     assert spec("place").returns_schema()["items"]["properties"]["city"]["type"] == "string"
     assert spec("colour").returns_schema()["enum"] == ["red", "green"]

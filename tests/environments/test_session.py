@@ -24,9 +24,8 @@ from r_eval.environments import (
     query_api,
 )
 from r_eval.environments.sandbox import ProgramResult, Sandbox
-from r_eval.environments.schema import ApiSpec, type_name
+from r_eval.environments.schema import type_name
 from r_eval.environments.session import CallResult, Session, cut
-from r_eval.environments.tools.declared import declare
 from r_eval.records import Step
 from tests.timing import quickest
 
@@ -259,48 +258,6 @@ def test_sessions_of_one_environment_do_not_see_each_other(sandbox: Sandbox) -> 
 
 def test_apis_that_are_not_async_do_not_hold_the_loop_up(opened: Opened) -> None:
     assert opened.call("thread").value != threading.main_thread().name
-
-
-# Environments whose query APIs are no methods
-
-
-class Switchboard(Environment):
-    """Says what it was asked, and when it was let go of."""
-
-    def __init__(self) -> None:
-        self.closed: list[str] = []
-        self.name = "the first"
-
-    def specs(self) -> dict[str, ApiSpec]:
-        return {"dial": declare("dial", "Dial a number.", {"properties": {"number": {"type": "integer"}}})}
-
-    @property
-    def description(self) -> str:
-        return "A switchboard."
-
-    async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        if arguments.get("number") == 0:
-            raise NotFound("Nobody answers.")
-        return [api, arguments]
-
-    def close(self) -> None:
-        self.closed.append(self.name)
-
-
-def test_an_environment_may_say_for_itself_what_it_offers_and_how_it_is_called(sandbox: Sandbox) -> None:
-    opened = Opened(sandbox, Switchboard())
-    assert (opened.session.description, list(opened.session.specs)) == ("A switchboard.", ["dial"])
-    assert opened.call("dial", number="3").value == ["dial", {"number": 3}]
-    assert opened.call("dial", number=0).error == "not_found"
-    assert opened.call("dail").observation.startswith("There is no API named 'dail'. Did you mean dial?")
-
-
-def test_closing_a_session_lets_go_of_its_own_copy(sandbox: Sandbox) -> None:
-    switchboard = Switchboard()
-    opened = Opened(sandbox, switchboard)
-    switchboard.name = "the original"
-    opened.session.close()
-    assert switchboard.closed == ["the first"]
 
 
 # The record
