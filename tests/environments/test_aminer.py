@@ -46,13 +46,13 @@ def world(aminer: AMiner) -> World:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> AMiner:
-    """20,000 scholars with names, organisations and interests of few words each."""
+    """5,000 scholars with names, organisations and interests of few words each."""
     syllables = [one + two for one, two in product("bcdfghjklmnprstvwz", "aeiou")]
     given, family = (["".join(pair).title() for pair in product(syllables[start::9], repeat=2)] for start in (0, 4))
     path = tmp_path_factory.mktemp("aminer") / "large.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for number in range(20_000):
-            name = f"{given[number % 100]} {family[number // 100 % 100]}{'a' * (number // 10_000)}"
+        for number in range(5_000):
+            name = f"{given[number % 100]} {family[number // 100 % 100]}"
             topic = f"{syllables[number % 89]} {syllables[number % 83]}ing"
             place = f"{family[number % 97]} University"
             papers = [{"title": f"{topic} in {name}", "year": 2000 + number % 20, "num_citation": number % 71}]
@@ -213,7 +213,7 @@ def _not_found(call: Any, arguments: tuple[Any, ...]) -> str | None:
     return None
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(one=ANY_TEXT, two=ANY_TEXT | st.none(), three=ANY_TEXT | st.none())
 def test_no_text_raises_anything_but_not_found(aminer: AMiner, one: str, two: str | None, three: str | None) -> None:
     attempts: list[tuple[Any, tuple[Any, ...]]] = [
@@ -272,7 +272,7 @@ def test_another_process_has_the_same_scholars(aminer: AMiner) -> None:
 
 
 def test_search_stays_fast_with_many_scholars(large: AMiner) -> None:
-    people = large.records("person")[::400]
+    people = large.records("person")[::100]
 
     def searches() -> None:
         for person in people:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.environments.base import NotFound
@@ -254,10 +254,10 @@ def test_lookup_without_a_page_asks_for_a_search(small: Wiki, asked: str | None)
 
 
 def test_a_long_page_is_looked_through_in_little_time(tmp_path: Path) -> None:
-    text = "\n\n".join(f"Paragraph {n} says that tea é grows near Nairobi. " * 20 for n in range(2000))
+    text = "\n\n".join(f"Paragraph {n} says that tea é grows near Nairobi. " * 20 for n in range(1000))
     episode = written(tmp_path, {"title": "Tea", "text": text})
     episode.Search("Tea")
-    assert quickest(lambda: refusal(episode.Lookup, "quantum chromodynamics"), enough=2.0) < 2.0
+    assert quickest(lambda: refusal(episode.Lookup, "quantum chromodynamics"), enough=1.0) < 1.0
 
 
 # Anything that a model may write
@@ -274,7 +274,6 @@ ANYTHING = st.one_of(
 
 
 def test_nothing_but_not_found_escapes() -> None:
-    @settings(max_examples=300)
     @given(entity=ANYTHING, keyword=ANYTHING)
     def asked(entity: str, keyword: str) -> None:
         episode = SHARED.open()
@@ -369,11 +368,11 @@ def test_the_exact_title_and_then_the_more_popular_page_is_found(
 
 
 def test_search_stays_fast_with_many_pages(tmp_path: Path) -> None:
-    many = written(tmp_path, *({"title": f"Page {number} of many", "text": "A page."} for number in range(20_000)))
+    many = written(tmp_path, *({"title": f"Page {number} of many", "text": "A page."} for number in range(5_000)))
 
     def searches() -> None:
         for number in range(20):
             assert f"Page {number}" in refusal(many.Search, f"Page {number} of manny")
             assert many.Search(f"page {number} OF many") == "A page."
 
-    assert quickest(searches, enough=5.0) < 5.0
+    assert quickest(searches, enough=1.5) < 1.5
