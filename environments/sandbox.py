@@ -137,8 +137,7 @@ class Sandbox:
         Raises:
             EnvironmentFailure: A call failed in the environment's own infrastructure; the program is given up.
         """
-        loop = asyncio.get_running_loop()
-        run = _Run(code, inputs, functions, host, expressions, self, loop)
+        run = _Run(code, inputs, functions, host, expressions, self, asyncio.get_running_loop())
         try:
             return await self._threads.run(run.carry_out, self._started())
         except asyncio.CancelledError:
@@ -168,6 +167,7 @@ class _GivenUp(Exception):
     """Nobody waits for the program any more."""
 
 
+@dataclasses.dataclass(eq=False)
 class _Run:
     """One program, run in a thread of its own: the interpreter waits there while a call is carried out on the loop.
 
@@ -175,26 +175,24 @@ class _Run:
         given_up: Set where nobody waits for the program any more; it ends with its next call, or at its limits.
     """
 
-    def __init__(
-        self,
-        code: str,
-        inputs: dict[str, Any],
-        functions: Sequence[str],
-        host: Host,
-        expressions: Sequence[str],
-        sandbox: Sandbox,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self.inputs, self.host, self.loop = inputs, host, loop
-        self.limits, self.computing = sandbox.limits, sandbox.computing
-        self.prelude = Prelude(functions)
-        self.code = self.prelude.prepare(code)  # here, in one thread: Python 3.11 parses in one at a time only
-        self.expressions = [self.prelude.leaving(expression) for expression in expressions]
+    code: str
+    inputs: dict[str, Any]
+    functions: Sequence[str]
+    host: Host
+    expressions: Sequence[str]
+    sandbox: Sandbox
+    loop: asyncio.AbstractEventLoop
+    given_up: bool = False
+
+    def __post_init__(self) -> None:
+        self.limits, self.computing = self.sandbox.limits, self.sandbox.computing
+        self.prelude = Prelude(self.functions)
+        self.code = self.prelude.prepare(self.code)  # here, in one thread: Python 3.11 parses in one at a time only
+        self.expressions = [self.prelude.leaving(expression) for expression in self.expressions]
         self.calls = 0
         self.returned: list[Any] = []
         self.raised: dict[str, str] = {}
         self.failure: EnvironmentFailure | None = None
-        self.given_up = False
 
     def carry_out(self, pool: Monty) -> ProgramResult:
         from pydantic_monty import CollectString, MontyError

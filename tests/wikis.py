@@ -135,7 +135,7 @@ def zim(folder: Path, indexed: bool = True, front: bool = True) -> Wiki:
     path = folder / "wiki.zim"
     with writer.Creator(path).config_indexing(indexed, "eng") as creator:
         creator.set_mainpath("Kenya")
-        for title, blocks in (PAGES | TALK).items():
+        for title, blocks in PAGES.items():
             creator.add_item(Item(title, title.replace(" ", "_"), rendered(title, blocks)))
         for name in CHOICES:
             creator.add_item(Item(name, name, offering(name)))

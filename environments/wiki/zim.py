@@ -18,13 +18,6 @@ from .html import read_page
 if TYPE_CHECKING:
     from libzim.reader import Archive, Entry
 
-# fmt: off
-_NAMESPACES = frozenset((
-    "book", "category", "draft", "file", "help", "image", "media", "mediawiki", "module", "portal", "project",
-    "special", "talk", "template", "timedtext", "topic", "user", "wikipedia",
-))
-# fmt: on
-"""What MediaWiki calls its namespaces in English; of each there is one more for its talk."""
 _COMPARED = 50
 """Suggestions that are compared with a title."""
 
@@ -60,7 +53,7 @@ class Zim:
     def find(self, title: str) -> Page | None:
         """The article with this title, or to which it redirects; or the pages that may be meant."""
         key = title_key(title) if len(title) <= LONGEST_TITLE else ""
-        if not key or _elsewhere(title):
+        if not key:
             return None
         article = self._titled(" ".join(title.replace("_", " ").split()))
         if article is None:
@@ -120,12 +113,4 @@ def _article(entry: Entry) -> Entry | None:
         if not entry.is_redirect:
             break
         entry = entry.get_redirect_entry()
-    is_html = not entry.is_redirect and entry.get_item().mimetype.startswith("text/html")
-    return entry if is_html and not _elsewhere(entry.title) else None
-
-
-def _elsewhere(title: str) -> bool:
-    """Whether a title is that of a page in another namespace than the articles'."""
-    prefix, colon, _ = title.lstrip(": ").partition(":")
-    name = " ".join(prefix.replace("_", " ").lower().split())
-    return bool(colon) and (name in _NAMESPACES or name.removesuffix(" talk") in _NAMESPACES)
+    return None if entry.is_redirect or not entry.get_item().mimetype.startswith("text/html") else entry
