@@ -281,39 +281,28 @@ def test_nothing_of_the_machine_is_reached(
     assert list(tmp_path.iterdir()) == []
 
 
-ENDLESS = [
-    "import time\ntime.sleep(60)",
-    "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
-    "answer = sum(range(10 ** 12))",
-    "while True: print('a' * 1000)",
-    "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass",
-    "def f(n): return f(n + 1)\nf(0)",
-]
+TIME, MEMORY = ("time", "exception", "unknown_api"), ("memory", "time", "output")
+WITHOUT_BOUND = {
+    "import time\ntime.sleep(60)": TIME,
+    "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass": TIME,
+    "answer = sum(range(10 ** 12))": TIME,
+    "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass": TIME,
+    "def f(n): return f(n + 1)\nf(0)": (*TIME, *MEMORY),
+    "while True: print('a' * 1000)": MEMORY,
+    "answer = 'a' * 10 ** 10": MEMORY,
+    "x = []\nwhile True: x.append('a' * 1000)": MEMORY,
+    "answer = list(range(10 ** 12))": MEMORY,
+    "answer = 10 ** 10 ** 10": MEMORY,
+    "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass": MEMORY,
+    "print('a' * 10 ** 7)": MEMORY,
+    "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)": MEMORY,
+}
 
 
-@pytest.mark.parametrize("code", ENDLESS)
-def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
+@pytest.mark.parametrize("code", WITHOUT_BOUND)
+def test_a_program_without_end_or_bound_is_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
-    assert cause(run(brief, code)) in ("time", "memory", "output", "exception", "unknown_api")
-    assert time.monotonic() - started < SECONDS + 5 * slowness()
-
-
-GREEDY = [
-    "answer = 'a' * 10 ** 10",
-    "x = []\nwhile True: x.append('a' * 1000)",
-    "answer = list(range(10 ** 12))",
-    "answer = 10 ** 10 ** 10",
-    "answer = f'{1:>1000000000}'",
-    "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass",
-    "print('a' * 10 ** 7)",
-    "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)",
-]
-
-
-@pytest.mark.parametrize("code", GREEDY)
-def test_a_program_that_wants_all_the_memory_is_ended(brief: Sandbox, code: str) -> None:
-    started = time.monotonic()
-    assert cause(run(brief, code)) in ("memory", "time", "output")
+    assert cause(run(brief, code)) in WITHOUT_BOUND[code]
     assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
@@ -322,8 +311,6 @@ def test_a_program_that_wants_all_the_memory_is_ended(brief: Sandbox, code: str)
     [
         "while True: echo(what='x')",
         "for i in range(1000):\n    try:\n        echo(what='x')\n    except Exception:\n        pass\nanswer = 1",
-        "for i in range(1000): echo(what=str(i))",
-        "[echo(what='x') for _ in range(10 ** 6)]",
         "for i in range(1000):\n    try:\n        nothing(i)\n    except NameError:\n        pass\nanswer = 1",
     ],
 )
@@ -339,20 +326,15 @@ def test_no_more_calls_are_made_than_allowed(brief: Sandbox, code: str) -> None:
     [
         "answer = echo",
         "answer = (i for i in range(3))",
-        "answer = int",
         "answer = 10 ** 6000",
         "answer = [-(10 ** 6000), 9 ** 9 ** 5]",
         "answer = 'a' * 10 ** 6",
         "answer = chr(0xd800) if False else '\\ud800'",
         "a = []\na.append(a)\nanswer = a",
-        "d = {}\nd['d'] = d\nanswer = d",
         "a = []\nfor i in range(100000): a = [a]\nanswer = a",
         "answer = float('nan')",
-        "answer = float('inf')",
         "answer = {(1, 2): 3}",
-        "answer = b'bytes'",
         "answer = Exception('x')",
-        "answer = ...",
     ],
 )
 def test_an_odd_answer_becomes_text_that_a_file_can_hold(brief: Sandbox, code: str) -> None:
@@ -368,9 +350,7 @@ def test_an_odd_answer_becomes_text_that_a_file_can_hold(brief: Sandbox, code: s
         "a = []\na.append(a)\nanswer = give(a)",
         "class A: pass\nanswer = give(A())",
         "answer = give(10 ** 6000)",
-        "answer = give(give)",
         "answer = give(float('nan'))",
-        "answer = give({1, 2})",
         "answer = echo('\\ud800')",
         "answer = echo('a' * 10 ** 6)",
         "answer = echo(**{'what': 1, 'no': 2})",
@@ -389,19 +369,12 @@ def test_odd_arguments_end_as_a_value_or_as_an_error_of_the_program(brief: Sandb
 # Determinism
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import random\nanswer = [random.random(), random.randint(1, 10 ** 9), random.sample(range(100), 5)]",
-        "import random\nanswer = random.Random().random()",
-        "import time\nanswer = [time.time(), time.monotonic(), time.perf_counter()]",
-        "import datetime\nanswer = str(datetime.datetime.now()) + str(datetime.date.today())",
-        "answer = hash('a')",
-        "answer = str({'b', 'a', 'c', 'd'})",
-        "answer = str(echo) + str(id(echo))",
-    ],
-)
-def test_neither_time_nor_chance_enters_a_program(code: str) -> None:
+def test_neither_time_nor_chance_enters_a_program() -> None:
+    code = """
+import datetime, random, time
+answer = [random.random(), random.sample(range(100), 5), random.Random().random(), time.time(), time.monotonic()]
+answer += [str(datetime.datetime.now()), str(datetime.date.today()), hash('a'), str({'b', 'a', 'c'}), str(echo)]
+"""
     found = []
     for _ in range(2):
         with Sandbox(workers=1) as sandbox:
