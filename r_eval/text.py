@@ -10,6 +10,8 @@ from typing import Any
 REPLACEMENT = "\ufffd"
 SURROGATE = re.compile("[\ud800-\udfff]")
 TERMINAL_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+SPACES = re.compile("[\x0b-\x0d\x1c-\x1f\x85]")
+"""Control characters that part words, such as the form feed between two pages."""
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but tab and new line, and those that change the direction of the text after them."""
 DEEPEST = 200
@@ -35,12 +37,13 @@ def clean(text: str) -> str:
 def printable(text: str) -> str:
     """A clean text without the characters by which it could command a terminal.
 
-    >>> printable("Ke\\x1b[31mnya")
-    'Kenya'
+    >>> printable("Ke\\x1b[31mnya\\x0cUganda")
+    'Kenya Uganda'
     """
     if text.isprintable():
         return text
-    return CONTROL.sub("", TERMINAL_SEQUENCES.sub("", clean(text).replace("\r\n", "\n")))
+    text = TERMINAL_SEQUENCES.sub("", clean(text).replace("\r\n", "\n"))
+    return CONTROL.sub("", SPACES.sub(" ", text))
 
 
 def clean_data(data: Any, depth: int = 0, clean: Callable[[str], str] = clean) -> Any:
