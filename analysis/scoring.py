@@ -60,7 +60,28 @@ Whole = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class ScoreRecord(BaseModel):
-    """A line of `scores/`. Keys that earlier versions of the scorer lack have a default."""
+    """A line of `scores/`: what the answer of one episode is worth.
+
+    Attributes:
+        episode_id, question_id, task, level, workflow, llm, condition, epoch: The episode.
+        score, metric: From 0 to 1 by the task's metric; null for an infrastructure failure.
+        metrics: Scores by further metrics.
+        response_type, taxonomy, threshold: EM, AM, GE, RE, ME or TE; by which rule; the score from which an answer matches.
+        cause: Of the failure; "" if the answer matches.
+        reward: The score behind the response type.
+        supported, undecided: Whether the evidence holds the gold; whether that cannot be decided.
+        retrieval: `recall`, `hit_rate`, `precision`, `mrr`, `ndcg`, also at fixed k (`recall@5`); null if the relevant
+            documents are unknown, and for baselines, references and infrastructure failures.
+        unparsed: No answer could be read.
+        outcome, outcome_cause: How the episode ended.
+        seconds, llm_seconds, environment_seconds: Duration, and its parts in the LLM and in query APIs.
+        queue, retry: Seconds of waiting and of failed attempts, not in `seconds`.
+        calls, prompt_tokens, completion_tokens, cached_tokens, cost: LLM usage.
+        replayed, truncated, steps: Replies from the reply store; replies cut at max_tokens; steps.
+        characters: Length of the answer.
+        api_calls, api_found: Query API calls; those that returned something.
+        scorer_version, metric_version, episodes_hash: Outdated scores are computed again.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 

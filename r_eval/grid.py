@@ -58,7 +58,13 @@ class Entry(BaseModel):
 
 
 class BudgetEntry(Part):
-    """What may be spent before no new episode is begun; it is no part of any fingerprint."""
+    """What may be spent before no new episode is begun; it is no part of any fingerprint.
+
+    Attributes:
+        usd: Money, by the prices of the LLMs.
+        tokens: Tokens of prompts and completions.
+        hours: Time since the run began.
+    """
 
     usd: float | None = Field(None, gt=0, strict=True)
     tokens: int | None = Field(None, ge=1, strict=True)
@@ -86,9 +92,12 @@ class StopEarlyEntry(Part):
 
 
 class LLMEntry(Entry):
-    """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings.
+    """An LLM and its settings.
 
     Attributes:
+        llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
+        name: Replaces it in the system's name, where one model stands in a grid with several settings.
+        budget: What this LLM alone may spend.
         parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
 
@@ -109,6 +118,8 @@ class WorkflowEntry(Entry):
     """A workflow with settings.
 
     Attributes:
+        workflow: Its name, a `module:Class` or a `file.py:Class`.
+        name: Replaces it in the system's name, where one workflow stands in a grid with several settings.
         environment: Settings that replace those of the tasks' environments under this workflow.
     """
 
@@ -118,7 +129,11 @@ class WorkflowEntry(Entry):
 
 
 class EnvironmentEntry(Entry):
-    """An environment with settings."""
+    """An environment with settings.
+
+    Attributes:
+        environment: Its name, a file of functions, a `file.py:Class`, `mcp:...`, `openapi:...` or `langchain:...`.
+    """
 
     environment: str
 
@@ -126,9 +141,13 @@ class EnvironmentEntry(Entry):
 class TaskEntry(Part):
     """A task, or several by a glob; or one of the grid's own, by its question file or by a published dataset.
 
-    `environment` is what it is asked over: needed for a task of the grid's own, and else in place of the task's.
-
     Attributes:
+        task: Its name, such as wiki/high-freq; a glob such as wiki/*; or a name for the grid's own questions.
+        questions: A question file.
+        demonstrations: A file of demonstrations, in the same form.
+        environment: What the questions are about; needed for a task of the grid's own, else it replaces the task's.
+        metric: The metric of the score.
+        instruction: A sentence for the model about the form of the answer.
         data: A dataset's file or folder, or `hf:ORGANISATION/NAME`, read by `r_eval.tasks.loaders`.
         format: The form of the data; an installed task knows its own.
         level: The level of the data's questions, in place of the format's own.
@@ -181,7 +200,8 @@ class ConditionEntry(Entry):
     """A change to the environment; several, joined by "+" or as a list, combine in the order given.
 
     Attributes:
-        name: Replaces the names of the conditions in the cell's, where the same ones stand in a grid twice.
+        condition: Its name, or several.
+        name: Replaces the condition's name, where one stands in a grid with several settings.
     """
 
     condition: str | list[str]
@@ -205,7 +225,16 @@ class ConditionEntry(Entry):
 
 
 class LimitsEntry(Part):
-    """Bounds of every episode."""
+    """Bounds of every episode, the same for all workflows.
+
+    Attributes:
+        steps: Turns: LLM replies and what is done with them; DFSDT's are per branch.
+        tokens: Tokens of prompts and completions.
+        seconds: Seconds of actual work.
+        observation: Tokens of an observation; a longer one is cut, and says so.
+        calls: LLM calls.
+        last_chance: Whether an LLM whose limits are reached is asked once for an answer from what it has.
+    """
 
     steps: int = Field(10, ge=1, strict=True)
     tokens: int | None = Field(None, ge=1, strict=True)
@@ -216,7 +245,11 @@ class LimitsEntry(Part):
 
 
 class Exclude(Part):
-    """Cells to leave out: those that match every pattern given."""
+    """Cells to leave out: those that match all patterns; `*` stands for any text.
+
+    Attributes:
+        workflow, llm, task, condition: Patterns of names.
+    """
 
     workflow: str = "*"
     llm: str = "*"
@@ -234,6 +267,19 @@ def _entries(field: str, values: Any) -> Any:
 
 class Grid(Part):
     """What to run.
+
+    Attributes:
+        name: The run's name; by default the file's.
+        seed: Decides the sample of questions and whatever conditions draw.
+        llms, workflows, tasks, conditions: The axes of the grid; an entry is a name, or a mapping with settings.
+        vary: Settings with several values each.
+        samples: Questions per task; by default all.
+        epochs: Attempts at each question.
+        shots: Demonstrations in the prompt.
+        limits: Bounds of every episode.
+        exclude: Cells to leave out.
+        budget: What the run may spend.
+        stop_early: Whether systems that are certainly not among the best get no further questions.
 
     Example:
         >>> grid = Grid(workflows=["react"], llms=["gguf/smollm2-135m"], tasks=["wiki/high-freq"], samples=5)

@@ -29,9 +29,13 @@ class Part(BaseModel):
 
 
 class CellPart(Part):
-    """A cell: how many episodes it has, and the hashes that make its fingerprint, by what they are of.
+    """A cell: how many episodes it has, and the hashes that make its fingerprint.
 
     Attributes:
+        workflow, llm, condition, task: The cell.
+        episodes: How many are to be recorded.
+        dropped: Questions that the condition leaves out.
+        fingerprint, parts: A hash of everything that decides its episodes; the hashes that make it, by what they are of.
         skipped: Episodes that are not among them, since the system was stopped early.
     """
 
@@ -47,7 +51,12 @@ class CellPart(Part):
 
 
 class SystemPart(Part):
-    """A workflow x LLM pair; a `reference` sees the gold and is not ranked."""
+    """A workflow x LLM pair.
+
+    Attributes:
+        name, workflow, llm: The system, `<workflow>+<llm>`, and its halves.
+        reference: Whether its workflow sees the gold, so that it is not ranked.
+    """
 
     name: str
     workflow: str
@@ -56,7 +65,14 @@ class SystemPart(Part):
 
 
 class TaskPart(Part):
-    """A task; `data` is what is known of the data file that its questions are from."""
+    """A task.
+
+    Attributes:
+        name, id, title: Its name, its number in the paper, a line about it.
+        domain, level, metric: Of its questions, and of their scores.
+        questions, demonstrations: How many questions; the ids of the demonstrations.
+        data: What is known of the data file that its questions are from.
+    """
 
     name: str
     id: str | None = Field(default=None, exclude_if=_absent)
@@ -70,7 +86,13 @@ class TaskPart(Part):
 
 
 class LLMPart(Part):
-    """An LLM; `adaptations` is what was sent differently from what the grid says, and why."""
+    """An LLM.
+
+    Attributes:
+        connections: Requests in flight at once.
+        adaptations: What was sent differently from what the grid says, and why.
+        unavailable: Why it could not be used.
+    """
 
     connections: Count | None = Field(default=None, exclude_if=_absent)
     adaptations: dict[str, str] = Field(default={}, exclude_if=_empty)
@@ -78,7 +100,13 @@ class LLMPart(Part):
 
 
 class SpentPart(Part):
-    """What was really asked of an LLM; see `LLMUsage`."""
+    """What was really asked of an LLM.
+
+    Attributes:
+        calls, tokens, seconds: Calls that the server answered, their tokens, and their seconds.
+        cached: Replies that were there from earlier runs.
+        cost: USD of the calls; null where no price is known.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -128,7 +156,15 @@ class Manifest(Part):
     """A run's record of itself.
 
     Attributes:
+        schema_: Version of this form.
+        name, seed, grid, vary: Of the grid, and the grid as resolved.
         id: Under which replies are kept for the resume of the run.
+        created, updated: When.
+        state: `running`, `complete`, `incomplete` (infrastructure failures are left to retry), `interrupted`, `budget`.
+        budget: Budgets that are used up, in words.
+        versions: Of R-Eval and of what it is built on.
+        systems, llms, tasks, conditions, cells: What runs.
+        spent: By LLM, what was really asked and paid.
         seconds: How long it has gone on, earlier sessions included.
         dropped: What conditions leave out of tasks.
         stopped: Systems that early stopping asked no further.

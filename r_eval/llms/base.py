@@ -196,7 +196,12 @@ class LLMError(Exception):
 
 
 class Price(BaseModel):
-    """USD per million tokens; cached prompt tokens cost as much as the others unless `cached` says less."""
+    """USD per million tokens.
+
+    Attributes:
+        prompt, completion: Of tokens of prompts and replies.
+        cached: Of prompt tokens that the server did not compute again; by default like the others.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -215,6 +220,9 @@ class LLMSettings(BaseModel):
     """What a grid may set for every LLM; a backend's own settings extend it.
 
     Attributes:
+        temperature: 0 is greedy.
+        max_tokens: Tokens of a reply; a longer one is cut.
+        price: By default looked up by the model's name.
         connections: Requests in flight at once; None leaves it to the backend.
         timeout: Seconds that one attempt may take.
         num_gpus: GPUs that one copy takes on a machine of a cluster.
