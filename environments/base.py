@@ -20,12 +20,12 @@ import functools
 import inspect
 import itertools
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from pydantic_core import to_json, to_jsonable_python
 
-from r_eval.environments.observation import Observation, as_observation
+from r_eval.environments.observation import Observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.signatures import specs_of
 from r_eval.fingerprints import code_hashes, short_hash
@@ -109,12 +109,8 @@ def marked(cls: type[Any]) -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for parent in reversed(cls.__mro__):
         for name, member in vars(parent).items():
-            function: Any = member
-            if isinstance(member, staticmethod | classmethod):
-                function = member.__func__
-            elif isinstance(member, property):  # which is refused later
-                function = member.fget
-            if is_marked(function):
+            function: Any = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if is_marked(function):  # properties are refused later
                 found[name] = function
     return found
 
@@ -174,10 +170,11 @@ class Environment:
         """
         method = getattr(self, api)
         if inspect.iscoroutinefunction(method):
-            return await coroutines.run(_awaited(method(**arguments)))
-        if getattr(method, "__query_api__", "") == "immediate":
-            return _plain(method(**arguments))
-        value = await threads.run(_called, method, arguments)
+            value = method(**arguments)
+        elif getattr(method, "__query_api__", "") == "immediate":
+            value = _plain(method(**arguments))
+        else:
+            value = await threads.run(lambda: _plain(method(**arguments)))
         return await coroutines.run(_awaited(value)) if inspect.isawaitable(value) else value
 
     @property
@@ -188,7 +185,8 @@ class Environment:
     @property
     def version(self) -> str:
         """Hash of the knowledge, part of every cell's fingerprint, as are the specs, the settings and the files that
-        they name. By default, of the class's code, in which comments and layout do not count.
+        they name. By default, of the code of the class and of the modules beside it, in which comments and layout do
+        not count.
         """
         return short_hash(code_hashes(type(self), Environment))
 
@@ -216,12 +214,10 @@ class Environment:
         A list becomes one line an element, after the number of them, since models count badly.
         """
         plain = to_jsonable_python(value)
-        if isinstance(plain, str):
-            return plain
+        lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in _listed(plain)]
         if isinstance(plain, list):
-            lines = [item if isinstance(item, str) else _json(item) for item in plain]
             return "\n".join([f"{len(lines)} result{'' if len(lines) == 1 else 's'}.", *lines])
-        return _json(plain)
+        return lines[0]
 
     def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found, the best first, for the metrics of retrieval; none where it has no ids.
@@ -252,9 +248,9 @@ async def observe(environment: Environment, api: str, arguments: dict[str, Any])
         TypeError: The ids are not texts.
     """
     returned = await environment.call(api, arguments)
-    complete = functools.partial(observed, environment, api, returned)
-    is_heavy = is_large(returned.value if isinstance(returned, Observation) else returned)
-    return await threads.run(complete) if is_heavy else complete()
+    if is_large(returned.value if isinstance(returned, Observation) else returned):
+        return await threads.run(observed, environment, api, returned)
+    return observed(environment, api, returned)
 
 
 def is_large(value: Any, depth: int = 3) -> bool:
@@ -271,32 +267,28 @@ def observed(environment: Environment, api: str, returned: Any) -> Observation[A
     Raises:
         TypeError: The ids are not texts.
     """
-    seen = as_observation(returned)
+    seen = returned if isinstance(returned, Observation) else Observation(returned)
     plain = to_jsonable_python(seen.value)
     text = seen.text if seen.text is not None else environment.render(api, plain)
     return Observation(plain, text, seen.retrieved_ids or environment.retrieved_ids(api, plain))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
-def _called(method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """What a sync query API returns as plain data, so that reading it does not hold up the event loop either."""
-    value = method(**arguments)
-    return value if inspect.isawaitable(value) else _plain(value)
-
-
-async def _awaited(value: Awaitable[Any]) -> Any:
+async def _awaited(value: Any) -> Any:
     return _plain(await value)
 
 
 def _plain(value: Any) -> Any:
-    """A value as plain JSON data; inside its `Observation` where it is one.
+    """A value as plain JSON data, inside its `Observation` where it is one; what is awaitable is left as it is.
 
     Raises:
         ValueError: It has no end, or cannot be such data.
     """
+    if inspect.isawaitable(value):
+        return value
     if isinstance(value, Observation):
         return dataclasses.replace(value, value=_plain(value.value))
     if isinstance(value, Iterator):

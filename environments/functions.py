@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,8 +27,6 @@ HOOKS = ("records", "triples")
 
 
 class _FunctionEnvironment(Environment):
-    """Base of the classes that are made of a file's functions."""
-
     _constants: dict[str, str] = {}
 
     @property
@@ -47,44 +44,30 @@ def environment_class(module: ModuleType, name: str) -> type[Environment]:
     Raises:
         UserError: It defines none, several classes, or a class beside functions.
     """
-    functions = _functions(module)
-    classes = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Environment) and value.__module__ == module.__name__
-    ]
+    functions: dict[str, Any] = {}
+    for key, value in vars(module).items():
+        if is_marked(value) and value not in functions.values():
+            functions[key] = value
+    own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
+    classes = [value for value in own if isinstance(value, type) and issubclass(value, Environment)]
     if functions and classes:
         raise UserError(
             f"{name} defines the query APIs {', '.join(functions)} and the class {classes[0].__name__}: "
             f"name the class, {name}:{classes[0].__name__}, or move one of them to another file"
         )
     if len(classes) > 1:
-        named = " or ".join(f"{name}:{each.__name__}" for each in classes)
-        raise UserError(f"{name} defines {len(classes)} environments: write {named}")
+        choices = " or ".join(f"{name}:{each.__name__}" for each in classes)
+        raise UserError(f"{name} defines {len(classes)} environments: write {choices}")
     if classes:
         return classes[0]
     if not functions:
-        own = [value for value in vars(module).values() if inspect.isfunction(value)]
-        named = ", ".join(function.__name__ for function in own if function.__module__ == module.__name__)
+        others = ", ".join(value.__name__ for value in own if inspect.isfunction(value))
         raise UserError(
             f"{name} has no query API: put @query_api above its functions "
-            f"(from r_eval.environments import query_api); it defines {named or 'no function'}"
+            f"(from r_eval.environments import query_api); it defines {others or 'no function'}"
         )
-    return _made(module, functions)
-
-
-def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
-    """The marked functions of a file by name, one that has two names by the first."""
-    found: dict[str, Callable[..., Any]] = {}
-    for name, value in vars(module).items():
-        if is_marked(value) and value not in found.values():
-            found[name] = value
-    return found
-
-
-def _made(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> type[Environment]:
-    hooks = {name: vars(module)[name] for name in HOOKS if inspect.isfunction(vars(module).get(name))}
-    members = {name: staticmethod(function) for name, function in {**hooks, **functions}.items()}
+    hooks = {hook: vars(module)[hook] for hook in HOOKS if inspect.isfunction(vars(module).get(hook))}
+    members = {key: staticmethod(function) for key, function in {**hooks, **functions}.items()}
     about = {"__doc__": module.__doc__, "__module__": module.__name__, "_constants": _constants(module)}
     return type(Path(module.__file__ or "domain").stem, (_FunctionEnvironment,), {**members, **about})
 
@@ -93,15 +76,13 @@ def _constants(module: ModuleType) -> dict[str, str]:
     """Hashes of what a file's constants hold, by name; what is no data is left out."""
     found = {}
     for name, value in vars(module).items():
-        if not name.isupper():
-            continue
-        if isinstance(value, Path):
+        if name.isupper() and isinstance(value, Path):
             found[name] = file_hash(value) if is_file(value) else ""
-            continue
-        try:
-            found[name] = short_hash(json.loads(json.dumps(value, default=_as_data)))
-        except (TypeError, ValueError, RecursionError):
-            continue
+        elif name.isupper():
+            try:
+                found[name] = short_hash(json.loads(json.dumps(value, default=_as_data)))
+            except (TypeError, ValueError, RecursionError):
+                continue
     return found
 
 

@@ -11,16 +11,15 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from r_eval import __version__
 from r_eval.environments.base import EnvironmentFailure
-from r_eval.environments.json_lines import strip_control_chars, strip_data
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import cache_folder, user_path
 from r_eval.fingerprints import short_hash
-from r_eval.text import clean_data
+from r_eval.text import clean_data, printable
 
 if TYPE_CHECKING:
     import requests
@@ -57,24 +56,23 @@ class ApiSettings(NamedTuple):
 class JsonApi:
     """One server, asked by any number of threads.
 
+    Args:
+        name: The environment, whose extra has the libraries.
+        address: Where the API is, without a query.
+        settings: How it is asked.
+        is_answer: Whether an object is an answer, and not an error that the server reports as one: it is kept.
+
     Attributes:
         version: Hash of the address; what the server says may change under it, and the answers that are kept do not.
+
+    Raises:
+        MissingExtra, UserError: A library is not installed; a setting is wrong; the cache cannot be written.
     """
 
     def __init__(
         self, name: str, address: str, settings: ApiSettings, is_answer: Callable[[dict[str, Any]], bool]
     ) -> None:
-        """Open the cache; nothing is asked yet.
-
-        Args:
-            name: The environment, whose extra has the libraries.
-            address: Where the API is, without a query.
-            settings: How it is asked.
-            is_answer: Whether an object is an answer, and not an error that the server reports as one: it is kept.
-
-        Raises:
-            MissingExtra, UserError: A library is not installed; a setting is wrong; the cache cannot be written.
-        """
+        self._arguments = name, address, settings, is_answer
         self.address, self._name, self._settings = _checked_address(name, address), name, settings
         if not settings.requests_per_second > 0 or not 0 < settings.timeout <= 3600 or not 0 <= settings.retries <= 20:
             limits = "requests_per_second must be above 0, timeout at most 3600 seconds and above 0, retries 0 to 20"
@@ -85,6 +83,9 @@ class JsonApi:
         cache = user_path(settings.cache) if settings.cache else cache_folder() / name / "answers.sqlite"
         self._session = _session(name, cache, settings, is_answer)
         self.version = short_hash(f"live {self.address}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), self._arguments
 
     def get(self, path: str = "", /, **parameters: Any) -> dict[str, Any]:
         """The answer to a GET.
@@ -105,36 +106,37 @@ class JsonApi:
     def failure(self, path: str, what: str) -> EnvironmentFailure:
         """A failure that names the address; should the server have repeated the key, it is struck out."""
         where = f"{self.address}/{path}" if path else self.address
-        message, key = strip_control_chars(f"{self._name} at {where} {what}"), self._key()
+        message, key = printable(f"{self._name} at {where} {what}"), self._key()
         return EnvironmentFailure(message.replace(key, "***") if key else message)
 
     def _ask(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         import requests
 
+        settings, key = self._settings, self._key()
         url = f"{self.address}/{path}" if path else self.address
-        if key := self._key():
+        if key:
             request["headers"] = {**request.get("headers", {}), "Authorization": key}
-        timeout = (min(10.0, self._settings.timeout), self._settings.timeout)
+        timeout = (min(10.0, settings.timeout), settings.timeout)
         try:
             response = self._session.request(method, url, timeout=timeout, allow_redirects=False, **request)
         except (_TooLong, requests.RequestException) as error:
-            attempts = self._settings.retries + 1
-            tried = "once" if attempts == 1 else f"{attempts} times"
-            raise self.failure(path, f"{_reason(error)} (tried {tried})") from None
-        if response.status_code != 200:
-            raise self.failure(path, f"answered {response.status_code}: {self._hint(response.status_code)}")
-        answer = _object(response)
-        if answer is None:
-            raise self.failure(path, "gave an answer that is not a JSON object: check the address")
-        return answer
-
-    def _hint(self, status: int) -> str:
+            what = f"cannot be reached, or broke off ({type(error).__name__})"
+            if isinstance(error, _TooLong):
+                what = f"gave an answer of more than {MOST_BYTES >> 20} MiB"
+            elif isinstance(error, requests.Timeout) or "timed out" in str(error):
+                what = "was silent for too long"
+            raise self.failure(path, f"{what} (tried {settings.retries + 1} times at most)") from None
+        status, answer = response.status_code, _object(response)
         if status in _FAILURES:
-            return f"after {self._settings.retries} retries"
+            raise self.failure(path, f"answered {status} after {settings.retries} retries")
         if status in (401, 403):
-            variable = self._settings.api_key_env
-            return f"check the key in {variable}" if variable else "no key was sent (api_key_env)"
-        return "check the address"
+            variable = settings.api_key_env
+            hint = f"check the key in {variable}" if variable else "no key was sent (api_key_env)"
+            raise self.failure(path, f"answered {status}: {hint}")
+        if answer is None:
+            what = "gave an answer that is not a JSON object" if status == 200 else f"answered {status}"
+            raise self.failure(path, f"{what}: check the address")
+        return answer
 
     def _key(self) -> str | None:
         """The key, read when it is needed: it stands in no attribute, pickle or message."""
@@ -142,10 +144,9 @@ class JsonApi:
         if name is None:
             return None
         key = os.environ.get(name, "").strip()
-        if not key:
-            raise UserError(f"{self._name}: the environment variable {name} (api_key_env) is not set")
-        if not (key.isascii() and key.isprintable()):
-            raise UserError(f"{self._name}: the environment variable {name} holds characters that no header can have")
+        if not (key and key.isascii() and key.isprintable()):
+            wrong = "holds characters that no header can have" if key else "is not set"
+            raise UserError(f"{self._name}: the environment variable {name} (api_key_env) {wrong}")
         return key
 
 
@@ -153,27 +154,23 @@ class _TooLong(Exception):
     """An answer of too many bytes."""
 
 
-def _reason(error: Exception) -> str:
-    import requests
-
-    if isinstance(error, _TooLong):
-        return f"gave an answer of more than {MOST_BYTES >> 20} MiB"
-    if isinstance(error, requests.Timeout) or "timed out" in str(error):
-        return "was silent for too long"
-    return f"cannot be reached, or broke off ({type(error).__name__})"
-
-
 def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[[dict[str, Any]], bool]) -> Any:
+    from http.cookiejar import DefaultCookiePolicy
+
     try:
         from requests_cache import CachedSession
 
         adapter = _adapter(settings)
     except ImportError as error:
         raise MissingExtra(str(error.name).replace("_", "-"), name, f"A live {name}") from None
-    from http.cookiejar import DefaultCookiePolicy
-
-    _check_cache(cache)
-    try:
+    try:  # of a file that cannot be written, for which requests-cache would wait for ever
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        with cache.open("ab+") as file:
+            file.seek(0)
+            if file.read(len(_SQLITE)) not in (b"", _SQLITE):
+                raise UserError(f"answers cannot be kept in {cache}: it is another kind of file; name another one")
+        if not os.access(cache.parent, os.W_OK):  # SQLite writes its journal there
+            raise UserError(f"answers cannot be kept in {cache}: its folder cannot be written")
         session = CachedSession(
             str(cache),
             backend="sqlite",
@@ -182,8 +179,11 @@ def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[
             filter_fn=lambda response: (answer := _object(response)) is not None and is_answer(answer),
             timeout=30,
         )
-    except Exception as error:  # noqa: BLE001  sqlite3, and what the library raises for a file that is something else
-        raise UserError(f"{name}: answers cannot be kept in {cache}: {error}") from None
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001  also sqlite3's, and what the library raises for a file that is damaged
+        why = getattr(error, "strerror", None) or error
+        raise UserError(f"{name}: answers cannot be kept in {cache}: {why}") from None
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # threads share the session: no state in it
     session.headers["User-Agent"] = settings.user_agent
     session.mount("http://", adapter)
@@ -250,26 +250,12 @@ def _read(response: requests.Response, timeout: float) -> bytes:
 
 
 def _object(response: requests.Response) -> dict[str, Any] | None:
-    """The JSON object in a response, without control characters; None where there is none."""
+    """The JSON object in an answer, without control characters; None where there is none."""
     try:
-        value = strip_data(clean_data(json.loads(response.content))) if response.status_code == 200 else None
+        value = clean_data(json.loads(response.content), clean=printable) if response.status_code == 200 else None
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _check_cache(path: Path) -> None:
-    """See that a file can be written, for which requests-cache would wait for ever."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab+") as file:
-            file.seek(0)
-            if file.read(len(_SQLITE)) not in (b"", _SQLITE):
-                raise UserError(f"answers cannot be kept in {path}: it is another kind of file; name another one")
-        if not os.access(path.parent, os.W_OK):  # SQLite writes its journal there
-            raise UserError(f"answers cannot be kept in {path}: its folder cannot be written")
-    except OSError as error:
-        raise UserError(f"answers cannot be kept in {path}: {error.strerror}") from None
 
 
 def _checked_address(name: str, address: str) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import heapq
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -16,30 +14,11 @@ from rapidfuzz import process
 
 from r_eval.errors import UserError, describe_invalid
 from r_eval.fingerprints import file_hash
-from r_eval.text import clean, clean_data
+from r_eval.text import clean_data, printable
 
 Model = TypeVar("Model", bound=BaseModel)
 _BATCH = 2000
 """Texts compared in one call: rapidfuzz lets no other thread run meanwhile."""
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def strip_control_chars(text: str) -> str:
-    """A text that a terminal can show: no control characters but tab and new line, no marks that turn its direction.
-
-    >>> strip_control_chars("Ke\\x1b[31mnya")
-    'Ke [31mnya'
-    """
-    return text if text.isprintable() else _CONTROL.sub(" ", clean(text))
-
-
-def strip_data(data: Any) -> Any:
-    """Plain JSON data of at most 200 levels, with `strip_control_chars` applied to every text."""
-    if isinstance(data, str):
-        return strip_control_chars(data)
-    if isinstance(data, dict):
-        return {key: strip_data(value) for key, value in data.items()}
-    return [strip_data(value) for value in data] if isinstance(data, list) else data
 
 
 def read_lines(path: Path, blank: bool = False) -> Iterator[tuple[str, str]]:
@@ -67,7 +46,7 @@ def read_lines(path: Path, blank: bool = False) -> Iterator[tuple[str, str]]:
 
 
 def read_records(path: Path, model: Callable[[Any], type[Model]]) -> Iterator[tuple[str, Model]]:
-    """The records of a file, each with its place (`file:line`) for messages. Control characters become spaces.
+    """The records of a file, each with its place (`file:line`) for messages. Control characters are left out.
 
     Args:
         path: The file.
@@ -78,7 +57,7 @@ def read_records(path: Path, model: Callable[[Any], type[Model]]) -> Iterator[tu
     """
     for place, line in read_lines(path):
         try:
-            value = strip_data(clean_data(json.loads(line)))
+            value = clean_data(json.loads(line), clean=printable)
             yield place, model(value).model_validate(value)
         except ValidationError as error:
             # A misspelt key is both an extra field and a missing one: the latter says more.
@@ -133,9 +112,9 @@ def most_similar(
         cutoff: The least score, in the scorer's unit.
         limit: The most results.
     """
-    texts, found, start = iter(among), [], 0
-    while batch := list(islice(texts, _BATCH)):
+    found: list[tuple[float, int]] = []
+    for start in range(0, len(among), _BATCH):
+        batch = among[start : start + _BATCH]
         scored = process.extract(text, batch, scorer=scorer, processor=None, score_cutoff=cutoff, limit=limit)
         found += [(score, -(start + index)) for _, score, index in scored]
-        start += len(batch)
     return [(score, -index) for score, index in heapq.nlargest(limit, found)]

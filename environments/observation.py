@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 Value_co = TypeVar("Value_co", covariant=True)
 
@@ -21,6 +21,9 @@ class Observation(Generic[Value_co]):
         value: What a program receives; plain data.
         text: What a model reads; None for the text that follows from the value.
         retrieved_ids: Of what a search found, the best first, for the metrics of retrieval.
+
+    Raises:
+        TypeError: The text or an id is no str.
     """
 
     value: Value_co
@@ -28,21 +31,10 @@ class Observation(Generic[Value_co]):
     retrieved_ids: tuple[str, ...]
 
     def __init__(self, value: Value_co, text: str | None = None, retrieved_ids: Iterable[str] = ()) -> None:
-        """Check what is given here, where a traceback still shows the line that gave it.
-
-        Raises:
-            TypeError: The text or an id is no str.
-        """
-        if not isinstance(text, str | None):
+        if not isinstance(text, str | None):  # here a traceback still shows the line that gave it
             raise TypeError(f"the text of an Observation must be a str or None, not {type(text).__name__}")
         ids = () if isinstance(retrieved_ids, str) else tuple(retrieved_ids)
         if isinstance(retrieved_ids, str) or not all(isinstance(one, str) for one in ids):
             raise TypeError("the retrieved_ids of an Observation must be a list of str")
-        object.__setattr__(self, "value", value)
-        object.__setattr__(self, "text", text)
-        object.__setattr__(self, "retrieved_ids", ids)
-
-
-def as_observation(returned: Any) -> Observation[Any]:
-    """What a query API returned, as an `Observation` where it is a plain value."""
-    return returned if isinstance(returned, Observation) else Observation(returned)
+        for field, content in (("value", value), ("text", text), ("retrieved_ids", ids)):
+            object.__setattr__(self, field, content)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,15 +17,27 @@ from typing import Any
 
 from r_eval.environments.base import Environment, EnvironmentFailure, marked
 from r_eval.environments.functions import environment_class
-from r_eval.environments.schema import RESERVED, ArgumentError
-from r_eval.environments.signatures import FunctionSpec, SignatureError, spec_of
+from r_eval.environments.schema import RESERVED, BadArguments
+from r_eval.environments.signatures import SignatureError, spec_of
 from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.plugins import load, module_of_file, unknown
 
+MOST_SECONDS = 86_400.0
+SCHEMES: Mapping[str, tuple[str, str]] = {
+    "mcp": ("r_eval.environments.tools.mcp:MCP", "mcp:<command or URL>"),
+    "openapi": ("r_eval.environments.tools.openapi:OpenAPI", "openapi:<file or URL>"),
+    "langchain": ("r_eval.environments.tools.langchain:LangChain", "langchain:<module or file.py>:<factory>"),
+}
+"""What stands before the colon: the class, imported when it is needed, and the form."""
+
 
 def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> Environment:
     """An environment with its settings.
+
+    Args:
+        settings: Of a grid or of a command line: a text is made what the setting needs, such as a number, or a list
+            that it holds as JSON. Every environment has the setting `timeout`.
 
     Raises:
         UserError: There is none of that name, a setting is unknown or of a wrong type, or it cannot be opened.
@@ -38,20 +51,20 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
     else:
         cls = _class_of(name)
     options = dict(settings or {})
-    timeout = _timeout(name, cls, options)
-    checked = _settings(name, cls, options, len(first))
+    timeout = None if "timeout" in inspect.signature(cls).parameters else options.pop("timeout", None)
     try:
-        environment: Environment = cls(*first, **checked)
-        environment.timeout = timeout or environment.timeout
+        environment: Environment = cls(**_arguments(name, cls, first, options))
+        if timeout is not None:
+            environment.timeout = _seconds(name, timeout)
         environment.specs()
-    except SignatureError as error:
+    except (BadArguments, SignatureError) as error:
         raise UserError(str(error)) from None
     except UserError:
         raise
-    except (OSError, TypeError, ValueError, NameError, EnvironmentFailure) as error:
-        raise UserError(f"environment '{name}' cannot be opened: {error}") from error
     except Exception as error:
-        raise UserError(f"environment '{name}' cannot be opened: {type(error).__name__}: {error}") from error
+        is_plain = isinstance(error, OSError | TypeError | ValueError | NameError | EnvironmentFailure)
+        why = f"{error}" if is_plain else f"{type(error).__name__}: {error}"
+        raise UserError(f"environment '{name}' cannot be opened: {why}") from error
     return environment
 
 
@@ -69,6 +82,10 @@ def located(name: str, folder: Path) -> str:
         return _below(name, folder)
     where, colon, attribute = name.rpartition(":")
     return name if scheme in SCHEMES or not colon else f"{_below(where, folder)}:{attribute}"
+
+
+def _below(path: str, folder: Path) -> str:
+    return str(folder / path) if is_file(folder / path) else path
 
 
 def _class_of(name: str) -> type[Environment]:
@@ -90,61 +107,33 @@ def _class_of(name: str) -> type[Environment]:
     return cls
 
 
-def _below(path: str, folder: Path) -> str:
-    return str(folder / path) if is_file(folder / path) else path
-
-
-MOST_SECONDS = 86_400.0
-SCHEMES: Mapping[str, tuple[str, str]] = {
-    "mcp": ("r_eval.environments.tools.mcp:MCP", "mcp:<command or URL>"),
-    "openapi": ("r_eval.environments.tools.openapi:OpenAPI", "openapi:<file or URL>"),
-    "langchain": ("r_eval.environments.tools.langchain:LangChain", "langchain:<module or file.py>:<factory>"),
-}
-"""What stands before the colon: the class, imported when it is needed, and the form."""
-
-
-def _timeout(name: str, cls: type[Any], settings: dict[str, Any]) -> float | None:
-    """The setting `timeout`, which every environment has: taken out, unless the class has one of its own."""
-    if "timeout" not in settings or "timeout" in inspect.signature(cls).parameters:
-        return None
-    seconds = settings.pop("timeout")
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < MOST_SECONDS:
-        raise UserError(f"environment '{name}': timeout: expected seconds above 0, not {seconds!r}")
-    return float(seconds)
-
-
-def _settings(name: str, cls: type[Any], settings: dict[str, Any], first: int) -> dict[str, Any]:
-    """Settings as the constructor takes them, coerced as a query API's arguments are.
+def _arguments(name: str, cls: type[Any], first: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
+    """What the constructor is called with: settings coerced as a query API's arguments are.
 
     Args:
-        first: How many of the constructor's arguments the name itself gives.
+        first: The constructor's arguments that the name itself gives.
+
+    Raises:
+        BadArguments: A setting is unknown, missing or of a wrong type.
     """
-    parameters = list(inspect.signature(cls).parameters.values())[first:]
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return settings
-    names = [p.name for p in parameters]
-    for key in settings:
-        if key not in names:
-            raise UserError(f"environment '{name}': {unknown('setting', key, names)}")
-    for p in parameters:
-        if p.default is p.empty and p.name not in settings and p.kind is not p.VAR_POSITIONAL:
-            raise UserError(f"environment '{name}' needs the setting '{p.name}'")
-    spec = _constructor(cls)
-    if spec is None:
-        return settings
-    fitted = spec.fitted({**dict.fromkeys([p.name for p in spec.parameters[:first]], ""), **settings})
-    if isinstance(fitted, ArgumentError):
-        wrong = next((p for p in spec.parameters if p.name == fitted.name and p.name in settings), None)
-        if wrong is None:
-            return settings
-        value = settings[wrong.name]
-        raise UserError(f"environment '{name}': setting '{wrong.name}' must be {wrong.expected}, not {value!r}")
-    return {key: fitted.get(key, value) for key, value in settings.items()}
-
-
-def _constructor(cls: type[Any]) -> FunctionSpec | None:
-    """The constructor's signature; None where it has types that cannot be checked."""
+    parameters = inspect.signature(cls).parameters
+    names = list(parameters)[len(first) :]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    if odd := [key for key in settings if key not in names and not takes_any]:
+        raise BadArguments(f"environment '{name}': {unknown('setting', odd[0], names)}")
+    arguments = dict(zip(parameters, first, strict=False)) | settings
     try:
-        return spec_of(cls.__init__, is_bound=True)
-    except SignatureError:
-        return None
+        spec = spec_of(cls.__init__, is_bound=True)
+    except SignatureError:  # it takes anything, or has types that cannot be checked
+        return arguments
+    return dataclasses.replace(spec, name=f"environment '{name}'").check(arguments, "setting")
+
+
+def _seconds(name: str, timeout: Any) -> float:
+    try:
+        seconds = 0.0 if isinstance(timeout, bool) else float(timeout)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds < MOST_SECONDS:
+        raise BadArguments(f"environment '{name}': timeout: expected seconds above 0, not {timeout!r}")
+    return seconds

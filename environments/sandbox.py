@@ -9,13 +9,12 @@ printed are bounded; a worker that dies is replaced and costs only its program.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import datetime
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import wait
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from r_eval.environments.base import EnvironmentFailure
@@ -153,24 +152,16 @@ class Sandbox:
 
                 most = max(self._workers, MOST_PROCESSES)
                 pool = Monty(min_processes=self._workers, max_processes=most, request_timeout=30.0)
-                with _interrupts_ignored():
+                # A terminal sends Ctrl-C to the processes too, and programs under way are to finish: they inherit that
+                # nothing comes of it, for which only the main thread can see.
+                is_main = threading.current_thread() is threading.main_thread()
+                before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+                try:
                     self._pool = pool.__enter__()
+                finally:
+                    if is_main:
+                        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
             return self._pool
-
-
-@contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Processes started in here inherit that Ctrl-C does nothing to them: a terminal sends it to them too, and
-    programs under way are to finish. Only the main thread can see to it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
 
 
 class _GivenUp(Exception):
@@ -229,17 +220,16 @@ class _Run:
         except MontyError as error:
             if self.failure is not None:
                 raise self.failure from None
-            return self._failed(self._explain(error))
+            return ProgramResult(error=self._explain(error), returned=self.returned)
         except TooLarge as error:
-            return self._failed(ProgramError("memory", f"the answer is {error}"))
+            answer, failed = None, ProgramError("memory", f"the answer is {error}")
         except UnicodeError as error:
-            return self._failed(ProgramError("syntax", f"SyntaxError: {error}"))
+            answer, failed = None, ProgramError("syntax", f"SyntaxError: {error}")
+        else:
+            failed = ProgramError("no_answer", "The program left nothing in `answer`.")
         if answer is None:
-            return self._failed(ProgramError("no_answer", "The program left nothing in `answer`."))
+            return ProgramResult(error=failed, returned=self.returned)
         return ProgramResult(answer, extra=extra, returned=self.returned)
-
-    def _failed(self, error: ProgramError) -> ProgramResult:
-        return ProgramResult(error=error, returned=self.returned)
 
     def _feed(self, session: MontySession, code: str, inputs: dict[str, Any], printed: Any) -> Any:
         """The value of some code that is run to its end; to be used only where it is a text of the prelude's making."""
@@ -267,12 +257,16 @@ class _Run:
             return {"exception": RuntimeError(f"more than {self.limits.calls} calls")}
         try:
             positional, named = read(arguments) if arguments is not None else ([], {})
-            result = self._result(api, positional, named)
         except TooLarge as error:
             return {"exception": MemoryError(f"{api} was given {error}")}
+        self.computing.release()  # another program computes while this one waits
+        try:
+            result = self._result(api, positional, named)
         except EnvironmentFailure as failure:
             self.failure = failure
             return {"exception": RuntimeError(str(failure))}
+        finally:
+            self.computing.acquire()
         if result.error is None:
             self.returned.append(result.value)
             return {"return_value": result.value}
@@ -281,24 +275,21 @@ class _Run:
         return {"exception": EXCEPTIONS[result.error](message)}
 
     def _result(self, api: str, positional: list[Any], named: dict[str, Any]) -> CallResult:
-        """What comes of a call; another program computes while this one waits.
+        """What comes of a call.
 
         Raises:
             EnvironmentFailure: The environment itself failed.
             _GivenUp: Nobody waits for the program any more.
         """
-        self.computing.release()
-        try:
-            if self.given_up or self.loop.is_closed():
-                raise _GivenUp
-            future = asyncio.run_coroutine_threadsafe(_awaited(self.host(api, positional, named)), self.loop)
-            while not wait([future], POLL_SECONDS).done:
-                if self.given_up or self.loop.is_closed():
-                    future.cancel()
-                    raise _GivenUp
-            return future.result()
-        finally:
-            self.computing.acquire()
+        future: Future[CallResult] | None = None
+        while not (self.given_up or self.loop.is_closed()):
+            if future is None:
+                future = asyncio.run_coroutine_threadsafe(_awaited(self.host(api, positional, named)), self.loop)
+            if wait([future], POLL_SECONDS).done:
+                return future.result()
+        if future is not None:
+            future.cancel()
+        raise _GivenUp
 
     def _answer(self, session: MontySession, printed: Any) -> Any:
         from pydantic_monty import MontyRuntimeError
@@ -317,30 +308,25 @@ class _Run:
         return printed.output.strip() or None
 
     def _explain(self, error: MontyError) -> ProgramError:
+        """Why an exception ended the program."""
         from pydantic_monty import MontyCrashedError, MontySyntaxError
 
         frames = error.traceback() if hasattr(error, "traceback") else []
-        frames = [frame for frame in frames if frame.filename != PRELUDE]
-        line = frames[-1].line if frames else None
-        where = f"line {line}: " if line else ""
+        line = next((frame.line for frame in reversed(frames) if frame.filename != PRELUDE), None)
+        message = str(error)
         if isinstance(error, MontyCrashedError):
             cause = "time" if error.timed_out else "crash"
         elif isinstance(error, MontySyntaxError):
             cause = "syntax"
         elif self.calls > self.limits.calls:
             cause = "calls"
+        elif isinstance(raised := error.exception(), TimeoutError):
+            cause = "time"
+        elif isinstance(raised, MemoryError) and str(raised).endswith(f" > {PRINTED_BYTES} bytes"):
+            cause, message = "output", f"more than {PRINTED_BYTES:,} bytes were printed"
         else:
-            cause = self._cause(error.exception())
-        message = f"more than {PRINTED_BYTES:,} bytes were printed" if cause == "output" else str(error)
-        return ProgramError(cause, f"{where}{message}"[:500], line)
-
-    def _cause(self, raised: BaseException) -> str:
-        """Why an exception ended the program."""
-        if isinstance(raised, TimeoutError):
-            return "time"
-        if isinstance(raised, MemoryError):
-            return "output" if str(raised).endswith(f" > {PRINTED_BYTES} bytes") else "memory"
-        return self.raised.get(str(raised), "exception")
+            cause = "memory" if isinstance(raised, MemoryError) else self.raised.get(str(raised), "exception")
+        return ProgramError(cause, f"{f'line {line}: ' if line else ''}{message}"[:500], line)
 
 
 def _never(*positional: Any, **named: Any) -> Any:

@@ -111,50 +111,50 @@ class ApiSpec:
         Raises:
             BadArguments: There are more than the API takes, or one is given twice.
         """
-        if len(positional) > len(self.parameters):
-            raise BadArguments(
-                f"{self.name} takes at most {len(self.parameters)} arguments, {len(positional)} were given"
-            )
-        bound = {p.name: value for p, value in zip(self.parameters, positional, strict=False)}
-        twice = sorted(bound.keys() & named.keys())
-        if twice:
+        most, names = len(self.parameters), [p.name for p in self.parameters]
+        if len(positional) > most:
+            raise BadArguments(f"{self.name} takes at most {most} arguments, {len(positional)} were given")
+        bound = dict(zip(names, positional, strict=False))
+        if twice := sorted(bound.keys() & named.keys()):
             raise BadArguments(f"{self.name}: argument '{twice[0]}' was given twice")
         return bound | named
 
-    def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
         """The arguments as the call wants them, coerced where that is safe: "3" to 3, a JSON text to a list or dict.
+
+        Args:
+            noun: What messages call an argument.
 
         Raises:
             BadArguments: One is unknown, missing or of a wrong type.
         """
         names = [p.name for p in self.parameters]
-        for name in arguments:
-            if name not in names:
-                close = difflib.get_close_matches(name, names, 1, 0.5)
-                hint = f" Did you mean '{close[0]}'?" if close else ""
-                takes = ", ".join(names) or "none"
-                raise BadArguments(f"{self.name} has no argument '{clip(name)}'.{hint} Its arguments: {takes}.")
+        for name in (each for each in arguments if each not in names):
+            close = difflib.get_close_matches(name, names, 1, 0.5)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            known = f"Its {noun}s: {', '.join(names) or 'none'}."
+            raise BadArguments(f"{self.name} has no {noun} '{clip(name)}'.{hint} {known}")
         tried = dict(arguments)
         while isinstance(found := self.fitted(tried), ArgumentError):
-            unpacked = unpacked_json(tried.get(found.name))
+            unpacked = _unpacked(tried.get(found.name))
             if unpacked is None:
-                raise BadArguments(self._complaint(found, arguments))
+                raise BadArguments(self._complaint(found, arguments, noun))
             tried[found.name] = unpacked
         return found
 
-    def _complaint(self, mistake: ArgumentError, arguments: dict[str, Any]) -> str:
-        takes = f"Its arguments: {', '.join(p.signature for p in self.parameters)}."
+    def _complaint(self, mistake: ArgumentError, arguments: dict[str, Any], noun: str) -> str:
+        known = f"Its {noun}s: {', '.join(p.signature for p in self.parameters)}."
         if mistake.missing:
-            return f"{self.name} needs the argument '{mistake.name}'. {takes}"
+            return f"{self.name} needs the {noun} '{mistake.name}'. {known}"
         if not mistake.name:
-            return f"{self.name}: {clip(mistake.why, 200)}. {takes}"
+            return f"{self.name}: {clip(mistake.why, 200)}. {known}"
         expected = next((p.expected for p in self.parameters if p.name == mistake.name), "another type")
         why = f" ({clip(mistake.why, 120)})" if mistake.why else ""
         written = clip(repr(arguments.get(mistake.name)))
-        return f"{self.name}: argument '{mistake.name}' must be {expected}, not {written}{why}."
+        return f"{self.name}: {noun} '{mistake.name}' must be {expected}, not {written}{why}."
 
 
-def unpacked_json(value: Any) -> Any:
+def _unpacked(value: Any) -> Any:
     """The list or dict that a text holds as JSON; None if it holds none."""
     if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
         return None
@@ -183,14 +183,16 @@ def type_name(annotation: Any) -> str:
         return "None"
     annotation = bare(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    is_enum = isinstance(annotation, type) and issubclass(annotation, enum.Enum)
+    if is_enum or origin is Literal:
+        values = [member.value for member in annotation] if is_enum else args
+        return f"Literal[{', '.join(repr(to_jsonable_python(value)) for value in values)}]"
     if isinstance(annotation, type) and not args:
-        return _values(annotation) if issubclass(annotation, enum.Enum) else annotation.__name__
-    if origin is Literal:
-        return "Literal[" + ", ".join(repr(to_jsonable_python(a)) for a in args) + "]"
+        return annotation.__name__
     if origin is not None and args:
-        if not isinstance(origin, type) or origin.__name__ in ("Union", "UnionType"):
-            return " | ".join(dict.fromkeys(type_name(a) for a in args))
         inner = ["..." if a is Ellipsis else type_name(a) for a in args]
+        if not isinstance(origin, type) or origin.__name__ in ("Union", "UnionType"):
+            return " | ".join(dict.fromkeys(inner))
         return f"{origin.__name__}[{', '.join(inner)}]"
     return str(annotation).replace("typing.", "")
 
@@ -201,22 +203,23 @@ def fields_of(annotation: Any) -> dict[str, tuple[Any, bool]] | None:
     """
     if not isinstance(annotation, type):
         return None
+    if issubclass(annotation, BaseModel):
+        given, computed = annotation.model_fields.items(), annotation.model_computed_fields.items()
+        found: dict[str, Any] = {
+            each.serialization_alias or each.alias or name: each.annotation for name, each in given
+        }
+        found |= {each.alias or name: each.return_type for name, each in computed}
+        return {name: (hint, True) for name, hint in found.items()}
     if dataclasses.is_dataclass(annotation):
         hints = typing.get_type_hints(annotation)
         return {f.name: (hints[f.name], True) for f in dataclasses.fields(annotation)}
-    if issubclass(annotation, BaseModel):
-        found = {
-            about.serialization_alias or about.alias or name: (about.annotation, True)
-            for name, about in annotation.model_fields.items()
-        }
-        computed = annotation.model_computed_fields
-        return found | {about.alias or name: (about.return_type, True) for name, about in computed.items()}
-    required = getattr(annotation, "__required_keys__", None)
-    if required is not None:
-        hints = typing.get_type_hints(annotation, include_extras=True)
-        left_out = {name for name, hint in hints.items() if typing.get_origin(hint) is typing.NotRequired}
-        return {name: (bare(hint), name in required and name not in left_out) for name, hint in hints.items()}
-    return None
+    if (required := getattr(annotation, "__required_keys__", None)) is None:
+        return None
+    hints = typing.get_type_hints(annotation, include_extras=True)
+    return {
+        name: (bare(hint), name in required and typing.get_origin(hint) is not typing.NotRequired)
+        for name, hint in hints.items()
+    }
 
 
 def shape_of(annotation: Any) -> str | None:
@@ -237,16 +240,14 @@ def shaped_in(*annotations: Any) -> dict[str, type[Any]]:
 
     def visit(annotation: Any) -> None:
         annotation = bare(annotation)
-        if typing.get_origin(annotation) is not Literal:
-            for inner in typing.get_args(annotation):
-                visit(inner)
+        for inner in typing.get_args(annotation) if typing.get_origin(annotation) is not Literal else ():
+            visit(inner)
         fields = fields_of(annotation)
-        if fields is None or any(annotation is known for known in entered):
-            return
-        entered.append(annotation)
-        for hint, _ in fields.values():
-            visit(hint)
-        found.setdefault(annotation.__name__, annotation)
+        if fields is not None and not any(annotation is known for known in entered):
+            entered.append(annotation)
+            for hint, _ in fields.values():
+                visit(hint)
+            found.setdefault(annotation.__name__, annotation)
 
     for annotation in annotations:
         visit(annotation)
@@ -264,7 +265,3 @@ def bare(annotation: Any) -> Any:
             annotation = annotation.__value__
         else:
             return annotation
-
-
-def _values(kind: type[enum.Enum]) -> str:
-    return "Literal[" + ", ".join(repr(to_jsonable_python(member.value)) for member in kind) + "]"

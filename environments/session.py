@@ -117,8 +117,7 @@ class Session:
 
         Inside the program a call that fails raises TypeError (arguments), NameError (no such API), LookupError
         (nothing found), OSError (failed this once) or RuntimeError (any other `ToolError`), and values are plain data:
-        text, numbers, lists, dicts.
-        `expressions` are evaluated after it.
+        text, numbers, lists, dicts. `expressions` are evaluated after it.
 
         Raises:
             EnvironmentFailure: The environment itself failed.
@@ -134,8 +133,7 @@ class Session:
         self, api: str, arguments: dict[str, Any], positional: Sequence[Any], characters: int
     ) -> CallResult:
         started = time.perf_counter()
-        spec = self.specs.get(api)
-        names = [p.name for p in spec.parameters] if spec else []
+        names = [p.name for p in self.specs[api].parameters] if api in self.specs else []
         named = {(names[i] if i < len(names) else f"#{i + 1}"): value for i, value in enumerate(positional)}
         written: dict[str, Any] = {}
         failure: EnvironmentFailure | None = None
@@ -149,18 +147,12 @@ class Session:
             result = CallResult(None, f"The arguments of {clip(api)} cannot be read: {error}.", "bad_arguments")
         seconds = time.perf_counter() - started
         self.seconds += seconds
-        whole = result.observation
-        if len(whole) > characters:
-            result = dataclasses.replace(result, observation=cut(whole, characters))
+        is_cut = len(result.observation) > characters
+        if is_cut:
+            result = dataclasses.replace(result, observation=cut(result.observation, characters))
+        seen: dict[str, Any] = {"observation": result.observation, "cut": is_cut, "found": result.retrieved_ids}
         step = Step.model_construct(
-            kind="call",
-            api=api,
-            arguments=written,
-            observation=result.observation,
-            cut=result.observation is not whole,
-            found=result.retrieved_ids,
-            error=result.error,
-            seconds=seconds,
+            kind="call", api=api, arguments=written, error=result.error, seconds=seconds, **seen
         )
         self._record(step)
         if failure is not None:
@@ -171,7 +163,10 @@ class Session:
     async def _carry_out(self, api: str, arguments: dict[str, Any], positional: Sequence[Any]) -> CallResult:
         spec = self.specs.get(api)
         if spec is None:
-            return CallResult(None, self._unknown(api), "unknown_api")
+            close = difflib.get_close_matches(api, self.specs, 1, 0.5)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            known = f"The APIs: {', '.join(self.specs)}."
+            return CallResult(None, f"There is no API named {clip(repr(api))}.{hint} {known}", "unknown_api")
         try:
             checked = spec.check(spec.bind(positional, arguments))
             to_jsonable_python(checked, fallback=str)  # a list in JSON text may be nested deeper than results can be
@@ -182,10 +177,9 @@ class Session:
             return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
         except ToolError as error:
             try:
-                text = str(error)
+                return CallResult(None, str(error), error.kind)
             except BaseException:  # noqa: BLE001  it is foreign code
                 raise EnvironmentFailure(f"{api} failed: {describe(error)}") from error
-            return CallResult(None, text, error.kind)
         except EnvironmentFailure:
             raise
         except BaseException as error:
@@ -216,11 +210,6 @@ class Session:
             raise error
         return value  # type: ignore[return-value]  # there is one where there is no error
 
-    def _unknown(self, api: str) -> str:
-        close = difflib.get_close_matches(api, self.specs, 1, 0.5)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        return f"There is no API named {clip(repr(api))}.{hint} The APIs: {', '.join(self.specs)}."
-
 
 async def _contained(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
     """What a coroutine returns, or raises: `SystemExit` and its like would end the loop if a task raised them."""
@@ -238,23 +227,15 @@ def cut(text: str, characters: int) -> str:
     """
     if len(text) <= characters:
         return text
-    end = _end(text, characters)
-    lines = text.count("\n", end)
-    whole = f"{lines:,} more line{'' if lines == 1 else 's'}, " if lines else ""
-    rest = len(text) - end
-    note = f"[… cut: {whole}{rest:,} more character{'' if rest == 1 else 's'}]"
-    gap = "\n" if text[end] == "\n" else " "
-    return text[:end].rstrip() + gap + note
-
-
-def _end(text: str, characters: int) -> int:
-    """Where a text that is too long ends best."""
     line = text.rfind("\n", 0, characters + 1)
     counted = RECORDS.match(text)
     if counted and line > counted.end():
-        return line
-    sentence = max(text.rfind(mark, 0, characters) + len(mark.rstrip()) for mark in SENTENCE_ENDS)
-    for end in (max(line, sentence), text.rfind(" ", 0, characters + 1)):
-        if end > characters // 2:
-            return end
-    return characters
+        end = line
+    else:
+        sentence = max(text.rfind(mark, 0, characters) + len(mark.rstrip()) for mark in SENTENCE_ENDS)
+        ends = (max(line, sentence), text.rfind(" ", 0, characters + 1))
+        end = next((each for each in ends if each > characters // 2), characters)
+    lines, rest = text.count("\n", end), len(text) - end
+    whole = f"{lines:,} more line{'' if lines == 1 else 's'}, " if lines else ""
+    note = f"[… cut: {whole}{rest:,} more character{'' if rest == 1 else 's'}]"
+    return text[:end].rstrip() + ("\n" if text[end] == "\n" else " ") + note

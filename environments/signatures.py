@@ -96,16 +96,24 @@ def spec_of(function: Callable[..., Any], name: str | None = None, *, is_bound: 
     try:
         return _spec(function, name, is_bound)
     except _Unfit as why:
-        place = place_of(function)
-        raise SignatureError(f"{place}: query API {name}: {why}" if place else f"query API {name}: {why}") from None
+        raise _refusal(function, name, str(why)) from None
 
 
 class _Unfit(ValueError):
     """Why a function cannot be a query API, and what to write instead."""
 
 
+def _refusal(function: Any, name: str, why: str) -> SignatureError:
+    place = place_of(function)
+    return SignatureError(f"{place}: query API {name}: {why}" if place else f"query API {name}: {why}")
+
+
 def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> FunctionSpec:
-    _check_name(name)
+    if name in RESERVED:
+        owner = "every workflow" if name == "Finish" else "every environment"
+        raise _Unfit(f"{owner} has something called '{name}' already: choose another name")
+    if not NAME.fullmatch(name):
+        raise _Unfit("LLM APIs take only the letters A to Z, digits and _ in a name, at most 64: choose another name")
     if inspect.isasyncgenfunction(function):
         raise _Unfit("it yields, and async generators cannot be returned as data: return a list")
     try:
@@ -117,29 +125,29 @@ def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> FunctionSp
         raise _Unfit(f"its types cannot be read ({error})") from None
     doc = docstring_parser.parse(inspect.getdoc(function) or "")
     described = {p.arg_name: " ".join((p.description or "").split()) for p in doc.params}
-    declared = list(inspect.signature(function).parameters.values())
-    parameters = [_parameter(p, hints, described.get(p.name, "")) for p in (declared[1:] if is_bound else declared)]
+    declared = list(inspect.signature(function).parameters.values())[is_bound:]
+    parameters = [_parameter(p, hints.get(p.name, Any), described.get(p.name, "")) for p in declared]
+    returns = hints.get("return", Any)
+    if Observation in (returns, typing.get_origin(returns)):
+        returns = next(iter(typing.get_args(returns)), Any)
     spec = FunctionSpec(
         name=name,
         summary=doc.short_description or "",
         details=doc.long_description or "",
         parameters=tuple(parameters),
-        returns=_value_type(hints.get("return", Any)),
+        returns=returns,
         model=arguments_model(name, parameters),
     )
-    _check_types(spec)
+    try:
+        spec.json_schema()
+    except (PydanticUserError, NameError) as error:
+        raise _Unfit(_unfit_parameter(parameters, error)) from None
+    for kind in _not_data(returns):
+        raise _Unfit(f"it returns {type_name(kind)}, which is no JSON data: return {DATA}")
     return spec
 
 
-def _check_name(name: str) -> None:
-    if name in RESERVED:
-        owner = "every workflow" if name == "Finish" else "every environment"
-        raise _Unfit(f"{owner} has something called '{name}' already: choose another name")
-    if not NAME.fullmatch(name):
-        raise _Unfit("LLM APIs take only the letters A to Z, digits and _ in a name, at most 64: choose another name")
-
-
-def _parameter(p: inspect.Parameter, hints: dict[str, Any], description: str) -> Parameter:
+def _parameter(p: inspect.Parameter, annotation: Any, description: str) -> Parameter:
     """One parameter.
 
     Raises:
@@ -157,48 +165,22 @@ def _parameter(p: inspect.Parameter, hints: dict[str, Any], description: str) ->
         to_jsonable_python(None if p.default is MISSING else p.default)
     except PydanticSerializationError:
         raise _Unfit(f"the default of '{p.name}' is no JSON data ({type(p.default).__name__}): use None") from None
-    annotation = hints.get(p.name, Any)
     if p.default is None and annotation is not Any:
         annotation = annotation | None if isinstance(annotation, type) else typing.Optional[annotation]  # noqa: UP045
-    return Parameter(p.name, annotation, p.default, description or _described(annotation))
-
-
-def _described(annotation: Any) -> str:
-    """The description in `Annotated[str, "the name"]` or `Annotated[str, Field(description=...)]`."""
-    notes = [getattr(note, "description", note) for note in getattr(annotation, "__metadata__", ())]
-    return next((" ".join(note.split()) for note in notes if isinstance(note, str)), "")
-
-
-def _value_type(returns: Any) -> Any:
-    """The type of the value: what an `Observation` holds, Any where it does not say."""
-    if returns is Observation:
-        return Any
-    return typing.get_args(returns)[0] if typing.get_origin(returns) is Observation else returns
+    if not description:  # `Annotated[str, "the name"]` or `Annotated[str, Field(description=...)]`
+        notes = [getattr(note, "description", note) for note in getattr(annotation, "__metadata__", ())]
+        description = next((" ".join(note.split()) for note in notes if isinstance(note, str)), "")
+    return Parameter(p.name, annotation, p.default, description)
 
 
 def arguments_model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         f"p{i}": (p.annotation, Field(... if p.required else p.default, alias=p.name)) for i, p in enumerate(parameters)
     }
-    config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
     try:
-        return create_model(name, __config__=config, **fields)
+        return create_model(name, __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields)
     except (PydanticUserError, NameError) as error:
         raise _Unfit(_unfit_parameter(parameters, error)) from None
-
-
-def _check_types(spec: FunctionSpec) -> None:
-    """Whether every type can be written as a JSON schema.
-
-    Raises:
-        _Unfit: One cannot.
-    """
-    try:
-        spec.json_schema()
-    except (PydanticUserError, NameError) as error:
-        raise _Unfit(_unfit_parameter(spec.parameters, error)) from None
-    for kind in _not_data(spec.returns):
-        raise _Unfit(f"it returns {type_name(kind)}, which is no JSON data: return {DATA}")
 
 
 def _unfit_parameter(parameters: Sequence[Parameter], error: Exception) -> str:
@@ -219,7 +201,7 @@ def _not_data(annotation: Any) -> Iterator[Any]:
     origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal or annotation is Any:
         return
-    if origin is collections.abc.Callable or annotation is collections.abc.Callable:
+    if collections.abc.Callable in (origin, annotation):
         yield annotation
     elif inside:
         for inner in inside:
@@ -253,24 +235,18 @@ def specs_of(environment: Any) -> dict[str, ApiSpec]:
     """The specs of all query APIs of an environment class, by name.
 
     Raises:
-        SignatureError: One cannot be a query API; the message says which and why.
+        SignatureError: One cannot be a query API, is a property, or is a method without `self`; the message says
+            which and why.
     """
-    return {name: _member_spec(environment, name, function) for name, function in environment.query_apis().items()}
-
-
-def _member_spec(cls: type[Any], name: str, function: Callable[..., Any]) -> FunctionSpec:
-    """The spec of a method, static method or class method.
-
-    Raises:
-        SignatureError: It cannot be a query API, is a property, or is a method without `self`.
-    """
-    member = inspect.getattr_static(cls, name)
-    is_bound, why = not isinstance(member, staticmethod), ""
-    first = next(iter(inspect.signature(function).parameters.values()), None)
-    if isinstance(member, property):
-        why = "it is a property, but a query API is called: remove @property"
-    elif is_bound and (first is None or (first.annotation is not first.empty and first.name != "self")):
-        why = f"its first parameter is not self: write def {name}(self, ...), or @staticmethod above it"
-    if why:
-        raise SignatureError(f"{place_of(function)}: query API {name}: {why}")
-    return spec_of(function, name, is_bound=is_bound)
+    specs: dict[str, ApiSpec] = {}
+    for name, function in environment.query_apis().items():
+        member = inspect.getattr_static(environment, name)
+        is_bound = not isinstance(member, staticmethod)
+        first = next(iter(inspect.signature(function).parameters.values()), None)
+        if isinstance(member, property):
+            raise _refusal(function, name, "it is a property, but a query API is called: remove @property")
+        if is_bound and (first is None or (first.annotation is not first.empty and first.name != "self")):
+            remedy = f"write def {name}(self, ...), or @staticmethod above it"
+            raise _refusal(function, name, f"its first parameter is not self: {remedy}")
+        specs[name] = spec_of(function, name, is_bound=is_bound)
+    return specs

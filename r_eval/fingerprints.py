@@ -11,11 +11,13 @@ import functools
 import hashlib
 import inspect
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval.files import is_file, is_folder
+from r_eval.local_modules import code_files
 
 WHOLE = 1 << 28
 """Bytes up to which a file is read as a whole; of larger ones, such as models, so many pieces as `PIECES`."""
@@ -33,21 +35,26 @@ def short_hash(value: Any) -> str:
 
 
 def code_hashes(cls: type[Any], base: type[Any]) -> dict[str, str]:
-    """Hashes of the files that define a plug-in's class, by their names; {} for one of R-Eval, which has a version.
+    """Hashes of the files that define a plug-in's class, and of the modules beside them that they import, by their
+    names; {} for one of R-Eval, which has a version.
 
     Args:
         base: What the class is a plug-in of; other files of classes below it count as well.
     """
-    found = {}
+    found: dict[str, str] = {}
     for each in cls.__mro__:
         if not issubclass(each, base) or each.__module__.startswith("r_eval."):
             continue
         try:
-            path = Path(inspect.getfile(each))
-            found[path.name] = code_hash(path.read_bytes())
+            found |= _file_hashes(Path(inspect.getfile(each)))
         except (OSError, TypeError):
             found[each.__qualname__] = _source_hash(each)
     return found
+
+
+def _file_hashes(path: Path) -> dict[str, str]:
+    files = code_files(path) if path.suffix == ".py" else [path]
+    return {Path(os.path.relpath(file, path.parent)).as_posix(): code_hash(file.read_bytes()) for file in files}
 
 
 def _source_hash(cls: type[Any]) -> str:
@@ -84,7 +91,8 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 def script_hashes(name: str) -> dict[str, str]:
     """Hashes of the scripts that an environment's name names: `mcp:python server.py`, `langchain:tools.py:make`."""
     words = [word for part in name.split() for word in part.split(":") if word.endswith((".py", ".js", ".ts"))]
-    return {Path(word).name: code_hash(Path(word).read_bytes()) for word in words if is_file(Path(word))}
+    hashes = [_file_hashes(Path(word).resolve()) for word in words if is_file(Path(word))]
+    return {file: digest for each in hashes for file, digest in each.items()}
 
 
 def without_folders(name: str) -> str:

@@ -13,10 +13,8 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import importlib.util
 import inspect
 import pkgutil
-import sys
 from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -26,6 +24,7 @@ from typing import Any
 from r_eval.errors import UserError
 from r_eval.files import is_file
 from r_eval.isolation import describe
+from r_eval.local_modules import load_file
 
 
 def load(kind: str, name: str, base: type[Any]) -> type[Any]:
@@ -69,7 +68,7 @@ def _module(where: str, name: str) -> ModuleType:
 
 
 def module_of_file(where: str) -> ModuleType:
-    """A Python file, imported once in a process.
+    """A Python file, imported once in a process; modules beside it can be imported by it.
 
     Raises:
         UserError: It is not there, or importing it fails; names the line.
@@ -77,20 +76,10 @@ def module_of_file(where: str) -> ModuleType:
     path = Path(where).resolve()
     if not is_file(path):
         raise UserError(f"{where}: no such file")
-    key = f"r_eval_file:{path}"
-    if key in sys.modules:
-        return sys.modules[key]
-    spec = importlib.util.spec_from_file_location(key, path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{where}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[key] = module
     try:
-        spec.loader.exec_module(module)
+        return load_file(path)
     except Exception as error:
-        del sys.modules[key]
         raise UserError(f"{where}: importing it fails: {describe(error)}") from error
-    return module
 
 
 def _named(kind: str, name: str, base: type[Any]) -> Any:

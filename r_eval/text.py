@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 REPLACEMENT = "\ufffd"
 SURROGATE = re.compile("[\ud800-\udfff]")
+TERMINAL_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and new line, and those that change the direction of the text after them."""
 DEEPEST = 200
 """Levels of nesting in plain data; nothing that a server or a tool sends has more."""
 
@@ -28,8 +32,22 @@ def clean(text: str) -> str:
     return text
 
 
-def clean_data(data: Any, depth: int = 0) -> Any:
+def printable(text: str) -> str:
+    """A clean text without the characters by which it could command a terminal.
+
+    >>> printable("Ke\\x1b[31mnya")
+    'Kenya'
+    """
+    if text.isprintable():
+        return text
+    return CONTROL.sub("", TERMINAL_SEQUENCES.sub("", clean(text).replace("\r\n", "\n")))
+
+
+def clean_data(data: Any, depth: int = 0, clean: Callable[[str], str] = clean) -> Any:
     """Plain JSON data whose texts and keys are clean.
+
+    Args:
+        clean: What is done with each text: `clean`, or `printable`.
 
     Raises:
         ValueError: It is nested too deep.
@@ -39,7 +57,7 @@ def clean_data(data: Any, depth: int = 0) -> Any:
     if depth > DEEPEST:
         raise ValueError(f"nested deeper than {DEEPEST} levels")
     if isinstance(data, dict):
-        return {clean(str(key)): clean_data(value, depth + 1) for key, value in data.items()}
+        return {clean(str(key)): clean_data(value, depth + 1, clean) for key, value in data.items()}
     if isinstance(data, list):
-        return [clean_data(value, depth + 1) for value in data]
+        return [clean_data(value, depth + 1, clean) for value in data]
     return data

@@ -8,9 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from r_eval.environments.aminer import AMiner, PersonInfo, Publication
+from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.live import WORD_TYPES
 from r_eval.environments.aminer.offline import Offline
+from r_eval.environments.aminer.shapes import PersonInfo, Publication
 
 Answer = Callable[[Offline, Mapping[str, Any]], Any]
 MOST_A_PAGE = 100

@@ -6,13 +6,18 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from r_eval.environments.wiki import Wiki
-from r_eval.environments.wiki.base import Choice
 from tests import mediawiki
+
+
+class Choice(NamedTuple):
+    title: str
+    description: str
+
 
 PAGES = {
     "Kenya": [

@@ -6,27 +6,5 @@ source `live` speaks to a server instead.
 """
 
 from .environment import AMiner
-from .shapes import (
-    Author,
-    Coauthor,
-    Education,
-    Employment,
-    FoundPublication,
-    Person,
-    PersonInfo,
-    PersonPublication,
-    Publication,
-)
 
-__all__ = [
-    "AMiner",
-    "Author",
-    "Coauthor",
-    "Education",
-    "Employment",
-    "FoundPublication",
-    "Person",
-    "PersonInfo",
-    "PersonPublication",
-    "Publication",
-]
+__all__ = ["AMiner"]

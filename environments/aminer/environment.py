@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 from r_eval.environments.json_api import USER_AGENT, ApiSettings
+from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 
 from .offline import Offline
@@ -38,7 +39,7 @@ class AMiner(Environment):
         self,
         scholars: str | None = None,
         *,
-        source: str = "snapshot",
+        source: Literal["snapshot", "live"] = "snapshot",
         base_url: str | None = None,
         api_key_env: str | None = None,
         timeout: float = 30.0,
@@ -81,12 +82,13 @@ class AMiner(Environment):
             organization: The organization where the scholar works now.
             interest: A research interest.
         """
-        texts = [text if text and text.strip() else None for text in (name, organization, interest)]
-        if texts == [None, None, None]:
+        arguments = {"name": name, "organization": organization, "interest": interest}
+        texts = {field: text for field, text in arguments.items() if text and text.strip()}
+        if not texts:
             raise NotFound("searchPerson needs a name, an organization or an interest.")
-        if any(text and len(text) > MOST_CHARACTERS for text in texts):
+        if any(len(text) > MOST_CHARACTERS for text in texts.values()):
             return []
-        return self._source.find_persons(name=texts[0], organization=texts[1], interest=texts[2])
+        return self._source.find_persons(**texts)
 
     @query_api
     def searchPublication(self, publication_info: str) -> list[FoundPublication]:
@@ -127,7 +129,7 @@ class AMiner(Environment):
         found = self._source.publication(publication_id) if ID.fullmatch(publication_id) else None
         if found is None:
             raise NotFound(
-                f"There is no publication with the id {_quoted(publication_id)}. "
+                f"There is no publication with the id {clip(publication_id, 40)!r}. "
                 "Ids (pub_id) come from searchPublication or getPersonPubs."
             )
         return found
@@ -182,8 +184,6 @@ def _open(source: str, scholars: str | None, base_url: str | None, settings: Api
         if base_url is not None or settings.api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
         return Offline.open(Path(scholars) if scholars else SNAPSHOT)
-    if source != "live":
-        raise UserError(f"aminer: unknown source {source!r}; expected snapshot or live")
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, Live
@@ -195,12 +195,7 @@ def _scholar(ask: Callable[[str], Value | None], person_id: str) -> Value:
     found = ask(person_id) if ID.fullmatch(person_id) else None
     if found is None:
         raise NotFound(
-            f"There is no scholar with the id {_quoted(person_id)}. "
+            f"There is no scholar with the id {clip(person_id, 40)!r}. "
             "Ids (person_id) come from searchPerson, getCoauthors or the author_list of getPublication."
         )
     return found
-
-
-def _quoted(identifier: str) -> str:
-    """An id as it is quoted in a message: printable, and not longer than a real one by much."""
-    return repr(identifier if len(identifier) <= 40 else identifier[:40] + "...")

@@ -3,18 +3,26 @@
 Paths, fields and nesting are those of soay.aminer.cn; an answer is `{"success": true, "data": ...}`, where `data` is
 `{"hitList": [...]}` for a search and a list of one element for an id. An unknown id has an element in which what was
 asked for is missing.
+
+A live database is not clean: an item without an id or a name is skipped, a text or number that is missing or of another
+type is empty or 0, and free text about education and work stays as it is. But a body that is nothing like an answer is
+a failure of the environment.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from r_eval.environments.json_api import ApiSettings, JsonApi
 
-from . import answers, shapes
+from . import shapes
 
+Shape = TypeVar("Shape")
 Value = TypeVar("Value")
+Item = dict[str, Any]
 PUBLIC = "https://soay.aminer.cn"
 """AMiner's own server for this protocol, a frozen copy of its database; it asks for no key."""
 PAGE = 100
@@ -23,6 +31,16 @@ MOST_PUBLICATIONS = 10_000
 WORD_TYPES = {"name": 4, "interest": 2, "organization": 5}
 """The number by which a word of a searchPerson request says what it is."""
 _SORT = [{"asc": False, "field": "n_citation"}]
+_KEYS = {"person_id": "id", "pub_id": "id", "num_pubs": "npubs", "num_citation": "ncitation", "organization": "aff"}
+"""AMiner's names for fields of the shapes, where they differ."""
+_REQUIRED = ("person_id", "pub_id", "name", "title")
+_MOST_INTERESTS = 10
+_DEGREE = re.compile(r"([^,]*), (.*), (\d{1,4})")
+_POST = re.compile(r"([^,]*), (.*), (\d{1,4})-(\d{1,4})?")
+
+
+class _Malformed(Exception):
+    """A body that is not as the protocol has it; says what is wrong."""
 
 
 class Live:
@@ -37,14 +55,8 @@ class Live:
     """
 
     def __init__(self, base_url: str, settings: ApiSettings) -> None:
-        self._settings = base_url, settings
-        self._api = JsonApi(
-            "aminer", base_url, settings, lambda answer: "data" in answer and answer.get("success", True)
-        )
+        self._api = JsonApi("aminer", base_url, settings, _is_answer)
         self.version = self._api.version
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), self._settings
 
     def find_persons(self, **texts: str | None) -> list[shapes.Person]:
         """Scholars who match all of name, organization and interest that are not None, the best first."""
@@ -54,25 +66,25 @@ class Live:
             if texts.get(field) is not None
         ]
         body = {"sort": _SORT, "searchKeyWordList": words, "needDetails": True}
-        return self._read("searchPerson", answers.read_persons, self._api.post("searchPerson", body))
+        return self._search("searchPerson", _person, body)
 
     def find_publications(self, text: str) -> list[shapes.FoundPublication]:
         """Publications whose titles match, the best first."""
         body = {"query": text, "needDetails": True, "page": 0, "size": shapes.MOST_HITS, "sort": _SORT}
-        return self._read("searchPublication", answers.read_publications, self._api.post("searchPublication", body))
+        return self._search("searchPublication", lambda hit: _shape(shapes.FoundPublication, hit), body)
 
     def coauthors(self, person_id: str) -> list[shapes.Coauthor] | None:
         """Everybody who wrote with a scholar, ordered by name and id."""
-        found = self._get("getCoauthors", answers.read_coauthors, person_id)
+        found = self._get("getCoauthors", lambda data: _items(_coauthor, _at(data, "data", "crs")), person_id)
         return None if found is None else sorted(found, key=lambda other: (other.name, other.person_id))
 
     def interests(self, person_id: str) -> list[str] | None:
         """A scholar's interests, the main one first."""
-        return self._get("getPersonInterest", answers.read_interests, person_id)
+        return self._get("getPersonInterest", lambda data: _interests(_at(data, "data", "data", "data")), person_id)
 
     def profile(self, person_id: str) -> shapes.PersonInfo | None:
         """A scholar's profile."""
-        return self._get("getPersonBasicInfo", lambda body: answers.read_profile(body, person_id), person_id)
+        return self._get("getPersonBasicInfo", lambda data: _profile(_at(data, "data"), person_id), person_id)
 
     def person_publications(self, person_id: str) -> list[shapes.PersonPublication] | None:
         """All publications of a scholar, ordered by citations, the most first, and id.
@@ -82,7 +94,9 @@ class Live:
         found: dict[str, shapes.PersonPublication] = {}
         while len(found) < MOST_PUBLICATIONS:
             place = {"offset": len(found), "size": PAGE, "order": "citation"}
-            page = self._get("getPersonPubs", answers.read_page, person_id, **place)
+            page = self._get(
+                "getPersonPubs", lambda data: _items(_paper, _at(data, "data", "pubs")), person_id, **place
+            )
             if page is None and not found:
                 return None
             new = {paper.pub_id: paper for paper in page or [] if paper.pub_id not in found}
@@ -93,17 +107,149 @@ class Live:
 
     def publication(self, publication_id: str) -> shapes.Publication | None:
         """A publication in full."""
-        return self._get("getPublication", lambda body: answers.read_publication(body, publication_id), publication_id)
+        return self._get("getPublication", lambda data: _publication(_at(data, "pub"), publication_id), publication_id)
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """None: a server cannot be listed."""
         raise KeyError(f"{kind} (a live AMiner cannot be listed; templates need a file of scholars)")
 
+    def _search(self, api: str, read: Callable[[Item], Shape], request: Item) -> list[Shape]:
+        def hits(data: Any) -> list[Shape]:
+            if not isinstance(data, dict) or "hitList" not in data:
+                raise _Malformed("the answer has no list 'data.hitList'")
+            return (_items(read, data["hitList"] or []) or [])[: shapes.MOST_HITS]
+
+        return self._read(api, hits, self._api.post(api, request))
+
     def _get(self, api: str, read: Callable[[Any], Value], key: str, **more: Any) -> Value:
         return self._read(api, read, self._api.get(api, id=key, **more))
 
-    def _read(self, api: str, read: Callable[[Any], Value], body: Any) -> Value:
+    def _read(self, api: str, read: Callable[[Any], Value], answer: Item) -> Value:
         try:
-            return read(body)
-        except answers.Malformed as error:
+            if answer.get("success") is False:
+                reason = _text(answer.get("msg")) or _text(answer.get("message")) or "no reason given"
+                raise _Malformed(f"the server reports no success: {reason[:200]}")
+            if "data" not in answer:
+                raise _Malformed("the answer has no 'data'")
+            return read(answer["data"])
+        except _Malformed as error:
             raise self._api.failure(api, f"gave an answer that is not AMiner's: {error}") from None
+
+
+def _is_answer(answer: Item) -> bool:
+    return "data" in answer and bool(answer.get("success", True))
+
+
+def _person(hit: Item) -> shapes.Person:
+    contact = hit.get("contact")
+    names = [contact.get("affiliation") if isinstance(contact, dict) else None, hit.get("org"), hit.get("orgZh")]
+    interests = _interests(hit.get("interests") or []) or []
+    organization = next(filter(None, map(_text, names)), "")
+    return _shape(shapes.Person, hit, interests=interests[:_MOST_INTERESTS], organization=organization)
+
+
+def _coauthor(item: Item) -> shapes.Coauthor:
+    return _shape(shapes.Coauthor, item, relation=_text(item.get("relation")) or "coauthor")
+
+
+def _paper(item: Item) -> shapes.PersonPublication:
+    authors = item["authors"] if isinstance(item.get("authors"), list) else []
+    names = [_text(author.get("name")) for author in authors if isinstance(author, dict)]
+    return _shape(shapes.PersonPublication, item, authors_name_list=list(filter(None, names)))
+
+
+def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
+    if not isinstance(found, dict) or not _text(found.get("name")):
+        return None
+    lines = {
+        key: list(filter(None, (line.strip() for line in re.split(r"\n|<br\s*/?>", _text(found.get(key))))))
+        for key in ("edu", "work")
+    }
+    degrees = [
+        shapes.Education(match[1], match[2], int(match[3]))
+        if (match := _DEGREE.fullmatch(line))
+        else shapes.Education("", line, 0)
+        for line in lines["edu"]
+    ]
+    posts = [
+        shapes.Employment(match[1], match[2], int(match[3]), int(match[4]) if match[4] else None)
+        if (match := _POST.fullmatch(line))
+        else shapes.Employment("", line, 0, 0)
+        for line in lines["work"]
+    ]
+    return _shape(shapes.PersonInfo, found, person_id=person_id, education_experience=degrees, work_experience=posts)
+
+
+def _publication(found: Any, publication_id: str) -> shapes.Publication | None:
+    if not isinstance(found, dict) or not _text(found.get("title")):
+        return None
+    authors = _items(lambda item: _shape(shapes.Author, item, person_id=_text(item.get("id"))), found.get("authors"))
+    cited = _number(found.get("num_citation"))
+    return _shape(shapes.Publication, found, pub_id=publication_id, author_list=authors or [], num_citation=cited)
+
+
+def _shape(shape: type[Shape], item: Item, **values: Any) -> Shape:
+    """An item as a shape: its texts and numbers, and the values of other fields."""
+    about: Any = shape
+    for field in fields(about):
+        if field.name not in values:
+            key = _KEYS.get(field.name, field.name)
+            values[field.name] = _number(item.get(key)) if field.type == "int" else _text(item.get(key))
+            if field.name in _REQUIRED and not values[field.name]:
+                raise _Malformed(f"an item has no {key!r}")
+    return shape(**values)
+
+
+def _at(data: Any, *path: str) -> Any:
+    """What lies at a path of keys in the first element of a list; None if something on the way is missing."""
+    if data is not None and not isinstance(data, list):
+        raise _Malformed(f"'data' must be a list, not {type(data).__name__}")
+    value: Any = data[0] if data else None
+    for key in path:
+        if value is not None and not isinstance(value, dict):
+            raise _Malformed(f"expected an object with {key!r}, got {type(value).__name__}")
+        value = value.get(key) if value else None
+    return value
+
+
+def _items(read: Callable[[Item], Shape], found: Any) -> list[Shape] | None:
+    """The items that can be read; one without an id or a name is skipped, but not if none is left. None for None."""
+    if found is None:
+        return None
+    if not isinstance(found, list):
+        raise _Malformed(f"expected a list, got {type(found).__name__}")
+    read_items, last = [], None
+    for item in found:
+        try:
+            if not isinstance(item, dict):
+                raise _Malformed(f"expected an object, got {type(item).__name__}")
+            read_items.append(read(item))
+        except _Malformed as error:
+            last = error
+    if last is not None and not read_items:
+        raise last
+    return read_items
+
+
+def _interests(found: Any) -> list[str] | None:
+    if found is None:
+        return None
+    if not isinstance(found, list):
+        raise _Malformed(f"interests must be a list, not {type(found).__name__}")
+    return list(filter(None, (_text(item.get("t") if isinstance(item, dict) else item) for item in found)))
+
+
+def _text(value: Any) -> str:
+    """A text, or the text of a venue or a name that is an object."""
+    if isinstance(value, dict):
+        value = value.get("raw") or value.get("name")
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _number(value: Any) -> int:
+    """A whole number; 0 for what is none."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+        return 0
+    return int(value)

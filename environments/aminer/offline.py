@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -35,20 +36,12 @@ class Offline(FileStore):
         self._ranked_papers = sorted(self._papers.values(), key=_by_citations)
         self._titles = WordIndex([paper.publication.title] for paper in self._ranked_papers)
 
-    def find_persons(self, **texts: str | None) -> list[shapes.Person]:
-        """Scholars who match all of name, organization and interest that are not None, the best first."""
-        wanted = {field: text for field, text in texts.items() if text is not None}
-        found = (self._ranked[place] for place in all_matching(self._indexes, wanted))
+    def find_persons(self, **texts: str) -> list[shapes.Person]:
+        """Scholars who match all of name, organization and interest, the best first."""
+        found = ((self._ranked[place], self._ranked[place].scholar) for place in all_matching(self._indexes, texts))
         return [
-            shapes.Person(
-                person_id=one.scholar.id,
-                name=one.scholar.name,
-                interests=list(one.scholar.interests),
-                num_citation=one.num_citation,
-                num_pubs=len(one.papers),
-                organization=one.scholar.organization,
-            )
-            for one in found
+            shapes.Person(s.id, s.name, [*s.interests], author.num_citation, len(author.papers), s.organization)
+            for author, s in found
         ]
 
     def find_publications(self, text: str) -> list[shapes.FoundPublication]:
@@ -75,17 +68,10 @@ class Offline(FileStore):
         if author is None:
             return None
         one = author.scholar
-        return shapes.PersonInfo(
-            person_id=one.id,
-            name=one.name,
-            gender=one.gender,
-            organization=one.organization,
-            position=one.position,
-            bio=one.bio,
-            education_experience=[shapes.Education(*entry) for entry in one.education],
-            work_experience=[shapes.Employment(*entry) for entry in one.work],
-            email=one.email,
-        )
+        degrees = [shapes.Education(*entry) for entry in one.education]
+        posts = [shapes.Employment(*entry) for entry in one.work]
+        present = one.organization, one.position, one.bio
+        return shapes.PersonInfo(one.id, one.name, one.gender, *present, degrees, posts, one.email)
 
     def person_publications(self, person_id: str) -> list[shapes.PersonPublication] | None:
         """All publications of a scholar, ordered by citations, the most first, and id."""
@@ -101,15 +87,8 @@ class Offline(FileStore):
         if paper is None:
             return None
         one = paper.publication
-        return shapes.Publication(
-            pub_id=one.id,
-            title=one.title,
-            abstract=one.abstract,
-            author_list=[shapes.Author(key, author.scholar.name) for key, author in paper.authors.items()],
-            num_citation=one.num_citation,
-            year=one.year,
-            venue=one.venue,
-        )
+        authors = [shapes.Author(key, author.scholar.name) for key, author in paper.authors.items()]
+        return shapes.Publication(one.id, one.title, one.abstract, authors, one.num_citation, one.year, one.venue)
 
     def records(self, kind: str) -> list[Record]:
         """See `AMiner.records`."""
@@ -130,10 +109,7 @@ class Offline(FileStore):
     def _persons(self) -> list[Record]:
         authors = list(self._authors.values())
         bearers = Counter(one.scholar.name for one in authors)
-        below, popularity = 0, {}
-        for cited, count in sorted(Counter(one.num_citation for one in authors).items()):
-            popularity[cited] = round(below / len(authors), 4)
-            below += count
+        citations = sorted(one.num_citation for one in authors)
         fields = {"name", "organization", "position", "gender", "email", "interests"}
         return [
             {
@@ -142,7 +118,7 @@ class Offline(FileStore):
                 "num_pubs": len(one.papers),
                 "num_citation": one.num_citation,
                 "h_index": _h_index(one),
-                "popularity": popularity[one.num_citation],
+                "popularity": round(bisect_left(citations, one.num_citation) / len(authors), 4),
                 "namesakes": bearers[one.scholar.name] - 1,
             }
             for one in authors
@@ -181,14 +157,8 @@ class Offline(FileStore):
 
 
 def _about(paper: Paper) -> Record:
-    one = paper.publication
-    return {
-        "pub_id": one.id,
-        "title": one.title,
-        "year": one.year,
-        "venue": one.venue,
-        "num_citation": one.num_citation,
-    }
+    about = {name: getattr(paper.publication, name) for name in ("title", "year", "venue", "num_citation")}
+    return {"pub_id": paper.publication.id, **about}
 
 
 def _by_citations(paper: Paper) -> tuple[int, str]:

@@ -23,7 +23,6 @@ _SMALL = frozenset(
 )
 _MOST_WORDS = 24
 """Words of an argument that are looked for; a name or an organisation with more matches nothing."""
-_MOST_CHARACTERS = 2000
 _NEAR = 50
 """Words with a typing error that are tried for one word."""
 
@@ -101,10 +100,8 @@ def all_matching(indexes: Mapping[str, WordIndex], texts: Mapping[str, str]) -> 
         indexes: By field; a smaller place comes first.
         texts: By field, at least one.
     """
-    wanted = {field: words(text[:_MOST_CHARACTERS]) for field, text in texts.items()}
-    if any(
-        len(texts[field]) > _MOST_CHARACTERS or not 0 < len(found) <= _MOST_WORDS for field, found in wanted.items()
-    ):
+    wanted = {field: words(text) for field, text in texts.items()}
+    if not all(0 < len(found) <= _MOST_WORDS for found in wanted.values()):
         return []
     for way in (WordIndex.whole, WordIndex.beginning, WordIndex.mistyped):
         parts = [way(indexes[field], word) for field, found in wanted.items() for word in content_words(found)]
@@ -118,7 +115,7 @@ def all_matching(indexes: Mapping[str, WordIndex], texts: Mapping[str, str]) -> 
 def best_matching(index: WordIndex, text: str) -> list[int]:
     """The places of the texts that are a text, or hold all of its words, or most of those that any text holds; at most
     `MOST_HITS`."""
-    found = words(text[:_MOST_CHARACTERS])
+    found = words(text)
     if not found:
         return []
     wanted = content_words(found)[:_MOST_WORDS]

@@ -20,11 +20,7 @@ class Person:
 
     Attributes:
         person_id: What the other APIs ask for.
-        name: Full name; others may bear it too.
         interests: Research interests, the main one first.
-        num_citation: Citations of all publications together.
-        num_pubs: Number of publications.
-        organization: Present organization.
     """
 
     person_id: str
@@ -41,8 +37,6 @@ class FoundPublication:
 
     Attributes:
         pub_id: What getPublication asks for.
-        title: Full title.
-        year: Year of publication.
     """
 
     pub_id: str
@@ -56,7 +50,6 @@ class Coauthor:
 
     Attributes:
         person_id: The co-author's id.
-        name: The co-author's name.
         relation: What the co-author is to the scholar: advisor, advisee or coauthor.
     """
 
@@ -71,9 +64,6 @@ class PersonPublication:
 
     Attributes:
         pub_id: What getPublication asks for.
-        title: Full title.
-        num_citation: Number of citations.
-        year: Year of publication.
         authors_name_list: Names of all authors, in order.
     """
 
@@ -97,12 +87,7 @@ class Publication:
     """A publication in full.
 
     Attributes:
-        pub_id: Its id.
-        title: Full title.
-        abstract: Summary.
         author_list: Authors in order; each has person_id and name.
-        num_citation: Number of citations.
-        year: Year of publication.
         venue: Journal or conference.
     """
 
@@ -139,15 +124,11 @@ class PersonInfo:
     """A scholar's profile.
 
     Attributes:
-        person_id: The scholar's id.
-        name: Full name.
         gender: male or female.
-        organization: Present organization.
-        position: Present position.
+        organization, position: The present ones.
         bio: A few sentences.
         education_experience: Degrees, oldest first; each has degree, organization and year.
         work_experience: Positions, oldest first; each has position, organization, from_year and to_year.
-        email: Mail address.
     """
 
     person_id: str

@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr
 
-from r_eval.environments.json_lines import read_lines, read_records, strip_control_chars
+from r_eval.environments.json_lines import read_lines, read_records
 from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder
 from r_eval.plugins import unknown
+from r_eval.text import printable
 
 FOLDER = Path(__file__).parent / "documents"
 PUBLISHED = re.compile(r"[^.]*|.*_part_\d+")
@@ -118,9 +119,9 @@ def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, Docume
             yield place, Document(str(record.id), record.text, record.title or "")
     elif path.suffix == ".md" or (path.suffix == ".txt" and not alone):
         text = "\n".join(line for _, line in read_lines(path, blank=True))
-        yield str(path), Document(name, strip_control_chars(text))
+        yield str(path), Document(name, printable(text))
     else:
         for place, line in read_lines(path):
             digest = hashlib.blake2b(line.encode(), digest_size=4).hexdigest()
             number = place.rpartition(":")[2]
-            yield place, Document(f"{name}:{number}-{digest}", strip_control_chars(line))
+            yield place, Document(f"{name}:{number}-{digest}", printable(line))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from types import NoneType
 from typing import Any, get_args
@@ -25,6 +24,7 @@ from r_eval.environments.schema import MISSING, RESERVED, ArgumentError, Paramet
 from r_eval.environments.schema_types import annotation_of, repeats_of
 from r_eval.environments.signatures import FunctionSpec, arguments_model
 from r_eval.text import clean_data
+from r_eval.text import printable as printable
 
 MOST_VALUES = 5_000
 MOST_BYTES = 500_000
@@ -34,9 +34,6 @@ MOST_COST = 20_000_000
 schema.
 """
 STEPS = 20
-TERMINAL_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but tab and new line, and those that change the direction of the text after them."""
 UNSEEN = frozenset({"not", "if", "then", "else", "dependentRequired", "dependentSchemas", "propertyNames"})
 """Keywords that, at the root of a schema, no model is shown."""
 
@@ -71,9 +68,9 @@ class DeclaredSpec(FunctionSpec):
         """Arguments under their declared names."""
         return {self.wire[name]: value for name, value in arguments.items()}
 
-    def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
         names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
-        return super().check({names.get(name, name): value for name, value in arguments.items()})
+        return super().check({names.get(name, name): value for name, value in arguments.items()}, noun)
 
     def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         try:
@@ -245,8 +242,3 @@ def _patterns(schema: Any) -> Iterator[str]:
 def _is_odd(pattern: Any) -> bool:
     """Whether not every engine understands a pattern, such as `\\p{L}`."""
     return isinstance(pattern, str) and ("\\p" in pattern or "\\P" in pattern or not repeats_of(pattern))
-
-
-def printable(text: str) -> str:
-    """A text without the characters by which it could command a terminal."""
-    return CONTROL.sub("", TERMINAL_SEQUENCES.sub("", text.replace("\r\n", "\n")))

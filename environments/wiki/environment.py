@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,9 @@ from rapidfuzz import fuzz
 
 from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_api
 from r_eval.environments.json_lines import most_similar
+from r_eval.errors import MissingExtra
 
-from .base import LONGEST_TITLE, Ambiguous, Source
-from .folding import plain, quoted
+from .base import LONGEST_TITLE, Source, plain, quoted
 from .pages import PageFile
 
 SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
@@ -32,6 +33,7 @@ _SETTINGS = {
     "live": ("language", "api_url", "cache", "requests_per_second", "user_agent"),
 }
 """Every source, and the settings that belong to it."""
+_LIBRARIES = {"snapshot": (), "zim": ("libzim.reader", "lxml.html"), "live": ("requests_cache", "lxml.html")}
 _ELSEWHERE = """An encyclopedia such as Wikipedia: articles on people, places, things, works, events and ideas. A page
 is found by its title; Search shows its first paragraph, Lookup finds more in it."""
 """The description of a wiki that is not the embedded one."""
@@ -73,15 +75,8 @@ class Wiki(Environment):
             FileNotFoundError, UserError: A file is missing or not what it should be, or a setting does not fit.
             MissingExtra: The source needs a library that is not installed.
         """
-        settings = {
-            "pages": pages,
-            "zim": zim,
-            "language": language,
-            "api_url": api_url,
-            "cache": cache,
-            "requests_per_second": requests_per_second,
-            "user_agent": user_agent,
-        }
+        live = {"language": language, "api_url": api_url, "cache": cache, "user_agent": user_agent}
+        settings = {"pages": pages, "zim": zim, "requests_per_second": requests_per_second} | live
         self._source = _open(source, {name: value for name, value in settings.items() if value is not None})
         if source != "snapshot" or pages is not None:
             self.__doc__ = _ELSEWHERE
@@ -113,9 +108,8 @@ class Wiki(Environment):
             raise NotFound("Could not find []. Search needs the title of a page.")
         fits = len(entity) <= LONGEST_TITLE
         found = self._source.find(entity) if fits else None
-        if isinstance(found, Ambiguous):
-            lines = [f"{one.title}: {one.description}" if one.description else one.title for one in found.choices]
-            return "\n".join([f"{found.name} may refer to:", *lines])
+        if found is not None and found.is_ambiguous:
+            return "\n".join(text for text in found.paragraphs if not _HEADING.fullmatch(text))
         if found is not None:
             self._set_page(found.title, found.paragraphs)
             return self._paragraphs[0] if self._paragraphs else f"The page {found.title} has no text."
@@ -192,12 +186,16 @@ class Wiki(Environment):
 
 
 def _open(source: str, settings: dict[str, Any]) -> Source:
-    if source not in _SETTINGS:
-        raise ValueError(f"source: '{source}' is none of {', '.join(_SETTINGS)}")
     for name in settings:
-        owner = next(each for each, names in _SETTINGS.items() if name in names)
-        if owner != source:
+        if name not in _SETTINGS[source]:
+            owner = next(each for each, names in _SETTINGS.items() if name in names)
             raise ValueError(f"{name} is a setting of source: {owner}, and the source is {source}")
+    for library in _LIBRARIES[source]:
+        try:
+            importlib.import_module(library)
+        except ImportError:
+            package, extra = library.partition(".")[0].replace("_", "-"), "zim" if source == "zim" else "wiki"
+            raise MissingExtra(package, extra, f"A wiki with source: {source}") from None
     if source == "live":
         from .live import Live
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 from r_eval.environments.json_api import USER_AGENT, ApiSettings, JsonApi
 
-from . import html
-from .base import LONGEST_TITLE, MOST_SIMILAR, Ambiguous, Choice, Page, closest
-from .folding import one_line, title_key
+from .base import LONGEST_TITLE, MOST_SIMILAR, Page, begins_ambiguous, closest, one_line, title_key
+from .html import read_page
 
 LONGEST_TITLE_BYTES = 255
 _NEVER_IN_TITLES = frozenset("#<>[]|{}")
@@ -52,18 +51,14 @@ class Live:
             raise ValueError("language chooses a Wikipedia and api_url another wiki: give one of them")
         if not _LANGUAGE.fullmatch(language or "en"):
             raise ValueError(f"language: '{language}' is not a code in Wikipedia's addresses, such as en or zh-yue")
-        html.require()
-        self._settings = (language, api_url, cache, requests_per_second, user_agent)
         settings = ApiSettings(cache, requests_per_second, user_agent=user_agent)
-        address = api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php"
-        self._api = JsonApi("wiki", address, settings, _is_answer)
+        self._api = JsonApi(
+            "wiki", api_url or f"https://{language or 'en'}.wikipedia.org/w/api.php", settings, _is_answer
+        )
         self.version = self._api.version
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        return type(self), self._settings
-
-    def find(self, title: str) -> Page | Ambiguous | None:
-        """The article with this title, or to which it redirects; or what the title may refer to."""
+    def find(self, title: str) -> Page | None:
+        """The article with this title, or to which it redirects; or the pages that may be meant."""
         wanted = title.replace("_", " ")
         if _is_title(wanted) and (found := self._titled(one_line(wanted))):
             return found
@@ -75,31 +70,14 @@ class Live:
         """What the wiki's search offers; failing that, the closest of the titles with the same beginning."""
         near = self._near(text)
         beginning = _searchable(text)
-        head = beginning[: max(3, len(beginning) // 2)].partition(":")[0]
+        head = beginning[: max(3, len(beginning) // 2)]
         if near or len(head) < 3:
             return near[:MOST_SIMILAR]
-        found = self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)
-        titles = _titles(found["prefixsearch"])
+        titles = _titles(self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)["prefixsearch"])
         return closest(text, ((title_key(title), title, -place) for place, title in enumerate(titles)))
 
-    def _titled(self, title: str) -> Page | Ambiguous | None:
-        pages = self._read(title).get("pages", [])
-        if len(pages) != 1 or pages[0].get("ns") != 0 or not {"missing", "invalid"}.isdisjoint(pages[0]):
-            return None
-        page: dict[str, Any] = pages[0]
-        extract = page.get("extract")
-        if extract is None:
-            body, _ = self._rendered(page["title"])
-            texts = () if body is None else tuple(html.paragraphs(body))
-        else:
-            texts = tuple(filter(None, map(one_line, extract.split("\n"))))
-        if _is_ambiguous(page, texts) and (choices := self._choices(page["title"])):
-            return Ambiguous(page["title"], choices)
-        return Page(page["title"], texts)
-
-    def _read(self, title: str) -> dict[str, Any]:
-        """Everything that the wiki says of a title."""
-        return self._query(
+    def _titled(self, title: str) -> Page | None:
+        pages = self._query(
             titles=title,
             redirects=1,
             prop="extracts|pageprops|categories|templates",
@@ -109,24 +87,21 @@ class Live:
             ppprop="disambiguation",
             cllimit="max",
             tltemplates=_TEMPLATES,
-        )
-
-    def _rendered(self, title: str) -> tuple[Any, set[str]]:
-        """The body of a rendered page, and the titles of the articles that it links to."""
-        answer = self._ask(
-            action="parse", page=title, prop="text|links", disableeditsection=1, disabletoc=1, disablelimitreport=1
-        )["parse"]
-        return html.parse(answer["text"]), {link["title"] for link in answer["links"] if link["ns"] == 0}
-
-    def _choices(self, title: str) -> tuple[Choice, ...]:
-        body, articles = self._rendered(title)
-        found = {link.title: link for link in reversed(list(html.links(body)))} if body is not None else {}
-        offered = [link for link in reversed(found.values()) if link.title in articles]
-        return tuple(Choice(link.title, link.description) for link in offered)
+        ).get("pages", [])
+        if len(pages) != 1 or pages[0].get("ns") != 0 or not {"missing", "invalid"}.isdisjoint(pages[0]):
+            return None
+        page: dict[str, Any] = pages[0]
+        if page.get("extract") is None:
+            options = {"disableeditsection": 1, "disabletoc": 1, "disablelimitreport": 1}
+            markup = self._ask(action="parse", page=page["title"], prop="text", **options)["parse"]["text"]
+            texts = read_page(page["title"], markup).paragraphs
+        else:
+            texts = tuple(filter(None, map(one_line, page["extract"].split("\n"))))
+        return Page(page["title"], texts, _is_ambiguous(page, texts))
 
     def _near(self, text: str) -> list[str]:
         """Titles that the wiki's search has for a text: its first choice, those with its beginning or its words."""
-        beginning = self._without_prefix(_searchable(text))
+        beginning = _searchable(text)
         words = " ".join(re.findall(r"\w+", beginning))
         if not words or len(text) > LONGEST_TITLE:
             return []
@@ -143,14 +118,6 @@ class Live:
             srinfo="",
         )
         return _titles(entry for part in ("pages", "prefixsearch", "search") for entry in found.get(part, []))
-
-    def _without_prefix(self, text: str) -> str:
-        """A text without what the wiki would read as another namespace or another wiki; searches stumble over those."""
-        if ":" not in text:
-            return text
-        found = self._read(text)
-        elsewhere = "interwiki" in found or any(page.get("ns", 0) != 0 for page in found.get("pages", []))
-        return text.rpartition(":")[2].strip() if elsewhere else text
 
     def _query(self, **parameters: str | int) -> dict[str, Any]:
         found: dict[str, Any] = self._ask(action="query", **parameters).get("query", {})
@@ -178,8 +145,10 @@ def _is_title(text: str) -> bool:
 
 
 def _searchable(text: str) -> str:
-    """A text without what a request could not carry, or a title could not hold."""
-    return one_line("".join(" " if char == "_" or char in _NEVER_IN_TITLES else char for char in text[:LONGEST_TITLE]))
+    """A text without what a title could not hold, and without the colons of namespaces and of other wikis, over which
+    searches stumble.
+    """
+    return one_line("".join(" " if char in "_:" or char in _NEVER_IN_TITLES else char for char in text[:LONGEST_TITLE]))
 
 
 def _titles(entries: Iterable[dict[str, Any]]) -> list[str]:
@@ -191,5 +160,5 @@ def _is_ambiguous(page: dict[str, Any], texts: tuple[str, ...]) -> bool:
         "disambiguation" in page.get("pageprops", {})
         or "templates" in page
         or any(_CATEGORY.fullmatch(category["title"]) for category in page.get("categories", []))
-        or bool(texts and html.begins_ambiguous(texts[0]))
+        or begins_ambiguous(texts)
     )

@@ -16,8 +16,7 @@ from rapidfuzz import fuzz
 from r_eval.environments.json_lines import FileStore, most_similar, read_records
 from r_eval.errors import UserError
 
-from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest
-from .folding import one_line, title_key
+from .base import LONGEST_TITLE, Page, closest, one_line, title_key
 
 _SCORERS = ((fuzz.ratio, 55.0), (fuzz.token_set_ratio, 75.0))
 """How titles are compared with a text, letters and then words, and the least that they must score of 100."""
@@ -66,23 +65,21 @@ class PageFile(FileStore):
         super().__init__(path)
         articles = sorted((page for page in pages if not page.choices), key=lambda page: (-page.popularity, page.title))
         self._articles = {page.title: page for page in articles}
+        own = [(title_key(page.title), page) for page in articles]
         self._keys: dict[str, Article] = {}
-        names = [(title_key(page.title), page) for page in articles]
-        names += [(title_key(name), page) for page in articles for name in page.redirects]
-        for key, page in names:
-            self._keys.setdefault(key, page)
+        for key, article in [*own, *((title_key(name), page) for page in articles for name in page.redirects)]:
+            self._keys.setdefault(key, article)
         self._keys.pop("", None)
-        self._ambiguous: dict[str, Ambiguous] = {}
+        self._ambiguous: dict[str, Page] = {}
         for page in pages:
             self._add_choices(page)
         ranks = {page.title: -rank for rank, page in enumerate(articles)}
-        own = [(title_key(page.title), page.title, ranks[page.title]) for page in articles]
-        found = [(key, page.title, ranks[page.title]) for key, page in self._keys.items()]
-        self._names = list(dict.fromkeys([*own, *found]))
+        leading = dict.fromkeys((key, page.title) for key, page in [*own, *self._keys.items()])
+        self._names = [(key, title, ranks[title]) for key, title in leading]
         self._known = [key for key, _, _ in self._names]
 
-    def find(self, title: str) -> Page | Ambiguous | None:
-        """The page with this title, or to which it redirects; or what the title may refer to."""
+    def find(self, title: str) -> Page | None:
+        """The page with this title, or to which it redirects; or the pages that may be meant."""
         key = title_key(title) if len(title) <= LONGEST_TITLE else ""
         page = self._articles.get(one_line(title)) if key else None
         page = page or self._keys.get(key)
@@ -124,10 +121,11 @@ class PageFile(FileStore):
     def _add_choices(self, page: Article) -> None:
         """Add a disambiguation page under every name that leads to no page; choices that are no pages are dropped."""
         found = [self._articles.get(title) or self._keys.get(title_key(title)) for title in page.choices]
-        offered = {article.title: Choice(article.title, article.description) for article in found if article}
-        for key in map(title_key, (page.title, *page.redirects) if offered else ()):
+        lines = {one.title: f"{one.title}: {one.description}" if one.description else one.title for one in found if one}
+        for key in map(title_key, (page.title, *page.redirects) if lines else ()):
             if key and key not in self._keys:
-                self._ambiguous.setdefault(key, Ambiguous(page.title, tuple(offered.values())))
+                texts = (f"{page.title} may refer to:", *lines.values())
+                self._ambiguous.setdefault(key, Page(page.title, texts, is_ambiguous=True))
 
 
 def _read(path: Path) -> list[Article]:

@@ -5,20 +5,15 @@ Reading an archive is safe for many threads, its search is not (libzim's own rul
 
 from __future__ import annotations
 
-import posixpath
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Self
 
 from r_eval.environments.base import EnvironmentFailure
-from r_eval.errors import MissingExtra
 from r_eval.files import is_file, user_path
 
-from . import html
-from .base import LONGEST_TITLE, Ambiguous, Choice, Page, closest
-from .folding import one_line, title_key
+from .base import LONGEST_TITLE, Page, closest, one_line, title_key
+from .html import read_page
 
 if TYPE_CHECKING:
     from libzim.reader import Archive, Entry
@@ -28,8 +23,8 @@ _NAMESPACES = frozenset((
     "book", "category", "draft", "file", "help", "image", "media", "mediawiki", "module", "portal", "project",
     "special", "talk", "template", "timedtext", "topic", "user", "wikipedia",
 ))
-"""What MediaWiki calls its namespaces in English; of each there is one more for its talk."""
 # fmt: on
+"""What MediaWiki calls its namespaces in English; of each there is one more for its talk."""
 _COMPARED = 50
 """Suggestions that are compared with a title."""
 
@@ -42,16 +37,12 @@ class Zim:
 
     Raises:
         FileNotFoundError, ValueError: The file is missing, or not a ZIM file.
-        MissingExtra: libzim or lxml is not installed.
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            from libzim.reader import Archive
-            from libzim.suggestion import SuggestionSearcher
-        except ImportError:
-            raise MissingExtra("libzim", "zim", "Reading a ZIM file") from None
-        html.require()
+        from libzim.reader import Archive
+        from libzim.suggestion import SuggestionSearcher
+
         self.path = user_path(path).resolve()
         if not is_file(self.path) and not is_file(self.path.with_name(f"{self.path.name}aa")):
             raise FileNotFoundError(f"there is no ZIM file at {path}")
@@ -66,16 +57,16 @@ class Zim:
     def __reduce__(self) -> tuple[type[Self], tuple[Path]]:
         return type(self), (self.path,)
 
-    def find(self, title: str) -> Page | Ambiguous | None:
-        """The article with this title, or to which it redirects; or what the title may refer to."""
+    def find(self, title: str) -> Page | None:
+        """The article with this title, or to which it redirects; or the pages that may be meant."""
         key = title_key(title) if len(title) <= LONGEST_TITLE else ""
         if not key or _elsewhere(title):
             return None
-        entry = self._titled(" ".join(title.replace("_", " ").split()))
-        if entry is None:
+        article = self._titled(" ".join(title.replace("_", " ").split()))
+        if article is None:
             same = {near.path: near for near in self._suggested(title) if title_key(near.title) == key}
-            entry = next(iter(same.values())) if len(same) == 1 else None
-        return None if entry is None else self._read(entry)
+            article = _article(same.popitem()[1]) if len(same) == 1 else None
+        return article and read_page(one_line(article.title), bytes(article.get_item().content))
 
     def similar(self, text: str) -> list[str]:
         """The closest of the titles that the file's own search suggests, for the text or for a beginning of it."""
@@ -93,21 +84,19 @@ class Zim:
         if one_line(title) != title:
             return None
         for written in dict.fromkeys((title, title[:1].upper() + title[1:])):
-            entry = self._entry("title", written) or self._entry("path", written.replace(" ", "_"))
-            if entry is not None:
-                return entry
+            ways = (
+                (self._archive.get_entry_by_title, written),
+                (self._archive.get_entry_by_path, written.replace(" ", "_")),
+            )
+            for read, name in ways:
+                try:
+                    if article := _article(read(name)):
+                        return article
+                except KeyError:
+                    continue
+                except RuntimeError as error:
+                    raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
         return None
-
-    def _entry(self, kind: str, name: str) -> Entry | None:
-        """The article that an entry is or leads to."""
-        by_title = kind == "title"
-        try:
-            entry = self._archive.get_entry_by_title(name) if by_title else self._archive.get_entry_by_path(name)
-            return _article(entry)
-        except KeyError:
-            return None
-        except RuntimeError as error:
-            raise EnvironmentFailure(f"cannot read {self.path}: {error}") from error
 
     def _suggested(self, text: str) -> list[Entry]:
         """Articles, and redirects to them, whose titles the file's search has for a text.
@@ -123,33 +112,6 @@ class Zim:
             return [entry for entry in entries if _article(entry) is not None]
         except (KeyError, RuntimeError) as error:
             raise EnvironmentFailure(f"cannot search {self.path}: {error}") from error
-
-    def _read(self, entry: Entry) -> Page | Ambiguous | None:
-        article = _article(entry)
-        if article is None:
-            return None
-        markup = bytes(article.get_item().content).decode("utf-8", "replace")
-        body = html.parse(markup)
-        texts = () if body is None else tuple(html.paragraphs(body))
-        if html.marked_ambiguous(markup) or (texts and html.begins_ambiguous(texts[0])):
-            choices = tuple(self._choices(body, article.path))
-            if choices:
-                return Ambiguous(one_line(article.title), choices)
-        return Page(one_line(article.title), texts)
-
-    def _choices(self, body: Any, path: str) -> Iterator[Choice]:
-        offered: set[str] = set()
-        for link in html.links(body) if body is not None else ():
-            address = urlsplit(link.href)
-            if address.scheme or address.netloc or not address.path:
-                continue
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(address.path)))
-            if self._entry("path", target) is None:
-                continue
-            title = self._archive.get_entry_by_path(target).title
-            if title not in offered and not _elsewhere(title):
-                offered.add(title)
-                yield Choice(one_line(title), link.description)
 
 
 def _article(entry: Entry) -> Entry | None:

@@ -17,8 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 
-from r_eval.environments.aminer import AMiner, Education, Employment
+from r_eval.environments.aminer import AMiner
+from r_eval.environments.aminer.shapes import Education, Employment
 from r_eval.environments.base import EnvironmentFailure, NotFound
+from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
 from tests.aminer_server import APIS, http_app
 from tests.serving import serving
@@ -124,21 +126,6 @@ def test_any_text_is_observed_the_same_through_http(
         assert_same(direct, live, api, one)
 
 
-def test_ids_of_any_form_are_the_same_through_http(tmp_path: Path) -> None:
-    ids = ["a/b?c=d&e#f", "é+%20", "53e9b010b7602d9703a67046", "7"]
-    papers = [{"id": key, "title": f"On {key}"} for key in ids]
-    scholars = [{"id": f"who:{k}", "name": f"Ada {k}", "publications": papers[: n + 1]} for n, k in enumerate(ids)]
-    file = tmp_path / "scholars.jsonl"
-    file.write_text("".join(json.dumps(scholar) + "\n" for scholar in scholars), encoding="utf-8")
-    direct = AMiner(scholars=str(file))
-    with serving(http_app(direct)) as address:
-        live = AMiner(source="live", base_url=f"{address}/", **FAST)  # type: ignore[arg-type]
-        for key in ids:
-            assert direct.getPublication(key).title == f"On {key}"
-            assert_same(direct, live, "getPublication", key)
-            assert_same(direct, live, "getPersonPubs", f"who:{key}")
-
-
 def test_all_publications_come_although_the_protocol_gives_pages() -> None:
     papers = [{"id": f"p{n:03}", "title": f"T{n}", "ncitation": n // 2, "year": 2000} for n in range(130)]
     page = lambda start, stop: {"data": [{"data": {"pubs": papers[start:stop]}}]}  # noqa: E731
@@ -147,12 +134,6 @@ def test_all_publications_come_although_the_protocol_gives_pages() -> None:
     assert [paper.pub_id for paper in found[:3]] == ["p128", "p129", "p126"]
     assert len(found) == 130
     assert [request.query["offset"] for request in server.requests] == ["0", "10", "100", "130"]
-
-
-def test_a_server_that_repeats_its_first_page_is_asked_twice() -> None:
-    with asking({"data": [{"data": {"pubs": [{"id": "p", "title": "T"}]}}]}) as (aminer, server):
-        assert len(aminer.getPersonPubs("a" * 24)) == 1
-        assert len(server.requests) == 2
 
 
 def test_an_answer_is_asked_for_once_and_kept(direct: AMiner, cache: Path) -> None:
@@ -181,7 +162,7 @@ def test_a_hit_of_aminers_own_is_read_into_our_shape() -> None:
     hits = [hit | {"interests": interests}, {"name": "no id"}, hit | {"interests": None}]
     with asking({"success": True, "data": {"hitList": hits}}) as (aminer, _):
         first, second = aminer.searchPerson("Ada")
-    assert (first.name, first.num_citation, first.num_pubs, first.organization) == ("A [31mda", 3, 2, "Acme")
+    assert (first.name, first.num_citation, first.num_pubs, first.organization) == ("Ada", 3, 2, "Acme")
     assert (len(first.interests), second.interests) == (10, [])
 
 
@@ -209,11 +190,6 @@ def test_an_unknown_id_is_an_observation_that_says_where_ids_come_from(body: Any
         for api in APIS:
             with pytest.raises(NotFound, match=f"no (scholar|publication) with the id '{NOBODY}'"):
                 getattr(aminer, api)(NOBODY)
-
-
-def test_an_empty_list_is_not_an_unknown_id() -> None:
-    with asking({"data": [{"data": {"crs": []}}]}) as (aminer, _):
-        assert aminer.getCoauthors(NOBODY) == []
 
 
 # Failures
@@ -291,16 +267,9 @@ def test_the_pause_that_a_server_asks_for_is_kept_up_to_a_minute(monkeypatch: py
 
 def test_retries_end_in_a_failure_that_names_address_and_status() -> None:
     with asking(status(503, Retry_After="0"), retries=2) as (aminer, server):
-        with pytest.raises(EnvironmentFailure, match=r"127.0.0.1:\d+/getCoauthors answered 503: after 2 retries"):
+        with pytest.raises(EnvironmentFailure, match=r"127.0.0.1:\d+/getCoauthors answered 503 after 2 retries"):
             aminer.getCoauthors(NOBODY)
         assert len(server.requests) == 3
-
-
-def test_a_failure_is_not_kept() -> None:
-    with asking(status(500), {"data": {"hitList": []}}, retries=0) as (aminer, _):
-        with pytest.raises(EnvironmentFailure):
-            aminer.searchPublication("sorting")
-        assert aminer.searchPublication("sorting") == []
 
 
 def test_a_server_that_is_down_or_silent_is_a_failure() -> None:
@@ -369,7 +338,7 @@ def test_another_file_is_refused_as_a_cache(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"source": "web"}, "expected snapshot or live"),
+        ({"source": "web"}, "setting 'source' must be"),
         ({"source": "live", "scholars": "x.jsonl"}, "goes with the source snapshot"),
         ({"base_url": "http://127.0.0.1"}, "go with the source live"),
         ({"source": "live", "base_url": "ftp://host"}, "is not the address of an API"),
@@ -383,7 +352,7 @@ def test_another_file_is_refused_as_a_cache(tmp_path: Path) -> None:
 )
 def test_settings_that_do_not_fit_are_refused(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        AMiner(**wrong)
+        open_environment("aminer", wrong)
 
 
 def test_a_live_aminer_has_no_records_and_says_so() -> None:

@@ -202,11 +202,6 @@ def test_the_line_that_failed_is_the_programs_own(brief: Sandbox, code: str, lin
     assert error.line == line
 
 
-@pytest.mark.parametrize("code", ["", "# a", "x = 1", "answer = (", "\0", "def f(): pass", "x = 1\n" * 20_000 + "x"])
-def test_a_program_without_a_last_expression_is_left_as_it_is(code: str) -> None:
-    assert Prelude(()).prepare(code) == code
-
-
 LINES = ["x = 1", "'é'", "f(1,\n 2)", "(1,\n)", "x; y", "# é", "", '"""a\n"""', "é = 2"]
 
 
@@ -262,51 +257,19 @@ def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
 
 REACHING_OUT = [
     "answer = open('/etc/passwd').read()",
-    "with open('x', 'w') as f:\n    f.write('x')",
-    "from pathlib import Path\nanswer = Path('/etc/passwd').read_text()",
     "from pathlib import Path\nPath('made').write_text('x')\nanswer = 1",
-    "from pathlib import Path\nanswer = [str(p) for p in Path('/').iterdir()]",
-    "import os\nanswer = os.listdir('/')",
     "import os\nanswer = os.environ['HOME']",
-    "import os\nanswer = os.getenv('HOME')",
     "import os\nos.system('touch made')",
-    "import os\nos.remove('made')",
-    "import os\nanswer = os.urandom(8)",
-    "import subprocess\nanswer = subprocess.run(['id'])",
     "import socket\nsocket.create_connection(('127.0.0.1', 80))",
-    "import urllib.request\nanswer = urllib.request.urlopen('http://127.0.0.1')",
-    "import ctypes",
-    "import shutil\nshutil.rmtree('/')",
-    "import threading",
-    "import importlib\nanswer = importlib.import_module('os')",
     "import r_eval",
-    "from r_eval.environments import sandbox",
-    "import builtins\nanswer = builtins.open",
-    "import pickle",
     "answer = __import__('os').system('id')",
-    "answer = __builtins__['open']",
     "answer = ().__class__.__bases__[0].__subclasses__()",
-    "answer = ''.__class__.__mro__",
-    "answer = (lambda: 0).__globals__",
     "answer = echo.__globals__",
-    "answer = echo.__self__",
-    "answer = echo.__code__.co_consts",
-    "answer = getattr((), '__class__')",
-    "answer = '{0.__class__}'.format(1)",
-    "answer = type.__subclasses__(type)",
-    "answer = object.__subclasses__()",
-    "answer = vars(echo)",
-    "answer = globals()['__builtins__']",
-    "answer = compile('1', 'a', 'eval')",
-    "answer = input()",
-    "breakpoint()",
-    "exit()",
-    "import sys\nsys.exit(0)",
-    "import sys\nanswer = sys.modules",
+    "answer = eval('open(\"/etc/passwd\")')",
     "import sys\nanswer = sys._getframe()",
     "answer = self._environment",
-    "answer = host",
 ]
+"""Some ways out; the 2,000 programs of `tests/workflows/hostile.py` try many more."""
 
 
 @pytest.mark.parametrize("code", REACHING_OUT)
@@ -318,23 +281,13 @@ def test_nothing_of_the_machine_is_reached(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("code", ["answer = eval('open(\"/etc/passwd\")')", "exec('import os; answer = os.listdir()')"])
-def test_code_made_of_text_stays_in_the_sandbox(brief: Sandbox, code: str) -> None:
-    assert cause(run(brief, code)) == "exception"
-
-
 ENDLESS = [
     "import time\ntime.sleep(60)",
-    "import asyncio\nawait asyncio.sleep(60)",
-    "while True: pass",
     "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass",
-    "try:\n    while True: pass\nfinally:\n    while True: pass",
     "answer = sum(range(10 ** 12))",
-    "x = 1\nwhile True: x = (x * 7) % 1000003",
-    "r = 1\nfor i in range(1, 10 ** 7): r *= i",
     "while True: print('a' * 1000)",
-    "def f():\n    while True: yield 1\nanswer = sum(f())",
-    "answer = [i for i in iter(int, 1)]",
+    "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass",
+    "def f(n): return f(n + 1)\nf(0)",
 ]
 
 
@@ -347,21 +300,10 @@ def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
 
 GREEDY = [
     "answer = 'a' * 10 ** 10",
-    "s = 'a'\nwhile True: s = s + s",
     "x = []\nwhile True: x.append('a' * 1000)",
-    "answer = [0] * 10 ** 10",
-    "answer = bytes(10 ** 10)",
     "answer = list(range(10 ** 12))",
     "answer = 10 ** 10 ** 10",
-    "answer = 1 << 10 ** 10",
-    "answer = pow(3, 10 ** 9)",
-    "answer = 'a'.ljust(10 ** 10)",
     "answer = f'{1:>1000000000}'",
-    "answer = '%1000000000d' % 1",
-    "answer = ('a' * 10 ** 6).replace('a', 'b' * 10 ** 6)",
-    "answer = ','.join(str(i) for i in range(10 ** 8))",
-    "answer = sorted(range(10 ** 7))",
-    "x = {}\ni = 0\nwhile True:\n    x[i] = 'a' * 100\n    i += 1",
     "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass",
     "print('a' * 10 ** 7)",
     "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)",
@@ -372,41 +314,6 @@ GREEDY = [
 def test_a_program_that_wants_all_the_memory_is_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     assert cause(run(brief, code)) in ("memory", "time", "output")
-    assert time.monotonic() - started < SECONDS + 5 * slowness()
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "def f(n): return f(n + 1)\nf(0)",
-        "f = lambda: f()\nf()",
-        "class A:\n    def __init__(self): self.x = A()\nA()",
-        "import json\nanswer = json.loads('[' * 100000)",
-    ],
-)
-def test_recursion_without_end_is_ended(brief: Sandbox, code: str) -> None:
-    assert cause(run(brief, code)) in ("exception", "memory", "time", "syntax")
-
-
-@pytest.mark.parametrize("bracket", ["(", "[", "{1:", "f(", "-", "not ", "lambda:"])
-def test_source_that_is_nested_too_deeply_is_ended(brief: Sandbox, bracket: str) -> None:
-    assert cause(run(brief, "answer = " + bracket * 5000 + "1")) in ("syntax", "exception", "memory", "crash")
-
-
-REGEX_BOMBS = [
-    "re.match('(a+)+$', 'a' * 40 + 'b')",
-    "re.search('(x+x+)+y', 'x' * 5000)",
-    "re.match('(a|a)*b', 'a' * 60)",
-    "re.match('(.*)*(.*)*(.*)*x', 'a' * 500)",
-    "re.sub('(a*)*', 'b' * 1000, 'a' * 10000)",
-    "re.compile('(a{1000}){1000}')",
-]
-
-
-@pytest.mark.parametrize("code", REGEX_BOMBS)
-def test_regular_expression_bombs_are_ended(brief: Sandbox, code: str) -> None:
-    started = time.monotonic()
-    run(brief, f"import re\nanswer = str({code})")
     assert time.monotonic() - started < SECONDS + 5 * slowness()
 
 
@@ -425,21 +332,6 @@ def test_no_more_calls_are_made_than_allowed(brief: Sandbox, code: str) -> None:
     result = asyncio.run(Session(Echo(), brief, steps.append).run_program(code))
     assert cause(result) == "calls"
     assert len(steps) == 50
-
-
-@pytest.mark.parametrize(
-    ("code", "answer"),
-    [
-        ("def echo(what): return 'mine'\nanswer = echo(what='x')", "mine"),
-        ("echo = 5\nanswer = echo", 5),
-        ("answer = 1\nanswer = answer + 1", 2),
-        ("def answer(): return 1\nanswer = answer()", 1),
-        ("real = echo\ndef echo(what): return 'my ' + real(what=what)\nanswer = echo(what='x')", "my x"),
-    ],
-)
-def test_redefining_a_name_changes_the_program_alone(brief: Sandbox, code: str, answer: Any) -> None:
-    assert run(brief, code).answer == answer
-    assert run(brief, "answer = echo(what='x')").answer == "x"
 
 
 @pytest.mark.parametrize(
@@ -550,15 +442,6 @@ def test_programs_whose_calls_hang_hold_up_no_other() -> None:
     assert seconds < 3 * slowness()
 
 
-def test_programs_run_at_the_same_time_have_their_own_answers(brief: Sandbox) -> None:
-    async def all_at_once() -> list[Any]:
-        codes = [f"answer = echo(what='{i}')" if i % 3 else "answer = 1 / 0" for i in range(60)]
-        results = await asyncio.gather(*(Session(Echo(), brief).run_program(code) for code in codes))
-        return [result.answer for result in results]
-
-    assert asyncio.run(all_at_once()) == [str(i) if i % 3 else None for i in range(60)]
-
-
 def test_a_program_that_kills_its_worker_costs_only_itself(brief: Sandbox) -> None:
     assert cause(run(brief, "answer = " + "(" * 100_000))
     run(brief, "x = 1\n" * 200_000)
@@ -600,21 +483,10 @@ PARTS = [
 def test_any_text_is_run_or_refused(brief: Sandbox, code: str) -> None:
     result = run(brief, code)
     assert isinstance(answer_text(result.answer), str)
-    assert cause(result) in (
-        *(
-            "",
-            "syntax",
-            "unknown_api",
-            "bad_arguments",
-            "not_found",
-            "time",
-            "memory",
-            "output",
-            "calls",
-            "no_answer",
-            "exception",
-        ),
-    )
+    assert cause(result) in {
+        *("", "syntax", "unknown_api", "bad_arguments", "not_found", "time", "memory", "output", "calls", "no_answer"),
+        "exception",
+    }
 
 
 # The process

@@ -142,10 +142,6 @@ def test_the_shapes_name_every_field_of_what_comes_back(find: ApiSpec) -> None:
 # Arguments
 
 
-def test_arguments_that_fit_are_passed_on_and_defaults_left_to_the_method(find: ApiSpec) -> None:
-    assert find.check({"name": "Ann", "limit": 2}) == {"name": "Ann", "limit": 2}
-
-
 @pytest.mark.parametrize(
     ("given", "passed"),
     [

@@ -89,7 +89,7 @@ def build(out: Path = SNAPSHOT) -> int:
             )
         )
     for name, choices in sorted(names.choices.items()):
-        pages.append(Article(title=name, choices=tuple(choice.title for choice in choices)))
+        pages.append(Article(title=name, choices=tuple(choices)))
     lines = (json.dumps(each.model_dump(exclude_defaults=True), ensure_ascii=False) + "\n" for each in pages)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text("".join(lines), encoding="utf-8", newline="\n")

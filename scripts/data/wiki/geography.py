@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from r_eval.environments.wiki.folding import title_key
+from r_eval.environments.wiki.base import title_key
 
 from .world import Draft, World, cells, clean, day, grouped, read_table
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from r_eval.environments.wiki.base import Choice
-from r_eval.environments.wiki.folding import title_key
+from r_eval.environments.wiki.base import title_key
 
 from .world import Draft, World
 
@@ -28,11 +27,11 @@ class Names:
 
     Attributes:
         redirects: The names that lead to a page, by its title.
-        choices: Disambiguation pages by name.
+        choices: The titles on disambiguation pages, by the pages' names.
     """
 
     redirects: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    choices: dict[str, list[Choice]] = field(default_factory=dict)
+    choices: dict[str, list[str]] = field(default_factory=dict)
 
 
 def assign(world: World) -> Names:
@@ -67,7 +66,7 @@ def assign(world: World) -> Names:
                 names.redirects[drafts[0].title].append(wording[key])
         else:
             name = wording[key] if keeper is None else f"{wording[key]} (disambiguation)"
-            names.choices[name] = [Choice(draft.title, describe(draft)) for draft in sorted(drafts, key=_rank)]
+            names.choices[name] = [draft.title for draft in sorted(drafts, key=_rank)]
     return names
 
 

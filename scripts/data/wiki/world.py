@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from r_eval.environments.wiki.folding import title_key
+from r_eval.environments.wiki.base import title_key
 
 from .phrases import KINDS
 
