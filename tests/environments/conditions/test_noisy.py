@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import random
 import re
@@ -15,9 +16,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.distractors import near_duplicates
+from r_eval.environments.conditions.distractors import Screen, near_duplicates
 from r_eval.environments.conditions.noisy import Noisy
-from r_eval.environments.conditions.screen import Screen
 from r_eval.environments.corpus import Corpus
 from r_eval.environments.documents import Documents
 from r_eval.environments.sandbox import Sandbox
@@ -173,8 +173,8 @@ def test_a_near_duplicate_says_something_else_under_an_id_of_the_same_document(t
 )
 def test_a_passage_that_contains_an_answer_or_evidence_is_no_noise(key: str, text: str, is_excluded: bool) -> None:
     screen = Screen.of(QUESTION.model_copy(update={"evidence": ["marsh of Ély"]}))
-    data = json.loads(json.dumps(screen.data()))
-    assert Screen.read(data) == screen
+    data = json.loads(json.dumps(dataclasses.asdict(screen)))
+    assert Screen(**data) == screen
     assert "1803" not in str(data).replace("m3", "")
     assert screen.excludes(key, text) is is_excluded
 
