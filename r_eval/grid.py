@@ -37,8 +37,9 @@ def holds_key(text: str) -> bool:
 
 
 OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
-OF_DATA += ["variants", "noise", "resample"]
-"""Keys of a task that say how its data is read."""
+OF_WORLD = ["variants", "noise", "resample"]
+OF_DATA += OF_WORLD
+"""Keys of a task that say how its data is read; those of `OF_WORLD` go with embedded tasks that have a world, too."""
 
 
 class Part(BaseModel):
@@ -121,11 +122,13 @@ class WorkflowEntry(Entry):
         workflow: Its name, a `module:Class` or a `file.py:Class`.
         name: Replaces it in the system's name, where one workflow stands in a grid with several settings.
         environment: Settings that replace those of the tasks' environments under this workflow.
+        noise: Documents of each level, in place of those of the tasks that have `noise`.
     """
 
     workflow: str
     name: str | None = None
     environment: dict[str, Any] | None = None
+    noise: dict[str, int] | None = None
 
 
 class EnvironmentEntry(Entry):
@@ -184,13 +187,14 @@ class TaskEntry(Part):
 
     @property
     def of_data(self) -> dict[str, Any]:
-        """Everything given that goes with `data:` only."""
+        """Everything given that says how the data is read."""
         return self.model_dump(include=set(OF_DATA), exclude_none=True)
 
     @model_validator(mode="after")
     def _with_data(self) -> TaskEntry:
-        if self.data is None and self.of_data:
-            raise ValueError(f"{next(iter(self.of_data))}: goes with data: FILE, which is missing")
+        alone = set(self.of_data) - (set(OF_WORLD) if self.questions is None else set())
+        if self.data is None and alone:
+            raise ValueError(f"{next(key for key in OF_DATA if key in alone)}: goes with data: FILE, which is missing")
         if self.data is not None and self.questions is not None:
             raise ValueError("give the questions as data: or as questions:, not as both")
         return self

@@ -29,7 +29,7 @@ from r_eval.folder import Cell
 from r_eval.grid import Grid, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM, make_llm
 from r_eval.records import SCHEMA, Question
-from r_eval.runner.data import data_task
+from r_eval.runner.data import data_task, has_noise, remade_task
 from r_eval.runner.named import located, located_settings, own_name, workflow_class
 from r_eval.tasks.base import Task, custom, installed, matching, open_environment
 from r_eval.tasks.questions import choose, read_questions
@@ -47,7 +47,7 @@ class PlannedTask:
     Attributes:
         asked: As they are asked under the cell's condition.
         home: The environment over which the demonstrations are worked out, where it is another one.
-        replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
+        replaced: Hash of the settings of environment and task that a workflow replaces; empty where it replaces none.
         settings: The environment's.
         dropped: How many questions the condition drops.
         given: The questions as the task has them, by their ids, where a condition changes them.
@@ -168,12 +168,11 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
-    given = list(_tasks(grid, limit))
     entries, sweep = expand(grid.vary, grid.workflows)
     workflows = _workflows(entries, grid.folder)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
-    tasks = _PlannedTasks(given, entries, grid, limit)
+    tasks = _PlannedTasks(list(_tasks(grid, limit, {})), entries, grid, limit)
     conditions = _conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
@@ -234,29 +233,35 @@ def _llms(grid: Grid) -> dict[str, LLM]:
     return found
 
 
-def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
+def _tasks(grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
+    """The tasks of a grid; those that have `noise`, with a workflow's own."""
     seen: set[str] = set()
     for entry in grid.tasks:
-        for task in _named_tasks(entry, grid, limit):
+        for task in _named_tasks(entry, grid, limit, noise):
             if task.name in seen:
                 raise UserError(f"the task '{task.name}' stands twice in the grid")
             seen.add(task.name)
             yield task
 
 
-def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Task]:
+def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
+    varied = {"noise": {**(entry.noise or {}), **noise}} if noise else {}
     changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
     if entry.environment is not None:
         changes["environment"] = located_environment(entry.environment.environment, grid.folder)
         changes["settings"] = located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
-        yield data_task(entry, grid, limit, changes)
+        own_noise = varied if has_noise(entry) else {}
+        yield data_task(entry.model_copy(update=own_noise), grid, limit, changes)
         return
     if entry.questions is None:
         if entry.demonstrations is not None:
             raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
         for name in matching(entry.task):
             own = installed(name)
+            settings = {**entry.of_data, **(varied if has_noise(own) else {})}
+            if settings:
+                own = remade_task(own, settings)
             if "environment" in changes:
                 changes["home"] = own.environment
             yield dataclasses.replace(own, **changes)
@@ -274,7 +279,13 @@ class _PlannedTasks:
     def __init__(self, tasks: Sequence[Task], entries: Sequence[WorkflowEntry], grid: Grid, limit: int | None) -> None:
         self.tasks, self._grid = tasks, grid
         self._replaced = {entry.name or entry.workflow: entry.environment or {} for entry in entries}
-        self._chosen = {task.name: _choose(task, grid, limit) for task in tasks}
+        self._noise = {entry.name or entry.workflow: entry.noise or {} for entry in entries}
+        self._chosen = {("", task.name): (task, *_choose(task, grid, limit)) for task in tasks}
+        for noise in filter(None, self._noise.values()):
+            own = list(_tasks(grid, limit, noise))
+            if not any(map(has_noise, (*grid.tasks, *own))):
+                raise UserError("noise: no task of the grid has noise of several levels")
+            self._chosen |= {(short_hash(noise), task.name): (task, *_choose(task, grid, limit)) for task in own}
         self._planned: dict[tuple[str, str], PlannedTask] = {}
         self._under: dict[tuple[str, str, str], PlannedTask] = {}
         self._environments: dict[str, Environment] = {}
@@ -287,10 +298,10 @@ class _PlannedTasks:
 
     def of(self, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it."""
-        settings = self._replaced[workflow]
-        replaced = short_hash(settings) if settings else ""
+        settings, noise = self._replaced[workflow], self._noise[workflow]
+        replaced = short_hash([settings, noise]) if settings or noise else ""
         if (task.name, replaced) not in self._planned:
-            asked, shown = self._chosen[task.name]
+            task, asked, shown = self._chosen[short_hash(noise) if noise else "", task.name]
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
             environment = self._opened(task.environment, over)
             home = self._home(task, bool(settings)) if shown else None

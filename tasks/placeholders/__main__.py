@@ -9,33 +9,21 @@ the repository's `tasks/prgb`. The same world gives the same bytes.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 from r_eval.records import Question
-from r_eval.tasks.loaders import load
-from r_eval.tasks.placeholders.making import lines, made
+from r_eval.tasks.placeholders.embedded import SUFFIX, world_data
 from r_eval.tasks.placeholders.record import Kind
-from r_eval.tasks.placeholders.world import read_world
 from r_eval.tasks.questions import write_questions
-
-SUFFIX = ".placeholders.yaml"
 
 
 def questions(world: Path) -> Iterator[tuple[str, list[Question]]]:
     """The names of the tasks that are made of a world, each with its questions."""
     name = world.name.removesuffix(SUFFIX)
-    records = made(read_world(world))
-    programs = {record["id"]: record["program"] for record in records}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "records.jsonl"
-        path.write_text(lines(records), encoding="utf-8")
-        for kind in get_args(Kind):
-            found = load(path, "prgb", settings={"task": kind}).questions
-            solved = [q.model_copy(update={"program": programs[q.meta["document"]]}) for q in found]
-            yield kind if name == "en" else f"{kind}-{name}", solved
+    for kind in get_args(Kind):
+        yield kind if name == "en" else f"{kind}-{name}", list(world_data(world, kind, {}).questions)
 
 
 def main(folder: Path) -> None:

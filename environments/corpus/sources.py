@@ -80,14 +80,18 @@ def _read_source(source: str) -> Iterator[tuple[str, Document]]:
     """Documents of one file, folder or set, each with its place for a message."""
     path = Path(source)
     if is_folder(path):
-        return _read_folder(path)
-    if is_file(path):
-        return _read_file(path, path.name, alone=True)
-    if source in embedded():
-        return _read_file(FOLDER / f"{source}.jsonl", source, alone=True)
-    if path.suffix or len(path.parts) > 1:
+        yield from _read_folder(path)
+    elif is_file(path):
+        if not _is_read(path):
+            expected = ".jsonl (an object per line with id and text), .txt (a document per line), .md, or a folder"
+            raise UserError(f"{path}: documents are read from {expected} of these")
+        yield from _read_file(path, path.name, alone=True)
+    elif source in embedded():
+        yield from _read_file(FOLDER / f"{source}.jsonl", source, alone=True)
+    elif path.suffix or len(path.parts) > 1:
         raise UserError(f"{source}: no such file or folder of documents")
-    raise UserError(f"documents: no such file or folder, and {unknown('embedded set', source, embedded())}")
+    else:
+        raise UserError(f"documents: no such file or folder, and {unknown('embedded set', source, embedded())}")
 
 
 def _read_folder(folder: Path) -> Iterator[tuple[str, Document]]:
@@ -107,13 +111,9 @@ def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, Docume
     """Documents of a file.
 
     Args:
-        path: The file.
         name: How the ids of its documents call it.
         alone: Whether the file is named itself, not found in a folder.
     """
-    if not _is_read(path):
-        expected = ".jsonl (an object per line with id and text), .txt (a document per line), .md, or a folder of these"
-        raise UserError(f"{path}: documents are read from {expected}")
     if path.suffix == ".jsonl":
         for place, record in read_records(path, lambda _: _Line):
             yield place, Document(str(record.id), record.text, record.title or "")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.environments.corpus import documents
-from r_eval.environments.corpus.documents import Document, read_documents
+from r_eval.environments.corpus import sources
+from r_eval.environments.corpus.sources import Document, read_documents
 from r_eval.errors import UserError
 
 
@@ -81,7 +81,7 @@ def test_a_list_is_read_in_its_order(tmp_path: Path) -> None:
 
 def test_an_embedded_set_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path / "mini.jsonl", {"id": "m", "text": "Mini."})
-    monkeypatch.setattr(documents, "FOLDER", tmp_path)
+    monkeypatch.setattr(sources, "FOLDER", tmp_path)
     assert list(read_documents("mini")) == [Document("m", "Mini.")]
     with pytest.raises(UserError, match="Did you mean mini"):
         list(read_documents("minni"))

@@ -1,4 +1,4 @@
-"""The documents environment: what can be searched are the documents that come with the question, and nothing else.
+"""Documents: those that come with a question, and nothing else, behind one query API, `retrieve`.
 
 Each document is a passage of its own. Its id tells its place among the question's documents; nothing tells a right
 document from noise.
@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import NotFound, query_api
-from r_eval.environments.corpus.passages import Passage, RetrievalEnvironment, within_bounds
+from r_eval.environments.corpus.passages import MOST_PASSAGES, Passage, RetrievalEnvironment, within_bounds
 from r_eval.environments.corpus.words import VERSION as WORDS_VERSION
 
 if TYPE_CHECKING:
     from r_eval.environments.corpus.retrievers.bm25 import BM25
     from r_eval.records import Document
+
+__all__ = ["MOST_PASSAGES", "Documents"]
 
 VERSION = 2
 """Increase it when `retrieve` answers differently: it is part of the fingerprint."""
