@@ -1,8 +1,9 @@
 """CRUD-RAG's published tasks: one JSON object whose keys are tasks and whose values are lists of records.
 
 An event is in several of the lists under the same ID, so a question's id is `<key>:<ID>`, and its ID is what clusters
-it (`meta.document`). The news that a record was made from becomes `meta.sources`; the published retrieval database does
-not hold it word for word, so there are no ids of documents to be found. `thoughts` are read by nothing.
+it (`meta.document`). The news that a record was made from becomes `meta.sources`. The published retrieval database does
+not hold it word for word, so only sets of one's own (`r_eval.tasks.crud_builder`) name the documents to be found.
+`thoughts` are read by nothing.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Event(Raw):
     """What the records of all tasks have in common: an id, and texts that the record was made from."""
 
     id: str | int = Field(alias="ID")
+    text_ids: list[str] = []
+    """Ids of the documents to be found; the published records have none."""
 
     level: ClassVar[Level] = "KA"
 
@@ -244,7 +247,7 @@ class CrudRag(Format):
             yield self._question(key, raw, reference)
 
     def _question(self, key: str, raw: Event, reference: str) -> Question:
-        meta = {"task": key, "document": str(raw.id), **raw.meta(), "sources": raw.sources()}
+        meta = {"task": key, "document": str(raw.id), **raw.meta(), "text_ids": raw.text_ids, "sources": raw.sources()}
         return Question(
             id=f"{key}:{raw.id}",
             question=raw.asked(),
@@ -253,10 +256,6 @@ class CrudRag(Format):
             query=raw.looked_up(),
             meta={name: value for name, value in meta.items() if value},
         )
-
-
-def _digest(*parts: str) -> bytes:
-    return hashlib.blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 def _remarks(key: str, raw: Event) -> Iterator[Remark]:
