@@ -145,18 +145,18 @@ class _Builder:
                 self.made.dropped[f"reports: {reason}"] += 1
             else:
                 usable.append(report)
-        named = await asyncio.gather(*(self._named(report) for report in usable))
-        reports = [report for report in named if report is not None]
-        self._drop("reports", "no event in the reply", len(usable) - len(reports))
+        reports = list(await asyncio.gather(*(self._named(report) for report in usable)))
+        self._drop("reports", "no event in the reply, so none other of it", sum(not r.event for r in reports))
         self.made.reports = reports
         self.related = {report: [] for report in reports}
-        pairs = list(_neighbours(reports))
+        pairs = list(_neighbours([report for report in reports if report.event]))
         same = await asyncio.gather(*(self._ask("related", reports=self._shown(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
             if reply.strip().lower().startswith(YES):
                 self.related[one].append(other)
                 self.related[other].append(one)
-        self._drop("reports", "no other report of the same event", sum(not o for o in self.related.values()))
+        alone = sum(bool(report.event) and not others for report, others in self.related.items())
+        self._drop("reports", "no other report of the same event", alone)
 
     async def make(self) -> None:
         """Make the records, task by task."""
@@ -287,13 +287,13 @@ class _Builder:
             return "not supported in full"
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
-    async def _named(self, report: Report) -> Report | None:
-        """A report with its event; None where the LLM names none."""
+    async def _named(self, report: Report) -> Report:
+        """A report with its event, as far as the LLM names one."""
         reply = await self._ask("event", report=f"{report.title}\n{report.text}")
         value = next((v.value for v in json_values(reply) if isinstance(v.value, dict)), {})
-        event, keywords = _line(value.get("event")), value.get("keywords")
+        keywords = value.get("keywords")
         words = tuple(str(word) for word in keywords[:10]) if isinstance(keywords, list) else ()
-        return dataclasses.replace(report, event=event, keywords=words) if event else None
+        return dataclasses.replace(report, event=_line(value.get("event")), keywords=words)
 
     async def _supported(self, text: str, reports: Sequence[Report]) -> int | None:
         """Whether reports support a text: 2 in full, 1 in part, 0 not at all; None where the LLM does not say."""

@@ -28,9 +28,8 @@ from r_eval.tasks.loaders.prgb_cells import TRANSPOSED, from_cells
 from r_eval.tasks.loaders.reading import Fault, csv_records, first_character, json_records
 from r_eval.tasks.loaders.reading import Record as Read
 from r_eval.tasks.loaders.sampling import Sample
-from r_eval.tasks.placeholders.noise import LEVELS, Noise
 from r_eval.tasks.placeholders.record import Kind, Record
-from r_eval.tasks.placeholders.variants import Sampling, Variant, variants
+from r_eval.tasks.placeholders.variants import LEVELS, Noise, Sampling, Variant, variants
 from r_eval.tasks.questions import place_in_order
 
 Count = Annotated[int, Field(ge=0, le=1000)]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from r_eval.tasks.loaders.base import Broken
-from r_eval.tasks.placeholders.noise import LEVELS
+from r_eval.tasks.placeholders.variants import LEVELS
 
 TRANSPOSED = frozenset({"placeholder", "answer"})
 """The keys in place of `placeholder_item`."""
