@@ -123,8 +123,9 @@ async def build(
         UserError: The LLM failed.
     """
     read = [Report(id, document.title, document.text.strip()) for id, document in documents]
-    found = collections.Counter(language_of(report.text) for report in read)
-    builder = _Builder(writer, similarity, language or max(sorted(found), key=found.__getitem__), count, seed)
+    chinese = sum(language_of(report.text) == "zh" for report in read)
+    usual: Language = "zh" if 2 * chinese > len(read) else "en"
+    builder = _Builder(writer, similarity, language or usual, count, seed)
     await builder.gather_reports(read)
     await builder.make()
     return builder.made
