@@ -179,15 +179,21 @@ def _barren(file: TemplateFile | None, made: Sequence[Question], count: int) -> 
 
 def _write_records(world: Path, count: int | None, seed: int | None, out: Path, options: Mapping[str, Any]) -> None:
     """Write the records with placeholders of a world, `count` at most of each sub-task."""
-    from r_eval.tasks.placeholders.making import lines, made
+    from r_eval.tasks.placeholders.making import lines, made, write_documents
 
     for option, value in options.items():
         if value:
             raise UserError(f"{world}: --{option} is not for a world with placeholders")
-    records = made(read_world(world), count, seed)
+    read, document, note = read_world(world), None, ""
+    if read.placeholders.llm is not None:
+        with replies_kept(world.stem) as replies:
+            texts, failed = asyncio.run(write_documents(read, read.placeholders.llm, replies, count, seed))
+        document = texts.__getitem__
+        note = "; not written by the LLM: " + ", ".join(f"{n} {why}" for why, n in failed.items()) if failed else ""
+    records = made(read, count, seed, document)
     if not records:
         raise UserError(f"{world}: it asks for no records, or its kinds lack the values that they need")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines(records), encoding="utf-8")
     variants = sum(len(record["placeholder_item"]["answer"]) for record in records)
-    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants\n")
+    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants{note}\n")
