@@ -66,7 +66,8 @@ class ScoreRecord(BaseModel):
         episode_id, question_id, task, level, workflow, llm, condition, epoch: The episode.
         score, metric: From 0 to 1 by the task's metric; null for an infrastructure failure.
         metrics: Scores by further metrics.
-        response_type, taxonomy, threshold: EM, AM, GE, RE, ME or TE; by which rule; the score from which an answer matches.
+        response_type, taxonomy: EM, AM, GE, RE, ME or TE, and by which rule.
+        threshold: The score from which an answer matches.
         cause: Of the failure; "" if the answer matches.
         reward: The score behind the response type.
         supported, undecided: Whether the evidence holds the gold; whether that cannot be decided.

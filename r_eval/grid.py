@@ -6,20 +6,33 @@ A `Grid` is only what was asked for, checked for form. What its names stand for 
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from r_eval.errors import UserError, describe_invalid
+from r_eval.errors import MissingExtra, UserError, describe_invalid
 from r_eval.files import YamlFile
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
 
 KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
+FILE_FIRST = re.compile(r"[^\s:]+\.\w+:")
+"""How a message begins that names a file."""
 KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
 
 
@@ -42,8 +55,8 @@ OF_DATA += OF_WORLD
 """Keys of a task that say how its data is read; those of `OF_WORLD` go with embedded tasks that have a world, too."""
 
 
-class Part(BaseModel):
-    """Base of a grid's parts: unknown keys are errors."""
+class Section(BaseModel):
+    """Base of a grid's sections: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,7 +71,7 @@ class Entry(BaseModel):
         return dict(self.model_extra or {})
 
 
-class BudgetEntry(Part):
+class BudgetEntry(Section):
     """What may be spent before no new episode is begun; it is no part of any fingerprint.
 
     Attributes:
@@ -78,7 +91,7 @@ class BudgetEntry(Part):
         return self
 
 
-class StopEarlyEntry(Part):
+class StopEarlyEntry(Section):
     """When a system gets no further questions (docs/running.md); it is no part of any fingerprint.
 
     Attributes:
@@ -141,7 +154,7 @@ class EnvironmentEntry(Entry):
     environment: str
 
 
-class TaskEntry(Part):
+class TaskEntry(Section):
     """A task, or several by a glob; or one of the grid's own, by its question file or by a published dataset.
 
     Attributes:
@@ -228,7 +241,7 @@ class ConditionEntry(Entry):
         return self
 
 
-class LimitsEntry(Part):
+class LimitsEntry(Section):
     """Bounds of every episode, the same for all workflows.
 
     Attributes:
@@ -248,7 +261,7 @@ class LimitsEntry(Part):
     last_chance: bool = Field(True, strict=True)
 
 
-class Exclude(Part):
+class Exclude(Section):
     """Cells to leave out: those that match all patterns; `*` stands for any text.
 
     Attributes:
@@ -261,15 +274,18 @@ class Exclude(Part):
     condition: str = "*"
 
 
-def _entries(field: str, values: Any) -> Any:
-    if isinstance(values, str | dict):
-        values = [values]
-    if not isinstance(values, list):
-        return values
-    return [{field: value} if isinstance(value, str) else value for value in values]
+class GridOrigin:
+    """The file that a grid was read from, if any; grids that say the same are equal wherever they stand."""
+
+    file: YamlFile | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GridOrigin)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Grid(Part):
+class Grid(Section):
     """What to run.
 
     Attributes:
@@ -306,6 +322,7 @@ class Grid(Part):
     budget: BudgetEntry | None = None
     stop_early: StopEarlyEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
+    _origin: GridOrigin = PrivateAttr(default_factory=lambda: GridOrigin())
 
     def __init__(self, **data: Any) -> None:
         """
@@ -317,25 +334,13 @@ class Grid(Part):
         except ValidationError as error:
             raise UserError(complaint(error)) from None
 
-    @field_validator("llms", mode="before")
+    @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
-    def _llms(cls, values: Any) -> Any:
-        return _entries("llm", values)
-
-    @field_validator("workflows", mode="before")
-    @classmethod
-    def _workflows(cls, values: Any) -> Any:
-        return _entries("workflow", values)
-
-    @field_validator("tasks", mode="before")
-    @classmethod
-    def _tasks(cls, values: Any) -> Any:
-        return _entries("task", values)
-
-    @field_validator("conditions", mode="before")
-    @classmethod
-    def _conditions(cls, values: Any) -> Any:
-        return _entries("condition", values)
+    def _entries(cls, values: Any, info: ValidationInfo) -> Any:
+        """One entry in place of a list, and a name in place of a mapping that has it."""
+        key = str(info.field_name).removesuffix("s")
+        values = [values] if isinstance(values, str | dict) else values
+        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list) else values
 
     @field_validator("stop_early", mode="before")
     @classmethod
@@ -357,11 +362,25 @@ class Grid(Part):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            return cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
+            grid = cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
+            grid._origin.file = file
+            return grid
         except UserError as error:
             if not isinstance(error.__context__, ValidationError):
                 raise
             raise UserError(complaint(error.__context__, file)) from None
+
+    @contextlib.contextmanager
+    def located(self, *keys: int | str) -> Iterator[None]:
+        """Put the file and the line of a key before an error about it, unless the error names another file."""
+        try:
+            yield
+        except MissingExtra:
+            raise
+        except UserError as error:
+            if self._origin.file is None or FILE_FIRST.match(str(error)):
+                raise
+            raise UserError(f"{self._origin.file.at(keys)}: {error}") from None
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:

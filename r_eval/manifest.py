@@ -22,20 +22,20 @@ def _absent(value: Any) -> bool:
     return value is None
 
 
-class Part(BaseModel):
+class ManifestPart(BaseModel):
     """Base of all parts of it."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
-class CellPart(Part):
+class CellPart(ManifestPart):
     """A cell: how many episodes it has, and the hashes that make its fingerprint.
 
     Attributes:
         workflow, llm, condition, task: The cell.
         episodes: How many are to be recorded.
         dropped: Questions that the condition leaves out.
-        fingerprint, parts: A hash of everything that decides its episodes; the hashes that make it, by what they are of.
+        fingerprint, parts: A hash of everything that decides its episodes; the hashes it is made of.
         skipped: Episodes that are not among them, since the system was stopped early.
     """
 
@@ -50,7 +50,7 @@ class CellPart(Part):
     parts: dict[str, str] = {}
 
 
-class SystemPart(Part):
+class SystemPart(ManifestPart):
     """A workflow x LLM pair.
 
     Attributes:
@@ -64,7 +64,7 @@ class SystemPart(Part):
     reference: bool = Field(default=False, exclude_if=_empty)
 
 
-class TaskPart(Part):
+class TaskPart(ManifestPart):
     """A task.
 
     Attributes:
@@ -85,7 +85,7 @@ class TaskPart(Part):
     data: dict[str, Any] | None = Field(default=None, exclude_if=_empty)
 
 
-class LLMPart(Part):
+class LLMPart(ManifestPart):
     """An LLM.
 
     Attributes:
@@ -99,7 +99,7 @@ class LLMPart(Part):
     unavailable: str | None = Field(default=None, exclude_if=_absent)
 
 
-class SpentPart(Part):
+class SpentPart(ManifestPart):
     """What was really asked of an LLM.
 
     Attributes:
@@ -117,27 +117,27 @@ class SpentPart(Part):
     seconds: Number = 0.0
 
 
-class GridPart(Part):
+class GridPart(ManifestPart):
     """The grid as resolved."""
 
     tasks: list[dict[str, Any]] = []
     llms: list[dict[str, Any]] = []
 
 
-class VaryPart(Part):
+class VaryPart(ManifestPart):
     """What the grid varies."""
 
     workflows: dict[str, dict[str, Any]] = {}
     base: str = ""
 
 
-class ReachedPart(Part):
+class ReachedPart(ManifestPart):
     """A budget that holds episodes back, in words."""
 
     text: str
 
 
-class StoppedPart(Part):
+class StoppedPart(ManifestPart):
     """A system that got no further questions under a condition, after how many of how many, and why in words.
 
     Attributes:
@@ -152,7 +152,7 @@ class StoppedPart(Part):
     text: str
 
 
-class Manifest(Part):
+class Manifest(ManifestPart):
     """A run's record of itself.
 
     Attributes:

@@ -100,10 +100,6 @@ class Sweep:
         """Whether a workflow runs with an LLM: in a cross with every one, else variants run with the first alone."""
         return self.protocol == "cross" or llm == first or workflow == self.base or workflow not in self.workflows
 
-    def record(self) -> dict[str, Any]:
-        """The form of it in run.json."""
-        return dataclasses.asdict(self)
-
 
 def expand(vary: Vary | None, entries: list[WorkflowEntry]) -> tuple[list[WorkflowEntry], Sweep | None]:
     """A grid's workflows, with the variants in place of the one that varies.

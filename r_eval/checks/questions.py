@@ -79,7 +79,7 @@ def read(target: str, path: Path) -> QuestionFile:
     return QuestionFile(target, path, questions, {q.id: n for q, n in zip(questions, lines, strict=True)})
 
 
-def check_questions(path: Path, over: Over | str | None = None, call: bool = False) -> list[Finding]:
+def check_questions(path: Path, over: Over | None = None, call: bool = False) -> list[Finding]:
     """What is found in a question file.
 
     Args:
@@ -92,7 +92,7 @@ def check_questions(path: Path, over: Over | str | None = None, call: bool = Fal
     file = read(str(path), path)
     groups = form(file.questions)
     leaks = surface(file, file.questions)
-    known = (over, {}) if isinstance(over, str) else over or environment_for(path)
+    known = over or environment_for(path)
     notes = [file.note(summary(file.questions))]
     environment = open_environment(*known) if known else None
     if environment is not None and (call or not is_foreign(environment)):

@@ -81,7 +81,8 @@ class PlannedTask:
         its code, and the files that its settings name.
         """
         cls = type(self.environment)
-        parts = {"": self.environment.version, "APIs": _apis_hash(self.environment)}
+        apis = [[s.stub(), s.details, s.json_schema()] for s in self.environment.specs().values()]
+        parts = {"": self.environment.version, "APIs": short_hash([self.environment.description, apis])}
         if cls.__module__.startswith("r_eval.") and not cls.__module__.startswith("r_eval.environments.tools"):
             parts["settings"] = short_hash(self.settings)  # the files are part of its version
         else:
@@ -169,7 +170,7 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
     """
     prompt_text.cache_clear()
     entries, sweep = expand(grid.vary, grid.workflows)
-    workflows = _workflows(entries, grid.folder)
+    workflows = _workflows(entries, grid)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
     tasks = _PlannedTasks(list(_tasks(grid, limit, {})), entries, grid, limit)
@@ -186,9 +187,10 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
 
 def _conditions(grid: Grid) -> list[Combined]:
     found: dict[str, Combined] = {}
-    for entry in grid.conditions:
-        name = own_name(entry, entry.given, found, "condition")
-        found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
+    for number, entry in enumerate(grid.conditions):
+        with grid.located("conditions", number):
+            name = own_name(entry, entry.given, found, "condition")
+            found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
     for name, condition in found.items():
         if (name == CLEAN.name) != (not condition.parts):
             raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
@@ -207,41 +209,48 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
-def _workflows(entries: Iterable[WorkflowEntry], folder: Path) -> dict[str, Workflow]:
+def _workflows(entries: Iterable[WorkflowEntry], grid: Grid) -> dict[str, Workflow]:
     found: dict[str, Workflow] = {}
     for entry in entries:
-        name = own_name(entry, entry.workflow, found, "workflow")
-        cls, settings = workflow_class(entry, folder)
-        if entry.environment and not cls.uses_tools:
-            raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
-        found[name] = make_workflow(cls, name, settings)
+        keys = [("workflows", number) for number, given in enumerate(grid.workflows) if given is entry]
+        with grid.located(*(keys[0] if keys else ("vary",))):
+            name = own_name(entry, entry.workflow, found, "workflow")
+            cls, settings = workflow_class(entry, grid.folder)
+            if entry.environment and not cls.uses_tools:
+                raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
+            found[name] = make_workflow(cls, name, settings)
     return found
 
 
 def _llms(grid: Grid) -> dict[str, LLM]:
     found: dict[str, LLM] = {}
-    for entry in grid.llms:
-        name = own_name(entry, entry.llm, found, "LLM")
-        if name == NO_LLM:
-            raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
-        prefix, _, model = entry.llm.partition("/")
-        if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
-            model = located(model, grid.folder)
-        llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-        llm.name, llm.spec = name, entry.llm
-        found[name] = llm
+    for number, entry in enumerate(grid.llms):
+        with grid.located("llms", number):
+            name = own_name(entry, entry.llm, found, "LLM")
+            if name == NO_LLM:
+                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
+            prefix, _, model = entry.llm.partition("/")
+            if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
+                model = located(model, grid.folder)
+            llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
+            llm.name, llm.spec = name, entry.llm
+            found[name] = llm
     return found
 
 
 def _tasks(grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
     """The tasks of a grid; those that have `noise`, with a workflow's own."""
+    from r_eval.analysis import metrics
+
     seen: set[str] = set()
-    for entry in grid.tasks:
-        for task in _named_tasks(entry, grid, limit, noise):
-            if task.name in seen:
-                raise UserError(f"the task '{task.name}' stands twice in the grid")
-            seen.add(task.name)
-            yield task
+    for number, entry in enumerate(grid.tasks):
+        with grid.located("tasks", number):
+            for task in _named_tasks(entry, grid, limit, noise):
+                if task.name in seen:
+                    raise UserError(f"duplicate task '{task.name}'")
+                metrics.get(task.metric)
+                seen.add(task.name)
+                yield task
 
 
 def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
@@ -303,7 +312,9 @@ class _PlannedTasks:
         if (task.name, replaced) not in self._planned:
             task, asked, shown = self._chosen[short_hash(noise) if noise else "", task.name]
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
-            environment = self._opened(task.environment, over)
+            numbers = [n for n, entry in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(task.name, entry.task)]
+            with self._grid.located("tasks", *numbers[:1]):
+                environment = self._opened(task.environment, over)
             home = self._home(task, bool(settings)) if shown else None
             planned = PlannedTask(task, environment, asked, shown, home, replaced, settings=over)
             self._planned[task.name, replaced] = planned
@@ -343,9 +354,6 @@ class _PlannedTasks:
 
 def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
     """The questions of a task that are asked, and those that are shown."""
-    from r_eval.analysis import metrics
-
-    metrics.get(task.metric)
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
@@ -396,12 +404,6 @@ def _workflow_parts(workflow: Workflow) -> dict[str, str]:
     identity = workflow.identity()
     files = [with_prefix(kind, identity.pop(kind)) for kind in ("code", "prompt")]
     return with_prefix("workflow", {"": short_hash(identity), **files[0], **files[1]})
-
-
-def _apis_hash(environment: Environment) -> str:
-    """Hash of what LLMs are shown of an environment."""
-    specs = environment.specs().values()
-    return short_hash([environment.description, [[s.stub(), s.details, s.json_schema()] for s in specs]])
 
 
 def _matches(cell: Cell, rule: Any) -> bool:
