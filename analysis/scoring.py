@@ -29,7 +29,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from r_eval.analysis import metrics as registry
-from r_eval.analysis.causes import Actions, actions, why
+from r_eval.analysis.causes import actions, why
 from r_eval.analysis.frame import roles
 from r_eval.analysis.qrels import Qrels, Relevant, Retrieval, by_ids, by_texts
 from r_eval.analysis.response_types import (
@@ -175,8 +175,7 @@ class Scorer:
         metric: The task's own; `metrics` are computed besides.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         relevant: The relevant documents of the questions; None for baselines and references, which make no search of
-        their
-            own: their retrieval is not scored.
+            their own: their retrieval is not scored.
         documents: Those that come with the questions; what a prompt held of them was observed.
         episodes_hash: Of the file that the episodes are from, as `hash_file` gives it.
     """
@@ -196,7 +195,8 @@ class Scorer:
             UserError: A metric is unknown, cannot run here, or gave a number outside its range.
         """
         rewarding = "token_f1_published" if self.taxonomy == "published" else self.metric
-        for batch in batched(episodes, BATCH):
+        rest = iter(episodes)
+        while batch := list(itertools.islice(rest, BATCH)):
             names = dict.fromkeys((self.metric, rewarding, *self.metrics))
             values = {name: _compute(name, batch) for name in names}
             for place, episode in enumerate(batch):
@@ -208,7 +208,8 @@ class Scorer:
         made = actions(episode.steps)
         is_missing = episode.outcome.kind in INFRASTRUCTURE_FAILURES
         shown = documents_shown(episode, self.documents.get(episode.question_id, ()))
-        ranked = self._ranked(episode, made)
+        wanted = self.relevant.get(episode.question_id) if self.relevant else None
+        ranked = by_ids(episode.steps, wanted, made.found) if wanted else None
         recall = ranked["recall"] if ranked else None
         response = classify(episode, reward or 0.0, self.taxonomy, threshold, recall, self.metric, shown)
         usage, seconds = episode.usage, episode.seconds
@@ -258,11 +259,6 @@ class Scorer:
             "episodes_hash": self.episodes_hash,
         }
 
-    def _ranked(self, episode: Episode, made: Actions) -> Retrieval | None:
-        """The metrics of retrieval where the relevant documents are known by their ids."""
-        wanted = self.relevant.get(episode.question_id) if self.relevant else None
-        return by_ids(episode.steps, wanted, made.found) if wanted else None
-
     def _by_evidence(self, episode: Episode, response: Response, shown: Sequence[str]) -> Retrieval | None:
         """The metrics of retrieval where the question names its evidence."""
         if self.relevant is None or not episode.evidence:
@@ -302,7 +298,7 @@ def score_run(
     scores = Scores(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
     qrels = Qrels(run)
     documents: dict[str, Documents] = {}
-    for cell in _by_task(run.cells() if cells is None else cells):
+    for cell in sorted(run.cells() if cells is None else cells, key=lambda one: one.task):  # questions are read once
         episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
         if not episodes.exists():
             refuse_links(kept)
@@ -370,13 +366,17 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
+    return _hash(*_version(path))
+
+
+def _version(path: Path) -> tuple[Path, int, int, int]:
+    """What changes with a file. The inode's change time is no file's own time: copying and touching do not set it."""
     found = path.stat()
-    return _hash(path, found.st_ctime_ns, found.st_size, found.st_ino)
+    return path, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 @functools.lru_cache(maxsize=100_000)
 def _hash(path: Path, changed: int, size: int, inode: int) -> str:
-    """The inode's change time is no file's own time: copying and touching do not set it."""
     digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
         while block := file.read(BLOCK):
@@ -386,37 +386,19 @@ def _hash(path: Path, changed: int, size: int, inode: int) -> str:
 
 def _first(path: Path) -> dict[str, Any] | None:
     """The first record of a file of scores, if there is one and nothing in the file is damaged or foreign."""
-    if not path.exists():
-        return None
-    found = path.stat()
-    is_valid = _is_valid(path, found.st_ctime_ns, found.st_size, found.st_ino)
+    is_valid = path.exists() and _is_valid(*_version(path))
     return next((record for _, record in read_lines(path)), None) if is_valid else None
 
 
 @functools.lru_cache(maxsize=100_000)
 def _is_valid(path: Path, changed: int, size: int, inode: int) -> bool:
-    length = 0
     try:
-        for _, line in whole_lines(path):
+        lines = [line for _, line in whole_lines(path)]
+        for line in lines:
             ScoreRecord.model_validate_json(line)
-            length += len(line)
     except ValidationError:
         return False
-    return length == size
-
-
-def _by_task(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of each task together, so that its questions are read once."""
-    there = list(cells)
-    order = {task: place for place, task in enumerate(dict.fromkeys(cell.task for cell in there))}
-    return sorted(there, key=lambda cell: order[cell.task])
-
-
-def batched(episodes: Iterable[Episode], size: int) -> Iterator[list[Episode]]:
-    """The episodes, so many at a time."""
-    rest = iter(episodes)
-    while batch := list(itertools.islice(rest, size)):
-        yield batch
+    return sum(map(len, lines)) == size
 
 
 def _compute(name: str, episodes: Sequence[Episode]) -> list[float | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published import is_published
+from r_eval.analysis.published_results import is_published
 from r_eval.analysis.results import load
 from r_eval.analysis.scores import averages
 from r_eval.folder import RunFolder
