@@ -304,7 +304,7 @@ def _summary(condition: str, results: Results, causes: pandas.DataFrame) -> dict
     *first, best = leaders(results, condition)
     sentences = [*(f"{one[0].upper()}{one[1:]}." for one in first), f"Best: {best}."]
     found: dict[str, Any] = {"lead": visible(" ".join(sentences)), "cause": None}
-    own = causes[(causes["condition"] == condition) & (causes["role"] != "reference") & (causes["episodes"] > 0)]
+    own = causes[(causes["condition"] == condition) & (causes["role"] == "system") & (causes["episodes"] > 0)]
     if len(own):
         count = own.groupby("cause", observed=True)["episodes"].sum()
         found["cause"] = [str(count.idxmax()), int(count.max()), int(count.sum())]
