@@ -44,7 +44,7 @@ from r_eval.runner.budget import Reached, Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
 from r_eval.runner.recordable import recordable
-from r_eval.tasks.seasons.season import keep_season
+from r_eval.tasks.seasons import keep_season
 
 LOCK_SECONDS = 1.0
 """How long a lock is waited for: who asks whether a run goes on has it for a moment."""
