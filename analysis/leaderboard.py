@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from packaging.version import Version
+
 from r_eval.analysis import metrics
 from r_eval.analysis.estimates import average_by, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
@@ -26,7 +28,6 @@ from r_eval.analysis.submissions import Answer, read_results
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
-from r_eval.tasks.seasons import Version
 
 if TYPE_CHECKING:
     import pandas
@@ -90,7 +91,7 @@ def board_rows(
         results += _of_run(run, {task: one.version for task, one in known.items()})
     for path in submissions:
         results.append(_submitted(path, seasons, sets, scoring, (approved or {}).get(path, "")))
-    order = sorted(sets, key=lambda version: (version is not None, version or Version()))
+    order = sorted(sets, key=lambda version: (version is not None, version or Version("0")))
     rows = []
     for result, name in zip(results, _unique_names(results), strict=True):
         version = {"version": str(result.version or UNKNOWN), "place": order.index(result.version)}

@@ -93,8 +93,7 @@ def read_question_file(path: Path, chance: random.Random) -> None:
     """Read a question file, its season, and what a public or next season would be made of."""
     from r_eval.checks.questions import form
     from r_eval.tasks.questions import read_questions
-    from r_eval.tasks.seasons.refresh import Refresher
-    from r_eval.tasks.seasons.season import read_season, season_path
+    from r_eval.tasks.seasons import Refresher, read_season, season_path
 
     if path.suffix == ".json":
         beside = path.with_name("questions.jsonl")
@@ -110,11 +109,12 @@ def read_template_file(path: Path, chance: random.Random) -> None:
     """Read a template or graph file, and make questions of the first over the snapshot that it names."""
     import asyncio
 
-    from r_eval.tasks.graphs.file import is_graph_file, read_graph_file
+    from r_eval.files import yaml_keys
+    from r_eval.tasks.graphs.graph_file import read_graph_file
     from r_eval.tasks.templates.making import generate
     from r_eval.tasks.templates.schema import read_templates
 
-    if is_graph_file(path):
+    if "graph" in yaml_keys(path):
         read_graph_file(path)
         return
     file = read_templates(path)

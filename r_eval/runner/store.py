@@ -46,7 +46,7 @@ from r_eval.records import Episode, Outcome, Question
 from r_eval.runner.budget import Reached, Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
-from r_eval.tasks.seasons.season import keep_season
+from r_eval.tasks.seasons import keep_season
 from r_eval.text import clean, clean_data
 
 LOCK_SECONDS = 1.0

@@ -52,7 +52,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from r_eval.files import yaml_keys
 from r_eval.tasks.files import Part, read_file
-from r_eval.tasks.graphs.tables import read_triples
+from r_eval.tasks.graphs.source import read_triples
 from r_eval.tasks.slots import check_slots
 
 Subtask = Literal[

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from r_eval.checks import Finding
 from r_eval.checks import check_target as check
-from r_eval.tasks.seasons.season import Season, write_season
+from r_eval.tasks.seasons import Season, write_season
 from tests.commands import typed_here
 
 
