@@ -228,8 +228,7 @@ def read_run(path: Path, chance: random.Random) -> None:
 def read_cache(path: Path, chance: random.Random) -> None:
     """Open a store of replies, look for one and keep one."""
     from r_eval.llms.base import Reply
-    from r_eval.llms.replay import Kept
-    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.replay import Kept, ReplyKey
     from r_eval.llms.reply_store import ReplyStore
 
     async def use(store: ReplyStore) -> None:
@@ -246,8 +245,7 @@ def targets(folder: Path) -> dict[str, Target]:
     import r_eval
     from r_eval.grid import Grid
     from r_eval.llms.base import Reply
-    from r_eval.llms.replay import Kept
-    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.replay import Kept, ReplyKey
     from r_eval.llms.reply_store import ReplyStore
 
     good = folder / "good"

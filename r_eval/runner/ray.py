@@ -28,8 +28,7 @@ from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid
 from r_eval.llms.base import LLM, LLMError
-from r_eval.llms.replay import Kept, LLMUsage, ReplyStores
-from r_eval.llms.reply_key import ReplyKey
+from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
