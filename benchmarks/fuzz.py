@@ -144,14 +144,15 @@ def read_text_of_a_model(path: Path, chance: random.Random) -> None:
     from r_eval.environments.session import Session
     from r_eval.llms.base import Reply, ToolSpec
     from r_eval.llms.tool_calls import parse_action, read_reply
-    from r_eval.workflows.answers import free_answer, last_answer, program_in
+    from r_eval.workflows.answers import final_answer, free_answer
+    from r_eval.workflows.pal import program_in
 
     text = path.read_bytes().decode("utf-8", "replace" if chance.random() < 0.5 else "surrogateescape")
     environment = known_environment(chance.choice(["wiki", "aminer"]))
     specs = environment.specs()
     for reads in (free_answer, program_in):
         reads(text)
-    last_answer(text, specs)
+    final_answer(Reply(text), specs)
     parse_action(text, specs)
     tools = [ToolSpec(name, spec.summary, spec.json_schema()) for name, spec in specs.items()]
     for call in read_reply(Reply(text), tools).tool_calls:

@@ -169,6 +169,7 @@ class TaskEntry(Section):
         level: The level of the data's questions, in place of the format's own.
         broken: The largest share of broken records that is put up with.
         config, split: Which part of a dataset of the Hugging Face Hub.
+        passages: Where the questions' own documents are: in every prompt, behind the query APIs only, or nowhere.
         columns, aliases, language, difficulty, frequency, variants, noise, resample: Settings of some formats.
     """
 
@@ -192,6 +193,7 @@ class TaskEntry(Section):
     environment: EnvironmentEntry | None = None
     metric: str | None = None
     instruction: str | None = None
+    passages: Literal["prompt", "environment", "none"] | None = None
 
     @field_validator("environment", mode="before")
     @classmethod

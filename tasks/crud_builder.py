@@ -29,9 +29,9 @@ from typing import Any
 import yaml
 
 from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.sources import Document
 from r_eval.languages import Language, language_of
 from r_eval.llms.json_text import json_values
-from r_eval.records import Document
 from r_eval.tasks.llm_client import LLMClient, one_line, prompt
 from r_eval.tasks.loaders.base import content_id
 from r_eval.tasks.loaders.crud_rag import is_error_message
@@ -103,7 +103,7 @@ class CrudSet:
 
 
 async def build(
-    documents: Iterable[tuple[str, Document]],
+    documents: Iterable[Document],
     writer: LLMClient,
     similarity: Similarity,
     language: Language | None = None,
@@ -113,7 +113,7 @@ async def build(
     """Make the records of all six tasks.
 
     Args:
-        documents: Reports with their ids.
+        documents: The reports.
         similarity: Compares an answer with the gold, in the filters of questions.
         language: Of the prompts, and the only one of the reports; absent: that of most of the reports.
         count: Records wanted of each task; fewer come where the reports or the filters do not give more.
@@ -122,7 +122,7 @@ async def build(
     Raises:
         UserError: The LLM failed.
     """
-    read = [Report(id, document.title, document.text.strip()) for id, document in documents]
+    read = [Report(document.id, document.title, document.text.strip()) for document in documents]
     chinese = sum(language_of(report.text) == "zh" for report in read)
     usual: Language = "zh" if 2 * chinese > len(read) else "en"
     builder = _Builder(writer, similarity, language or usual, count, seed)

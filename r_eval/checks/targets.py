@@ -140,6 +140,7 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     from r_eval.grid import Grid
     from r_eval.runner import budget
     from r_eval.runner.plan import resolve
+    from r_eval.runner.terms import terms
 
     target, grid = str(path), Grid.load(path)
     plan = resolve(grid)
@@ -162,7 +163,7 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     named = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out is told too
     findings += [dataclasses.replace(finding, target=target) for finding in named]
     size = f"{counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}"
-    return [*findings, Finding(target, target, "note", size)]
+    return [*findings, *(Finding(target, target, "note", text) for text in (*terms(plan), size))]
 
 
 def _not_there(command: Any, folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import NO_LLM, Plan
+from r_eval.runner.terms import terms
 
 PLAIN_SECONDS = 10.0
 """Between two lines, where there is no terminal."""
@@ -54,6 +55,8 @@ class ProgressObserver(RunObserver):
         again = f", {kept} of them recorded before" if kept else ""
         systems = len({cell.cell.system for cell in plan.cells})
         self.note(f"{total} episodes of {systems} {'system' if systems == 1 else 'systems'}{again}")
+        for line in terms(plan):
+            self.note(line)
         self.bars.start()
 
     def loading(self, llm: str) -> None:

@@ -135,7 +135,8 @@ async def _opened(
         doing = "the environment"
         try:
             # what a condition replaces is as the task has it
-            bare = cell.planned.environment.for_documents(given.context)
+            documents = () if cell.planned.passages == "none" else given.context
+            bare = cell.planned.environment.for_documents(documents)
             doing = f"the condition {cell.condition.name}" if cell.condition.parts else doing
             environment = cell.condition.environment(bare, changed, seeds)
             doing = "the environment"
@@ -167,15 +168,16 @@ async def _closed(session: Session) -> WorkflowResult | None:
 
 def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> TaskInput:
     """What the workflow is told of a question."""
-    task = cell.planned.task
+    task, planned, workflow = cell.planned.task, cell.planned, cell.workflow
+    is_retrieved = workflow.retrieves and (planned.takes_documents or workflow.uses_gold)
     return TaskInput(
         text=question.question,
         instruction=task.instruction,
         demonstrations=demonstrations,
-        context=tuple(question.context),
+        context=tuple(question.context) if planned.passages == "prompt" and not is_retrieved else (),
         query=question.query,
         long=task.long,
-        solution=question if cell.workflow.uses_gold else None,
+        solution=question if workflow.uses_gold else None,
     )
 
 

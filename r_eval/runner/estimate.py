@@ -21,6 +21,7 @@ from r_eval.runner.budget import Limit, Reached, check, limits, quantity
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
 from r_eval.runner.store import refuse_changes
+from r_eval.runner.terms import most_calls
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
 MEASURES = (*COUNTS, "seconds")
@@ -144,8 +145,8 @@ def _system(plan: Plan, cells: Sequence[CellState], connections: int | None) -> 
     if recorded == 0:
         tokens = 0.0 if llm is None else None
         is_free = llm is None or llm.cost(Tokens(prompt=1, completion=1)) == 0
-        most_calls = sum(_most_calls(cell.planned, plan) * cell.episodes for cell in cells)
-        return SystemEstimate(*counts, "bounds", most_calls, tokens, tokens, 0.0 if is_free else None, None)
+        calls = float(sum(most_calls(plan, cell.planned) * cell.episodes for cell in cells))
+        return SystemEstimate(*counts, "bounds", calls, tokens, tokens, 0.0 if is_free else None, None)
     means = {measure: sum(cell.used[measure] for cell in cells) / recorded for measure in MEASURES}
     expected = dict.fromkeys(MEASURES, 0.0)
     for cell in cells:
@@ -157,16 +158,6 @@ def _system(plan: Plan, cells: Sequence[CellState], connections: int | None) -> 
     cost = 0.0 if llm is None else llm.cost(tokens_left)
     at_once = min(episodes - recorded, connections or (llm.connections if llm is not None else 1))
     return SystemEstimate(*counts, "episodes", calls, prompt, completion, cost, seconds / max(1, at_once))
-
-
-def _most_calls(cell: PlannedCell, plan: Plan) -> int:
-    """The most LLM calls that one episode can make."""
-    workflow, bound = cell.workflow, plan.limits
-    if not workflow.uses_llm:
-        return 0
-    most = bound.steps + int(bound.last_chance and workflow.last_chance) if workflow.uses_tools else 1
-    own: int = getattr(workflow, "max_calls", None) or most
-    return min(own, bound.calls or own)
 
 
 def _warning(limit: Limit, spent: float, found: Estimate) -> str | None:

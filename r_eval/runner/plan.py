@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ class PlannedTask:
         home: The environment over which the demonstrations are worked out, where it is another one.
         replaced: Hash of the settings of environment and task that a workflow replaces; empty where it replaces none.
         settings: The environment's.
+        unsuited: Ids of demonstrations that are left out, since they call what the environment does not offer.
         dropped: How many questions the condition drops.
         given: The questions as the task has them, by their ids, where a condition changes them.
     """
@@ -62,6 +64,17 @@ class PlannedTask:
     dropped: int = 0
     given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unsuited: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def takes_documents(self) -> bool:
+        """Whether the questions' own documents can be found through the query APIs."""
+        return type(self.environment).for_documents is not Environment.for_documents
+
+    @functools.cached_property
+    def passages(self) -> str:
+        """Where the questions' own documents are: "prompt", "environment" or "none"."""
+        return self.task.usual_passages or ("environment" if self.takes_documents else "prompt")
 
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
@@ -255,7 +268,7 @@ def _tasks(grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[
 
 def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
     varied = {"noise": {**(entry.noise or {}), **noise}} if noise else {}
-    changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
+    changes: dict[str, Any] = entry.model_dump(include={"metric", "instruction", "passages"}, exclude_none=True)
     if entry.environment is not None:
         changes["environment"] = located_environment(entry.environment.environment, grid.folder)
         changes["settings"] = located_settings(entry.environment.settings, grid.folder)
@@ -316,7 +329,11 @@ class _PlannedTasks:
             with self._grid.located("tasks", *numbers[:1]):
                 environment = self._opened(task.environment, over)
             home = self._home(task, bool(settings)) if shown else None
-            planned = PlannedTask(task, environment, asked, shown, home, replaced, settings=over)
+            unsuited = [q.id for q in shown if home and not _can_make_calls(q.program or "", home, environment)]
+            shown = tuple(question for question in shown if question.id not in unsuited)
+            planned = PlannedTask(
+                task, environment, asked, shown, home, replaced, settings=over, unsuited=tuple(unsuited)
+            )
             self._planned[task.name, replaced] = planned
         return self._planned[task.name, replaced]
 
@@ -350,6 +367,14 @@ class _PlannedTasks:
         if key not in self._environments:
             self._environments[key] = open_environment(name, settings)
         return self._environments[key]
+
+
+def _can_make_calls(program: str, home: Environment, environment: Environment) -> bool:
+    """Whether an environment offers what a program for another one calls, with the same parameters."""
+    called = home.specs().keys() & set(re.findall(r"\b(\w+)\s*\(", program))
+    offered = environment.specs()
+    parameters = ([[p.name for p in specs[api].parameters] for specs in (home.specs(), offered)] for api in called)
+    return called <= offered.keys() and all(own == other for own, other in parameters)
 
 
 def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
@@ -393,6 +418,7 @@ def _cells(
                         "task": planned.task_version,
                         **planned.environment_parts,
                         "condition": short_hash(condition.identity()),
+                        "passages": planned.passages,
                         "limits": short_hash(dataclasses.asdict(limits)),
                         "shots": short_hash([q.id for q in planned.shown]),
                         "seed": str(grid.seed),

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
-from r_eval.environments.corpus.documents import Document
+from r_eval.environments.corpus.sources import Document
 from r_eval.languages import recognised
 from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.graph import Triple

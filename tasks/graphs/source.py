@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from r_eval.environments.base import Environment
-from r_eval.environments.corpus.documents import read_documents
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.environments.opening import located
 from r_eval.errors import UserError
 from r_eval.records import Document

@@ -52,7 +52,7 @@ def only(folder: Path, grid: Grid) -> SystemEstimate:
         ("direct", {}, 10),
         ("react", {"steps": 4}, 50),
         ("react", {"steps": 4, "calls": 3}, 30),
-        ({"workflow": "dfsdt", "max_calls": 7}, {"steps": 4}, 70),
+        ({"workflow": "dfsdt", "max_calls": 7}, {"steps": 4}, 80),
         ("oracle", {}, 0),
     ],
 )

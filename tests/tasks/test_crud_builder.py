@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.environments.corpus.documents import read_documents
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.tasks.loaders import load
 from tests.commands import typed_here
 

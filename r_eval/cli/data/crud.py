@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.errors import UserError
 from r_eval.tasks.crud_builder import COUNT, REPLY_TOKENS, CrudSet, build, write
-from r_eval.tasks.graphs.documents import read_documents
 from r_eval.tasks.llm_client import LLMClient, replies_kept
 
 
@@ -43,7 +43,7 @@ def crud(
     async def make() -> CrudSet:
         with replies_kept(where.name) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as writer:
-                return await build(read_documents(folder), writer, metrics.get("token_f1"), language, count, seed)
+                return await build(read_documents(str(folder)), writer, metrics.get("token_f1"), language, count, seed)
 
     made = asyncio.run(make())
     numbers = {key: len(records) for key, records in made.records.items()}

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from r_eval.environments.corpus.documents import read_documents
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.errors import UserError
 from r_eval.tasks.graphs.extract import REPLY_TOKENS, Extracted, extract
 from r_eval.tasks.graphs.matching import NameList, default_model, read_names

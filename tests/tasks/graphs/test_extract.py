@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.environments.corpus.documents import Document
+from r_eval.environments.corpus.sources import Document
 from r_eval.tasks.graphs.extract import Extracted, chunks, extract, triples_in
 from r_eval.tasks.graphs.graph import Triple
 from r_eval.tasks.graphs.matching import NameList
