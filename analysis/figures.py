@@ -111,8 +111,8 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     files = {folder / f"{name}.{ending}": io.BytesIO() for ending in ("png", "svg")}
     png, svg = files.values()
     figure.dpi = DPI
-    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
     for path, written in files.items():
         write_whole(path, [written.getvalue()])
     return list(files)
