@@ -1,17 +1,28 @@
 """Charts as data: one specification that `figures` draws for print and `plotly_figure` turns into a figure of the page.
 
 A chart is made from the tidy frames of the views. A colour stands for an LLM and a symbol for a workflow, on the page
-and in print; the palette is Okabe and Ito's, which the common kinds of colour blindness leave distinct.
+and in print (`palette`).
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from r_eval.analysis.palette import (
+    CAUSE_COLOURS,
+    GREY,
+    INK,
+    LLM_COLOURS,
+    NO_LLM,
+    SYMBOLS,
+    TYPE_COLOURS,
+    Style,
+    clipped,
+    short_names,
+)
 from r_eval.analysis.response_types import NAMES, TYPES
 from r_eval.analysis.tables import rows_of, visible
 
@@ -21,35 +32,6 @@ if TYPE_CHECKING:
     from r_eval.analysis.results import Results
 
 Kind = Literal["radar", "heat", "bars", "rings", "dots", "columns", "lines", "scatter", "boxes"]
-INK = "#1c2126"
-GREY = "#8a949e"
-"""Colour of systems that use no LLM."""
-LLM_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b6529a", "#b07900", "#3d9fd6", "#6b6b6b", "#7a5195")
-TYPE_COLOURS = {"EM": "#0b4f8a", "AM": "#79b4e2", "GE": "#f2cf5b", "RE": "#e58a2b", "ME": "#a9afb5", "TE": "#8c2d04"}
-CAUSE_COLOURS = ("#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255")
-"""Tol's muted palette, for causes: no colour of it stands for a response type or an LLM."""
-DARK = {
-    **dict(
-        zip(
-            LLM_COLOURS,
-            ("#56b4e9", "#f58545", "#2fc79a", "#dd8fc4", "#eab541", "#9ad4f5", "#b5b5b5", "#b79bd6"),
-            strict=True,
-        )
-    ),
-    **{"#0b4f8a": "#3f8fd2", "#79b4e2": "#9fcdf0", "#f2cf5b": "#e8c547", "#e58a2b": "#d97b1f", "#a9afb5": "#7f8891"},
-    **{"#8c2d04": "#c4512d", "#332288": "#7b6fd6", "#117733": "#3fa35f", "#882255": "#c4588f", INK: "#e6e8ea"},
-}
-"""What a colour becomes on dark paper; others stay."""
-SYMBOLS = {
-    **{"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "cross": "P", "star": "*", "pentagon": "p"},
-    **{"hexagon": "h", "triangle-down": "v", "x": "X"},
-}
-"""Symbols by plotly's name, with matplotlib's."""
-GLYPHS = dict(zip(SYMBOLS, "●■◆▲✚★⬟⬢▼✖", strict=True))
-DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-NO_LLM = "none"
-LONGEST = 34
-"""Characters of a name in a chart."""
 MOST_CAUSES = 8
 
 
@@ -113,57 +95,6 @@ class Chart:
     page: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """By name: the colour, dash and short name of LLMs, the symbol of workflows, the label of systems."""
-
-    colours: Mapping[str, str]
-    dashes: Mapping[str, str]
-    symbols: Mapping[str, str]
-    short: Mapping[str, str]
-    labels: Mapping[str, str]
-
-    @classmethod
-    def of(cls, results: Results) -> Style:
-        """In the order of the grid."""
-        own = results.cells[["system", "workflow", "llm"]].astype(str).drop_duplicates()
-        every, workflows = own["llm"].drop_duplicates().tolist(), own["workflow"].drop_duplicates().tolist()
-        llms, dashes, symbols = [llm for llm in every if llm != NO_LLM], list(DASHES), list(SYMBOLS)
-        short = dict(zip(every, map(clipped, short_names(every)), strict=True))
-        return cls(
-            {llm: LLM_COLOURS[place % len(LLM_COLOURS)] for place, llm in enumerate(llms)} | {NO_LLM: GREY},
-            {llm: dashes[place // len(LLM_COLOURS) % len(dashes)] for place, llm in enumerate(llms)}
-            | {NO_LLM: "solid"},
-            {workflow: symbols[place % len(symbols)] for place, workflow in enumerate(workflows)},
-            short,
-            {
-                system: clipped(workflow) if llm == NO_LLM else f"{clipped(workflow)} · {short[llm]}"
-                for system, workflow, llm in own.itertuples(index=False)
-            },
-        )
-
-    def llm_legend(self, llms: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Legend entries of the LLMs that use their colour."""
-        return [(self.short[llm], self.colours[llm], "circle") for llm in self.colours if llm in set(llms) - {NO_LLM}]
-
-    def workflow_legend(self, workflows: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Legend entries of workflows, in the colour of the text."""
-        return [(clipped(one), INK, self.symbols[one]) for one in self.symbols if one in set(workflows)]
-
-
-def clipped(name: str, longest: int = LONGEST) -> str:
-    """A name on one line, cut where it is long."""
-    line = visible(name) or "?"
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def short_names(names: Sequence[str]) -> list[str]:
-    """Names without what stands before the last "/", where that leaves them different."""
-    short = [name.rpartition("/")[2] or name for name in names]
-    count = Counter(short)
-    return [name if count[cut] > 1 else cut for name, cut in zip(names, short, strict=True)]
-
-
 def charts(results: Results, frames: Mapping[str, pandas.DataFrame]) -> list[Chart]:
     """Every chart that there are numbers for, condition by condition.
 
@@ -177,55 +108,44 @@ def charts(results: Results, frames: Mapping[str, pandas.DataFrame]) -> list[Cha
             name: frame[frame["condition"] == condition] if "condition" in frame else frame
             for name, frame in frames.items()
         }
-        found += [
-            *_matching(own, style, condition),
-            *_deployment(own, style, condition),
-            *_scores(results, own, style, condition),
-            *_errors(own, style, condition),
-            *_components(own, condition),
+        made = [
+            *_matching(own, style),
+            *_deployment(own, style),
+            *_scores(results, own, style),
+            *_errors(own, style),
+            *_components(own["components"]),
         ]
-    return [chart for chart in found if chart.series]
+        found += [replace(chart, condition=condition) for chart in made if chart.series]
+    return found
+
+
+def _place(tab: str, section: str, group: str = "") -> dict[str, Any]:
+    """Where a chart stands on the page."""
+    return {"tab": tab, "section": section, "group": group}
 
 
 # ---- results
 
 
-def _scores(results: Results, frames: Mapping[str, pandas.DataFrame], style: Style, condition: str) -> Iterator[Chart]:
-    """Systems with intervals; systems x tasks; radars; levels and domains."""
+def _scores(results: Results, frames: Mapping[str, pandas.DataFrame], style: Style) -> Iterator[Chart]:
+    """Systems with intervals, and systems x tasks; both for print alone."""
     overall = _ordered(frames["averages"])
     if overall.empty:
         return
-    percent = "Score, percent (mean over tasks)"
-    yield Chart(
-        "dots",
-        "ranking",
-        "Scores with 95 % intervals",
-        [_dot(style, row, row.score, row.score_low, row.score_high) for row in rows_of(overall)],
-        [style.labels[system] for system in overall["system"]],
-        condition,
-        y_label=percent,
-        legend=style.llm_legend(overall["llm"].tolist()),
-        page=False,
-    )
+    labels = [style.labels[system] for system in overall["system"]]
+    dots = [_point(style, row, row.score, row.score_low, row.score_high) for row in rows_of(overall)]
+    legend = style.llm_legend(overall["llm"].tolist())
+    title, unit = "Scores with 95 % intervals", "Score, percent (mean over tasks)"
+    yield Chart("dots", "ranking", title, dots, labels, y_label=unit, legend=legend, page=False)
     tasks = results.tasks["name"].tolist()
-    by_task = frames["task_scores"].pivot_table(index="system", columns="task", values="score", observed=True)
+    by_task = _table(frames["task_scores"], "system", "task")
     mean = ["mean over tasks"] if len(tasks) > 1 else []
-    yield Chart(
-        "heat",
-        "heat-map",
-        "Mean score, percent",
-        [
-            Series(
-                style.labels[row.system],
-                [*(_at(by_task, row.system, task) for task in tasks), *([row.score] if mean else [])],
-                GREY if row.role == "reference" else INK,
-            )
-            for row in rows_of(overall)
-        ],
-        [*map(_task_label, rows_of(results.tasks)), *mean],
-        condition,
-        page=False,
-    )
+    rows = []
+    for row, label in zip(rows_of(overall), labels, strict=True):
+        values = [*(_at(by_task, row.system, task) for task in tasks), *([row.score] if mean else [])]
+        rows.append(Series(label, values, GREY if row.role == "reference" else INK))
+    heads = [*map(_task_label, rows_of(results.tasks)), *mean]
+    yield Chart("heat", "heat-map", "Mean score, percent", rows, heads, page=False)
 
 
 def _task_label(task: Any) -> str:
@@ -233,10 +153,16 @@ def _task_label(task: Any) -> str:
     return f"{clipped(task.short, 22)} ({clipped(known, 12)})" if known else clipped(task.short, 22)
 
 
-def _dot(style: Style, row: Any, value: float, low: float, high: float) -> Series:
-    hollow = row.role != "system"
-    name, colour, symbol = style.labels[row.system], style.colours[row.llm], style.symbols[row.workflow]
-    return Series(name, [value], colour, symbol, low=[low], high=[high], hollow=hollow)
+def _point(style: Style, row: Any, value: float, low: float, high: float, **more: Any) -> Series:
+    """A system's mark with its interval; hollow where it is no tool-using system."""
+    looks = style.colours[row.llm], style.symbols[row.workflow]
+    return Series(
+        style.labels[row.system], [value], *looks, low=[low], high=[high], hollow=row.role != "system", **more
+    )
+
+
+def _table(frame: pandas.DataFrame, index: str, columns: str) -> Any:
+    return frame.pivot_table(index=index, columns=columns, values="score", observed=True)
 
 
 def _at(table: Any, row: str, column: str) -> float:
@@ -244,15 +170,14 @@ def _at(table: Any, row: str, column: str) -> float:
     return float(table.loc[row, column]) if known else math.nan
 
 
-def _ordered(averages: pandas.DataFrame, group: str = "all") -> pandas.DataFrame:
-    """The averages of a group, best first and references last."""
-    own = averages[(averages["group"] == group) & averages["score"].notna()]
-    return own.assign(_last=own["role"] == "reference").sort_values(
-        ["_last", "score"], ascending=[True, False], kind="stable"
-    )
+def _ordered(averages: pandas.DataFrame) -> pandas.DataFrame:
+    """The averages over everything, best first and references last."""
+    own = averages[(averages["group"] == "all") & averages["score"].notna()]
+    own = own.assign(_last=own["role"] == "reference")
+    return own.sort_values(["_last", "score"], ascending=[True, False], kind="stable")
 
 
-def _matching(frames: Mapping[str, pandas.DataFrame], style: Style, condition: str) -> Iterator[Chart]:
+def _matching(frames: Mapping[str, pandas.DataFrame], style: Style) -> Iterator[Chart]:
     """Workflow x LLM: as a heat map, and as one radar per workflow; the best LLM's scores by level and domain."""
     averages = frames["averages"]
     own = averages[(averages["role"] != "reference") & averages["score"].notna()]
@@ -260,18 +185,16 @@ def _matching(frames: Mapping[str, pandas.DataFrame], style: Style, condition: s
     workflows = overall["workflow"].astype(str).drop_duplicates().tolist()
     llms = [llm for llm in overall["llm"].astype(str).drop_duplicates() if llm != NO_LLM]
     if len(workflows) > 1 and len(llms) > 1:
-        table = overall.pivot_table(index="workflow", columns="llm", values="score", observed=True)
+        table = _table(overall, "workflow", "llm")
         rows = [Series(clipped(w), [_at(table, w, llm) for llm in llms]) for w in workflows]
         heads = [style.short[llm] for llm in llms]
         title = "Mean score of every workflow with every LLM, percent"
-        yield Chart("heat", "workflow-by-llm", title, rows, heads, condition, section="Matching")
+        yield Chart("heat", "workflow-by-llm", title, rows, heads, section="Matching")
     axes, values = _axes(own, frames["task_scores"])
-    if len(axes) < 2:
-        return
     if len(axes) > 2:
-        yield from _radars(overall, axes, values, style, condition)
-    if llms:
-        yield from _levels(overall, axes, values, style, condition)
+        yield from _radars(overall, axes, values, style)
+    if len(axes) > 1 and llms:
+        yield _levels(overall, axes, values, style)
 
 
 def _axes(averages: pandas.DataFrame, scores: pandas.DataFrame) -> tuple[dict[str, str], pandas.DataFrame]:
@@ -288,121 +211,91 @@ def _axes(averages: pandas.DataFrame, scores: pandas.DataFrame) -> tuple[dict[st
     if len(axes) > 2:
         return axes, levels.assign(axis=levels["group"].astype(str))
     names = scores["task"].astype(str).drop_duplicates().tolist()
-    return dict(zip(names, (clipped(n, 18) for n in short_names(names)), strict=True)), scores.assign(
-        axis=scores["task"].astype(str)
-    )
+    labels = {name: clipped(short, 18) for name, short in zip(names, short_names(names), strict=True)}
+    return labels, scores.assign(axis=scores["task"].astype(str))
 
 
 def _radars(
-    overall: pandas.DataFrame, axes: Mapping[str, str], values: pandas.DataFrame, style: Style, condition: str
+    overall: pandas.DataFrame, axes: Mapping[str, str], values: pandas.DataFrame, style: Style
 ) -> Iterator[Chart]:
-    table = values.pivot_table(index="system", columns="axis", values="score", observed=True)
+    table = _table(values, "system", "axis")
     shown = overall[overall["system"].astype(str).isin(table.index)]
     top = nice_top(float(table.loc[table.index.isin(shown["system"].astype(str))].max().max()))
-    legend = style.llm_legend(shown["llm"].tolist())
+    more: dict[str, Any] = {"section": "Matching", "group": "radar", "top": top}
+    more |= {"legend": style.llm_legend(shown["llm"].tolist())}
+    more |= {"note": f"All radars have one scale: 0 to {100 * top:.0f} percent."}
     for workflow in shown["workflow"].astype(str).drop_duplicates():
-        rows = shown[shown["workflow"] == workflow]
-        lines = [
-            Series(
-                style.short[row.llm] if row.llm != NO_LLM else clipped(workflow),
-                [_at(table, row.system, axis) for axis in axes],
-                style.colours[row.llm],
-                dash=style.dashes[row.llm],
-            )
-            for row in rows_of(rows)
-        ]
-        yield Chart(
-            "radar",
-            f"radar-{workflow}",
-            clipped(workflow),
-            lines,
-            list(axes.values()),
-            condition,
-            section="Matching",
-            group="radar",
-            note=f"All radars have one scale: 0 to {100 * top:.0f} percent.",
-            top=top,
-            legend=legend,
-        )
+        lines = []
+        for row in rows_of(shown[shown["workflow"] == workflow]):
+            name = style.short[row.llm] if row.llm != NO_LLM else clipped(workflow)
+            profile = [_at(table, row.system, axis) for axis in axes]
+            lines.append(Series(name, profile, style.colours[row.llm], dash=style.dashes[row.llm]))
+        yield Chart("radar", f"radar-{workflow}", clipped(workflow), lines, list(axes.values()), **more)
 
 
-def _levels(
-    overall: pandas.DataFrame, axes: Mapping[str, str], values: pandas.DataFrame, style: Style, condition: str
-) -> Iterator[Chart]:
+def _levels(overall: pandas.DataFrame, axes: Mapping[str, str], values: pandas.DataFrame, style: Style) -> Chart:
     """The LLM with the best score: its mean on each level of each domain (the paper's Figures 3 and 7)."""
     llm = str(overall[overall["llm"] != NO_LLM].sort_values("score", ascending=False)["llm"].iloc[0])
     own = values[(values["llm"] == llm) & values["system"].isin(overall["system"])]
-    series = []
-    for place, workflow in enumerate(own["workflow"].astype(str).drop_duplicates()):
-        rows: Any = own[own["workflow"] == workflow].set_index("axis")
-        columns = (
-            [float(rows[end].get(axis, math.nan)) for axis in axes] for end in ("score", "score_low", "score_high")
-        )
-        mean, low, high = columns
-        colour = LLM_COLOURS[place % len(LLM_COLOURS)]
-        series.append(Series(clipped(workflow), mean, colour, low=low, high=high))
+    series = [
+        _line(clipped(workflow), own[own["workflow"] == workflow].set_index("axis"), axes, _nth(LLM_COLOURS, place))
+        for place, workflow in enumerate(own["workflow"].astype(str).drop_duplicates())
+    ]
     by = "task" if "task" in values and "group" not in values else "domain and level"
-    title = f"Scores of {style.short[llm]} by {by}, percent"
-    legend = [(one.name, one.colour, "") for one in series]
-    yield Chart(
-        "columns",
-        "levels",
-        title,
-        series,
-        list(axes.values()),
-        condition,
-        section="Matching",
-        y_label="Score, percent",
-        legend=legend,
-    )
+    title, legend = f"Scores of {style.short[llm]} by {by}, percent", [(one.name, one.colour, "") for one in series]
+    names, label = list(axes.values()), "Score, percent"
+    return Chart("columns", "levels", title, series, names, section="Matching", y_label=label, legend=legend)
 
 
-def _deployment(frames: Mapping[str, pandas.DataFrame], style: Style, condition: str) -> Iterator[Chart]:
+def _nth(looks: Sequence[str], place: int) -> str:
+    return looks[place % len(looks)]
+
+
+def _line(name: str, rows: Any, places: Iterable[str], colour: str, symbol: str = "circle") -> Series:
+    """Scores with intervals at some places, of rows by place."""
+    ends = ([float(rows[end].get(place, math.nan)) for place in places] for end in ("score", "score_low", "score_high"))
+    mean, low, high = ends
+    return Series(name, mean, colour, symbol, low=low, high=high)
+
+
+def _deployment(frames: Mapping[str, pandas.DataFrame], style: Style) -> Iterator[Chart]:
     """Score against seconds and against money, over everything and by domain; the distribution of the seconds."""
     found = frames["deployment"]
     for domain in found["domain"].astype(str).drop_duplicates():
-        rows = found[(found["domain"] == domain) & found["quality"].notna()]
-        whole = domain == "all"
-        for name, label in (("seconds", "Seconds per question (mean)"), ("cost", "USD per question (mean)")):
-            column, front = f"{name}_mean", f"front_{name}"
-            known = rows[(rows["role"] != "reference") & rows[column].notna() & (rows[column] > 0)]
-            on_front = known[known[front].fillna(False).astype(bool)].sort_values([column, "quality"])
+        rows = found[(found["domain"] == domain) & found["quality"].notna() & (found["role"] != "reference")]
+        if domain == "all":
+            end, of, place = "", "", _place("results", "Deployment", "deployment")
+        else:
+            end, of, place = (
+                f"-{domain}",
+                f", {clipped(domain)}",
+                _place("details", "Deployment", "deployment-by-domain"),
+            )
+        for name, word, unit in (("seconds", "latency", "Seconds"), ("cost", "cost", "USD")):
+            column = f"{name}_mean"
+            known = rows[rows[column].notna() & (rows[column] > 0)]
+            on_front = known[known[f"front_{name}"].fillna(False).astype(bool)].sort_values([column, "quality"])
+            named = set(on_front["system"])
+            points = [_point(style, row, row.quality, row.quality_low, row.quality_high) for row in rows_of(known)]
             points = [
-                Series(
-                    style.labels[row.system],
-                    [row.quality],
-                    style.colours[row.llm],
-                    style.symbols[row.workflow],
-                    low=[row.quality_low],
-                    high=[row.quality_high],
-                    x=[getattr(row, column)],
-                    hollow=row.role == "baseline",
-                    named=row.system in set(on_front["system"]),
-                )
-                for row in rows_of(known)
+                replace(point, x=[x], named=system in named)
+                for point, x, system in zip(points, known[column], known["system"], strict=True)
             ]
             yield Chart(
-                "scatter",
-                f"score-by-{name}" + ("" if whole else f"-{domain}"),
-                f"Score against {'latency' if name == 'seconds' else name}{'' if whole else f', {clipped(domain)}'}",
-                points,
-                condition=condition,
-                tab="results" if whole else "details",
-                section="Deployment",
-                group="deployment" if whole else "deployment-by-domain",
-                x_label=label,
+                *("scatter", f"score-by-{name}{end}", f"Score against {word}{of}", points),
+                **place,
+                x_label=f"{unit} per question (mean)",
                 y_label="Score, percent",
                 log=bool(len(known)) and known[column].max() > 15 * known[column].min(),
                 front=list(zip(on_front[column], on_front["quality"], strict=True)),
                 legend=[*style.llm_legend(known["llm"].tolist()), *style.workflow_legend(known["workflow"].tolist())],
                 note="Bars are 95 % intervals, hollow marks baselines. The line is the Pareto front.",
             )
-    yield from _latency(frames, style, condition)
+    yield _latency(frames, style)
 
 
-def _latency(frames: Mapping[str, pandas.DataFrame], style: Style, condition: str) -> Iterator[Chart]:
-    fresh = frames["latencies"]
-    seconds: Any = fresh.groupby("system", observed=True)["seconds"]
+def _latency(frames: Mapping[str, pandas.DataFrame], style: Style) -> Chart:
+    seconds: Any = frames["latencies"].groupby("system", observed=True)["seconds"]
     quantiles = seconds.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).unstack()
     own = _ordered(frames["averages"])
     rows = [row for row in rows_of(own[own["role"] != "reference"]) if row.system in quantiles.index]
@@ -410,15 +303,9 @@ def _latency(frames: Mapping[str, pandas.DataFrame], style: Style, condition: st
         Series(style.labels[row.system], quantiles.loc[row.system].tolist(), style.colours[row.llm]) for row in rows
     ]
     spread = [value for box in boxes for value in box.values if value > 0]
-    yield Chart(
-        "boxes",
-        "latency",
-        "Seconds per question",
-        boxes,
-        [box.name for box in boxes],
-        condition,
-        tab="details",
-        section="Deployment",
+    return Chart(
+        *("boxes", "latency", "Seconds per question", boxes, [box.name for box in boxes]),
+        **_place("details", "Deployment"),
         x_label="Seconds per question",
         percent=False,
         log=bool(spread) and max(spread) > 30 * min(spread),
@@ -430,66 +317,47 @@ def _latency(frames: Mapping[str, pandas.DataFrame], style: Style, condition: st
 # ---- errors, components
 
 
-def _errors(frames: Mapping[str, pandas.DataFrame], style: Style, condition: str) -> Iterator[Chart]:
-    responses, causes = frames["response_shares"], frames["causes"]
-    order = {system: place for place, system in enumerate(_ordered(frames["averages"])["system"].astype(str))}
-    for chart_kind, name, page in (("bars", "responses", True), ("rings", "response-rings", False)):
-        rows, colours = _stacked(responses, "response_type", order), TYPE_COLOURS
-        series = [
-            Series(f"{NAMES[type_]} ({type_})", rows.get(type_, [0.0] * len(order)), colours[type_]) for type_ in TYPES
-        ]
-        yield Chart(
-            chart_kind,  # type: ignore[arg-type]
-            name,
-            "Response types",
-            series if rows else [],
-            _labels(responses, order, style),
-            condition,
-            tab="errors",
-            section="Response types",
-            y_label="Share of the recorded episodes, percent",
-            top=1.0,
-            legend=[(one.name, one.colour, "") for one in series],
-            page=page,
-        )
-    rows = _stacked(causes, "cause", order)
+def _errors(frames: Mapping[str, pandas.DataFrame], style: Style) -> Iterator[Chart]:
+    """Response types as bars and, printed, as rings; the commonest causes as bars."""
+    order = _ordered(frames["averages"])["system"].astype(str).tolist()
+    label = "Share of the recorded episodes, percent"
+    systems, rows = _stacked(frames["response_shares"], "response_type", order)
+    nothing = [0.0] * len(systems)
+    series = [Series(f"{NAMES[one]} ({one})", rows.get(one, nothing), TYPE_COLOURS[one]) for one in TYPES]
+    types = Chart(
+        *("bars", "responses", "Response types", series if rows else [], [style.labels[one] for one in systems]),
+        **_place("errors", "Response types"),
+        y_label=label,
+        top=1.0,
+        legend=[(one.name, one.colour, "") for one in series],
+    )
+    yield types
+    yield replace(types, kind="rings", name="response-rings", page=False)
+    systems, rows = _stacked(frames["causes"], "cause", order)
     most = sorted(rows, key=lambda cause: -sum(rows[cause]))[:MOST_CAUSES]
     series = [Series(visible(one.replace("_", " ")), rows[one], CAUSE_COLOURS[n]) for n, one in enumerate(most)]
     if rest := [rows[cause] for cause in rows if cause not in most]:
         series.append(Series("other", [sum(values) for values in zip(*rest, strict=True)], "#c9ced4"))
-    yield Chart(
-        "bars",
-        "causes",
-        "Causes",
-        series,
-        _labels(causes, order, style),
-        condition,
-        tab="errors",
-        section="Causes",
-        y_label="Share of the recorded episodes, percent",
-        legend=[(one.name, one.colour, "") for one in series],
-    )
+    legend = [(one.name, one.colour, "") for one in series]
+    names = [style.labels[one] for one in systems]
+    yield Chart("bars", "causes", "Causes", series, names, **_place("errors", "Causes"), y_label=label, legend=legend)
 
 
-def _stacked(frame: pandas.DataFrame, by: str, order: Mapping[str, int]) -> dict[str, list[float]]:
-    """By type or cause, the share of each system of the frame, in the order of the ranking."""
+def _stacked(frame: pandas.DataFrame, by: str, order: Sequence[str]) -> tuple[list[str], dict[str, list[float]]]:
+    """The systems of a frame in the order of the ranking, and by type or cause the share of each."""
+    place = {system: number for number, system in enumerate(order)}
     own = frame[frame["share"].notna()]
     table: Any = own.pivot_table(
         index="system", columns=by, values="share", observed=True, aggfunc="sum", fill_value=0.0
     )
-    systems = sorted(map(str, table.index), key=lambda system: order.get(system, len(order)))
-    return {str(name): [float(table.loc[system, name]) for system in systems] for name in table.columns}
+    systems = sorted(map(str, table.index), key=lambda system: place.get(system, len(order)))
+    return systems, {str(name): [float(table.loc[system, name]) for system in systems] for name in table.columns}
 
 
-def _labels(frame: pandas.DataFrame, order: Mapping[str, int], style: Style) -> list[str]:
-    systems = frame[frame["share"].notna()]["system"].astype(str).drop_duplicates()
-    return [style.labels[system] for system in sorted(systems, key=lambda system: order.get(system, len(order)))]
-
-
-def _components(frames: Mapping[str, pandas.DataFrame], condition: str) -> Iterator[Chart]:
+def _components(found: pandas.DataFrame) -> Iterator[Chart]:
     """Score by the setting of each component that a sweep varies, a line per task."""
-    found = frames["components"]
     own = found[found["main"].fillna(False).astype(bool) & found["score"].notna()] if len(found) else found
+    several = found["study"].nunique() > 1
     for (study, component), rows in own.groupby(["study", "component"], sort=False, observed=True):
         settings = rows["setting"].astype(str).drop_duplicates().tolist()
         tasks = rows["task"].astype(str).drop_duplicates().tolist()
@@ -497,23 +365,14 @@ def _components(frames: Mapping[str, pandas.DataFrame], condition: str) -> Itera
             continue
         series = []
         for place, (task, short) in enumerate(zip(tasks, short_names(tasks), strict=True)):
-            line: Any = rows[rows["task"] == task].drop_duplicates("setting").set_index("setting")
-            mean, low, high = (
-                [float(line[end].get(setting, math.nan)) for setting in settings]
-                for end in ("score", "score_low", "score_high")
-            )
-            looks = LLM_COLOURS[place % len(LLM_COLOURS)], list(SYMBOLS)[place % len(SYMBOLS)]
-            series.append(Series(clipped(short), mean, *looks, low=low, high=high))
+            line = rows[rows["task"] == task].drop_duplicates("setting").set_index("setting")
+            looks = _nth(LLM_COLOURS, place), _nth(list(SYMBOLS), place)
+            series.append(_line(clipped(short), line, settings, *looks))
+        title = clipped(f"{component} ({study})" if several else str(component), 60)
         yield Chart(
-            "lines",
-            f"component-{component}" + (f"-{study}" if found["study"].nunique() > 1 else ""),
-            clipped(f"{component} ({study})" if found["study"].nunique() > 1 else str(component), 60),
-            series,
+            *("lines", f"component-{component}" + (f"-{study}" if several else ""), title, series),
             [clipped(setting, 22) for setting in settings],
-            condition,
-            tab="details",
-            section="Sweeps",
-            group="components",
+            **_place("details", "Sweeps", "components"),
             y_label="Score, percent",
             legend=[(one.name, one.colour, one.symbol) for one in series],
         )

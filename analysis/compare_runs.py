@@ -26,7 +26,7 @@ from r_eval.analysis.compare import (
     with_metric,
 )
 from r_eval.analysis.frame import plain, read, roles
-from r_eval.analysis.published import is_published
+from r_eval.analysis.published_results import is_published
 from r_eval.analysis.scoring import ensure_scored, score_run
 from r_eval.analysis.statistics import MATCH
 from r_eval.errors import UserError

@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from r_eval.analysis.charts import DASHES, INK, SYMBOLS, Chart, Kind, Series, clipped, is_right
+from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.palette import DASHES, INK, SYMBOLS, clipped
 from r_eval.errors import MissingExtra
 from r_eval.folder import file_name, write_whole
 
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SOFT, LINE = "#5b646d", "#d3d8dc"
-FORMATS: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None}}
-"""Formats, with what is left out of them so that the same data give the same bytes."""
 DPI = 160
 ROW = 0.27
 """Inches of a row of bars."""
-PANEL = 3.5
-"""Inches of a side of a radar."""
+PANEL = 3.5  # inches of a side of a radar
+MATCHED, UNMATCHED = "#4b7f52", "#d9d4cb"
 FROM, TO = (0.957, 0.969, 0.98), (0.031, 0.251, 0.447)
+CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 NOTED = 0.045
 """Share from which a part of a bar holds its number."""
 CJK = (
@@ -81,21 +81,11 @@ def _styled() -> Iterator[set[str]]:
         raise MissingExtra("matplotlib", "report", "Drawing figures") from None
     there = set(get_font_names())
     ours: dict[Any, Any] = {
-        "text.parse_math": False,
-        "text.usetex": False,
-        "font.family": ["DejaVu Sans", *(name for name in CJK if name in there)],
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "axes.edgecolor": LINE,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.axisbelow": True,
-        "grid.color": LINE,
-        "grid.linewidth": 0.6,
+        **{"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "r-eval", "svg.fonttype": "none"},
+        **{"font.family": ["DejaVu Sans", *(name for name in CJK if name in there)], "font.size": 9},
+        **{"axes.titlesize": 10, "axes.edgecolor": LINE, "axes.axisbelow": True, "legend.frameon": False},
+        **{"axes.spines.top": False, "axes.spines.right": False, "grid.color": LINE, "grid.linewidth": 0.6},
         **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
-        "legend.frameon": False,
-        "svg.hashsalt": "r-eval",
-        "svg.fonttype": "none",
     }
     lacking: set[str] = set()
     with matplotlib.rc_context(ours), warnings.catch_warnings(record=True) as heard:
@@ -108,18 +98,24 @@ def _styled() -> Iterator[set[str]]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure in each of the formats, whole files without a date."""
-    paths = []
-    engine = figure.get_layout_engine()
-    if engine is not None:  # the places of the parts are found once, not for each format
+    """Write a figure in each of the formats, whole files without what would differ the next time.
+
+    The places of the parts are found once and each format is drawn once; `savefig` does both twice.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    if engine := figure.get_layout_engine():
         engine.execute(figure)
         figure.set_layout_engine("none")
-    for ending, metadata in FORMATS.items():
-        written = io.BytesIO()
-        figure.savefig(written, format=ending, dpi=DPI, metadata=metadata)
-        paths.append(folder / f"{name}.{ending}")
-        write_whole(paths[-1], [written.getvalue()])
-    return paths
+    files = {folder / f"{name}.{ending}": io.BytesIO() for ending in ("png", "svg")}
+    png, svg = files.values()
+    figure.dpi = DPI
+    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
+    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    for path, written in files.items():
+        write_whole(path, [written.getvalue()])
+    return list(files)
 
 
 def png(chart: Chart, dpi: int = 110) -> bytes:
@@ -197,11 +193,8 @@ def _scaled(chart: Chart, values: Sequence[float]) -> list[float]:
 def _errors(series: Series) -> list[list[float]] | None:
     if not series.low:
         return None
-    ends = [
-        (value - low, high - value) for value, low, high in zip(series.values, series.low, series.high, strict=True)
-    ]
-    clean = [(100 * max(0.0, below), 100 * max(0.0, above)) for below, above in ends]
-    return [[below for below, _ in clean], [above for _, above in clean]]
+    below = [100 * max(0.0, value - low) for value, low in zip(series.values, series.low, strict=True)]
+    return [below, [100 * max(0.0, high - value) for value, high in zip(series.values, series.high, strict=True)]]
 
 
 def _rows(axes: Axes, labels: Sequence[str]) -> None:
@@ -243,7 +236,7 @@ def _heat(axes: Axes, chart: Chart) -> None:
     for line, row in enumerate(rows):
         for place, value in enumerate(row):
             text, dark = (f"{value:.1f}", value > 0.55 * most) if math.isfinite(value) else ("–", False)
-            axes.text(place, line, text, ha="center", va="center", fontsize=8, color="white" if dark else INK)
+            axes.text(place, line, text, fontsize=8, color="white" if dark else INK, **CENTRED)
     axes.set_xticks(range(len(chart.categories)), chart.categories, rotation=38, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(rows)), [series.name for series in chart.series])
@@ -264,15 +257,7 @@ def _bars(axes: Axes, chart: Chart) -> None:
         axes.barh(places, widths, left=ends, color=series.colour, height=0.78)
         for place, (width, end) in enumerate(zip(widths, ends, strict=True)):
             if width >= 100 * NOTED:
-                axes.text(
-                    end + width / 2,
-                    place,
-                    f"{width:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color=_ink_on(series.colour),
-                )
+                axes.text(end + width / 2, place, f"{width:.0f}", fontsize=7, color=_ink_on(series.colour), **CENTRED)
         ends = [end + width for end, width in zip(ends, widths, strict=True)]
     _rows(axes, chart.categories)
     _values(axes, chart, "x")
@@ -283,12 +268,11 @@ def _ink_on(colour: str) -> str:
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
 
 
-def _values(axes: Axes, chart: Chart, axis: str) -> None:
+def _values(axes: Axes, chart: Chart, axis: Literal["x", "y"]) -> None:
     """The axis of the values, with its grid."""
-    axes.grid(axis="x" if axis == "x" else "y")
-    label, limit = (axes.set_xlabel, axes.set_xlim) if axis == "x" else (axes.set_ylabel, axes.set_ylim)
-    label(chart.y_label)
-    limit(0, 100 * chart.top if chart.top else None)
+    axes.grid(axis=axis)
+    top = 100 * chart.top if chart.top else None
+    axes.set(**{f"{axis}label": chart.y_label, f"{axis}lim": (0, top)})
 
 
 def _dots(axes: Axes, chart: Chart) -> None:
@@ -345,8 +329,7 @@ def _scatter(axes: Axes, chart: Chart) -> None:
         axes.set_xlim(left=0)
     axes.margins(x=0.12)
     axes.set_xlabel(chart.x_label)
-    axes.grid(axis="x")
-    axes.grid(axis="y")
+    axes.grid(axis="both")
     axes.set_ylabel(chart.y_label)
     axes.set_ylim(bottom=-1.5)
 
@@ -357,20 +340,12 @@ def _plain(value: float, _: float) -> str:
 
 def _boxes(axes: Axes, chart: Chart) -> None:
     names = ("whislo", "q1", "med", "q3", "whishi")
+    fixed: dict[str, Any] = {"orientation": "horizontal", "widths": 0.55, "showfliers": False, "manage_ticks": False}
     for place, series in enumerate(chart.series):
-        drawn: dict[str, Any] = {"color": series.colour, "linewidth": 1.2}
-        axes.bxp(
-            [{**dict(zip(names, series.values, strict=True)), "fliers": []}],
-            positions=[place],
-            orientation="horizontal",
-            widths=0.55,
-            showfliers=False,
-            manage_ticks=False,
-            boxprops=drawn,
-            whiskerprops=drawn,
-            capprops=drawn,
-            medianprops=drawn,
-        )
+        line = {"color": series.colour, "linewidth": 1.2}
+        parts: dict[str, Any] = {f"{part}props": line for part in ("box", "whisker", "cap", "median")}
+        box = {**dict(zip(names, series.values, strict=True)), "fliers": []}
+        axes.bxp([box], positions=[place], **fixed, **parts)
     _rows(axes, chart.categories)
     if chart.log:
         axes.set_xscale("log")
@@ -398,38 +373,25 @@ def _rings(chart: Chart) -> Figure:
         shares = [(max(0.0, series.values[place]), series.colour) for series in chart.series]
         right = sum(share for share, _ in shares[:2])
         _ring(axes, shares, 1.0, 0.34, numbers=True)
-        _ring(axes, [(right, MATCHED), (1 - right, "#d9d4cb")], 0.64, 0.2)
-        axes.text(0, 0, f"{100 * right:.0f} %", ha="center", va="center", fontsize=9)
+        _ring(axes, [(right, MATCHED), (1 - right, UNMATCHED)], 0.64, 0.2)
+        axes.text(0, 0, f"{100 * right:.0f} %", fontsize=9, **CENTRED)
         axes.set_title("\n".join(clipped(part, 22) for part in chart.categories[place].split(" · ")), fontsize=8)
     used = [entry for entry, series in zip(chart.legend, chart.series, strict=True) if any(series.values)]
-    _legend(
-        figure,
-        [*used, ("answer matches", MATCHED, ""), ("answer does not match", "#d9d4cb", "")],
-        figure.get_figwidth(),
-    )
+    used += [("answer matches", MATCHED, ""), ("answer does not match", UNMATCHED, "")]
+    _legend(figure, used, figure.get_figwidth())
     return figure
-
-
-MATCHED = "#4b7f52"
 
 
 def _ring(axes: Axes, parts: Sequence[tuple[float, str]], radius: float, width: float, numbers: bool = False) -> None:
     drawn = [part for part in parts if part[0] > 0]
-    axes.pie(
-        [share for share, _ in drawn],
-        colors=[colour for _, colour in drawn],
-        radius=radius,
-        startangle=90,
-        counterclock=False,
-        wedgeprops={"width": width, "edgecolor": "white", "linewidth": 0.8 if len(drawn) > 1 else 0},
+    edge = {"width": width, "edgecolor": "white", "linewidth": 0.8 if len(drawn) > 1 else 0}
+    label: Any = {"autopct": lambda share: f"{share:.0f}" if share >= 6 else "", "pctdistance": 0.83} if numbers else {}
+    shares, colours = [share for share, _ in drawn], [colour for _, colour in drawn]
+    made: Any = axes.pie(
+        shares, colors=colours, radius=radius, startangle=90, counterclock=False, wedgeprops=edge, **label
     )
-    start, total = 0.0, sum(share for share, _ in drawn) or 1.0
-    for share, colour in drawn if numbers else ():
-        angle = 2 * math.pi * (start + share / 2) / total
-        if share >= 0.06:
-            at = 0.83 * math.sin(angle), 0.83 * math.cos(angle)
-            axes.text(*at, f"{100 * share:.0f}", ha="center", va="center", fontsize=6.5, color=_ink_on(colour))
-        start += share
+    for text, colour in zip(made[2] if numbers else (), colours, strict=False):
+        text.set(fontsize=6.5, color=_ink_on(colour))
 
 
 _DRAWN: dict[Kind, Callable[[Axes, Chart], None]] = {

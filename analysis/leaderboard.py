@@ -14,11 +14,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from packaging.version import Version
+
 from r_eval.analysis import metrics
-from r_eval.analysis.estimates import average_by
+from r_eval.analysis.estimates import average_by, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.means import ends
-from r_eval.analysis.metrics.retrieval import RANKING
+from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.analysis.qrels import text_ids
 from r_eval.analysis.question_sets import Key, QuestionSet, Seasons
 from r_eval.analysis.results import CLEAN, IDENTITY, load, tidy
@@ -27,7 +28,6 @@ from r_eval.analysis.submissions import Answer, read_results
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
-from r_eval.tasks.seasons import Version
 
 if TYPE_CHECKING:
     import pandas
@@ -91,38 +91,46 @@ def board_rows(
         results += _of_run(run, {task: one.version for task, one in known.items()})
     for path in submissions:
         results.append(_submitted(path, seasons, sets, scoring, (approved or {}).get(path, "")))
-    order = sorted(sets, key=lambda version: (version is not None, version or Version()))
-    rows, names = [], set()
-    for result in results:
-        system, condition = result.identity["system"], result.identity["condition"]
-        name, number = system, 1
-        while (result.version, condition, name) in names:
-            name = f"{system} ({result.identity['run']})" if number == 1 else f"{system} ({number})"
-            number += 1
-        names.add((result.version, condition, name))
-        same = [one for one in results if one.version == result.version and one.identity["condition"] == condition]
-        under = None if condition == CLEAN else set().union(*(one.asked for one in same))
-        of = sets[result.version]
+    order = sorted(sets, key=lambda version: (version is not None, version or Version("0")))
+    rows = []
+    for result, name in zip(results, _unique_names(results), strict=True):
         version = {"version": str(result.version or UNKNOWN), "place": order.index(result.version)}
-        for key in of.questions():
-            if under is not None and key not in under:
-                continue
-            kind, relevant, cluster = of.facts.get(key, ("", False, key[1]))
-            score, found = result.scores.get(key), result.found.get(key)
-            if found is None and score is None and result.found and relevant:
-                found = 0.0  # the system searches: without a score it found nothing
-            rows.append(
-                {
-                    **result.identity,
-                    **version,
-                    "system": name,
-                    **{"task": key[0], "question_id": key[1], "cluster": cluster, "type": kind},
-                    **{"generation_score": score or 0.0, "retrieval_score": found, "missing": score is None},
-                }
-            )
+        lines = _lines(result, sets[result.version], results)
+        rows += [{**result.identity, **version, "system": name, **line} for line in lines]
     texts = (*SYSTEM, "version", "task", "question_id", "cluster", "type", "updated", "approved_by")
     types = {**dict.fromkeys(texts, TEXT), "place": WHOLE, "missing": FLAG}
     return tidy(pandas.DataFrame(rows), {**types, **dict.fromkeys(("generation_score", "retrieval_score"), NUMBER)})
+
+
+def _unique_names(results: Sequence[_Result]) -> Iterator[str]:
+    """The system of each result, with its run's name or a number where the version has one of that name."""
+    known = set()
+    for result in results:
+        system, condition = result.identity["system"], result.identity["condition"]
+        name, number = system, 1
+        while (result.version, condition, name) in known:
+            name = f"{system} ({result.identity['run']})" if number == 1 else f"{system} ({number})"
+            number += 1
+        known.add((result.version, condition, name))
+        yield name
+
+
+def _lines(result: _Result, of: QuestionSet, results: Sequence[_Result]) -> Iterator[dict[str, Any]]:
+    """What a system reached on each question of the version; under a condition, on each that any system was asked."""
+    condition = result.identity["condition"]
+    same = (one for one in results if one.version == result.version and one.identity["condition"] == condition)
+    under = None if condition == CLEAN else set().union(*(one.asked for one in same))
+    for key in of.questions():
+        if under is not None and key not in under:
+            continue
+        kind, relevant, cluster = of.facts.get(key, ("", False, key[1]))
+        score, found = result.scores.get(key), result.found.get(key)
+        if found is None and score is None and result.found and relevant:
+            found = 0.0  # the system searches: without a score it found nothing
+        yield {
+            **{"task": key[0], "question_id": key[1], "cluster": cluster, "type": kind},
+            **{"generation_score": score or 0.0, "retrieval_score": found, "missing": score is None},
+        }
 
 
 def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[_Result]:

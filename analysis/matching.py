@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs, score_matrix
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.results import IDENTITY, Results, ranked, records, tidy
+from r_eval.analysis.results import Results, ranked, records, tidy
 from r_eval.analysis.scores import averages
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ UPPER_BOUND: dict[str, str] = {
     **dict.fromkeys(("best_score", "gap"), NUMBER),
     **dict.fromkeys(("questions", "incomplete"), WHOLE),
 }
-CONTRIBUTIONS: dict[str, str] = {**dict.fromkeys(IDENTITY, TEXT), **dict.fromkeys(("score", "drop"), NUMBER)}
 
 
 def partners(results: Results) -> pandas.DataFrame:
@@ -115,26 +114,6 @@ def upper_bound(results: Results) -> pandas.DataFrame:
             counts = {"questions": len(own), "incomplete": int(own.isna().any(axis=1).sum())}
             rows.append({**names, "score": bound, "best_score": best, "gap": bound - best, **counts})
     return tidy(rows, UPPER_BOUND)
-
-
-def contributions(results: Results) -> pandas.DataFrame:
-    """The score of each ranked system and, as `drop`, how much the upper bound over all tasks loses without it.
-
-    A question without a score counts 0.
-    """
-    import numpy as np
-
-    identities = {(row["condition"], row["system"]): row for row in records(results.cells[list(IDENTITY)])}
-    rows: list[dict[str, Any]] = []
-    for condition, table, weights in _tables(results):
-        filled, weight = table.fillna(0.0).to_numpy(), weights / weights.sum()
-        ordered = np.sort(filled, axis=1)
-        second = ordered[:, -2] if filled.shape[1] > 1 else np.zeros(len(filled))
-        is_best = np.arange(filled.shape[1]) == filled.argmax(axis=1)[:, None]
-        drops = (weight * (ordered[:, -1] - second)) @ is_best
-        for system, score, drop in zip(table.columns, weight @ filled, drops, strict=True):
-            rows.append({**identities[condition, system], "score": score, "drop": drop})
-    return tidy(rows, CONTRIBUTIONS)
 
 
 def _tables(results: Results) -> Iterator[tuple[str, pandas.DataFrame, NDArray[np.float64]]]:

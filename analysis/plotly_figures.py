@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from r_eval.analysis.charts import INK, Chart, Kind, Series, is_right
+from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.palette import INK
 
 Figure = dict[str, Any]
 FROM, TO = "#f4f7fa", "#6aa5da"

@@ -5,7 +5,7 @@ What is relevant is known in one of two ways:
 - By ids: the question's meta names the relevant documents (`text_ids`), and the calls that went through name the
   passages that they found (`found` of a step). A passage's id is its document's id, "#" and the number of the chunk; it
   is cut at the last "#" where a number follows. The ranking of an episode is its calls in the order made, each with the
-  best first; a document has the first rank at which any of its passages was found. The metrics (`metrics.retrieval`)
+  best first; a document has the first rank at which any of its passages was found. The metrics (`metrics.ranking`)
   are of the whole list (k = the number of different documents found, and at least 1) and at fixed k, FIXED: how many
   documents a system looks up is its own choice, so only a fixed k compares systems.
 - By texts: the question names its `evidence`. Recall is the share of these texts that the observations hold, the hit
@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 
-from r_eval.analysis.metrics.retrieval import RANKING
+from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question, Step

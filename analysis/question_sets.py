@@ -12,13 +12,15 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from packaging.version import Version
+
 from r_eval.analysis.frame import cluster_of
 from r_eval.analysis.qrels import text_ids
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons import Version, read_season
+from r_eval.tasks.seasons import read_season
 
 Key = tuple[str, str]
 """Task and question id."""
@@ -69,7 +71,7 @@ class Seasons:
         found = [one for one in self._known.values() if one is not None and asked and asked <= _texts(one.questions)]
         copy = run.questions_file(task)
         if copy.exists() and (season := read_season(copy)) is not None:
-            version = Version.parse(season.version)
+            version = Version(season.version)
             return next((one for one in found if one.version == version), Known(version, season.count))
         return _only(found, f"{run.path}: the questions of {task}")
 
@@ -92,7 +94,7 @@ class Seasons:
         if place not in self._known:
             season = read_season(path)
             questions = tuple(read_questions(path)) if season is not None else ()
-            self._known[place] = Known(Version.parse(season.version), season.count, questions) if season else None
+            self._known[place] = Known(Version(season.version), season.count, questions) if season else None
         return self._known[place]
 
 

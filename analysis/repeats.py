@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from math import comb
 from typing import TYPE_CHECKING
 
+from r_eval.analysis.estimates import by_task, ends
 from r_eval.analysis.frame import NUMBER, TEXT, WHOLE
-from r_eval.analysis.means import by_task, ends
 from r_eval.analysis.results import IDENTITY, tidy
 from r_eval.analysis.statistics import MATCH
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, domain_of, plain, read, roles
-from r_eval.analysis.published import is_published, read_published
+from r_eval.analysis.published_results import is_published, read_published
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.folder import RunFolder
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from r_eval.analysis.estimates import mean_by
+from r_eval.analysis.estimates import by_task, ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.means import by_task, ends
 from r_eval.analysis.qrels import FIXED, METRICS, text_ids
 from r_eval.analysis.results import CLEAN, IDENTITY, Results, tidy
 

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from r_eval.analysis.compare import changed_questions, compare_columns, drop_questions, score_matrix
+from r_eval.analysis.estimates import ALL_TASKS, by_task, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.means import ALL_TASKS, by_task, ends
 from r_eval.analysis.metrics import token_f1
 from r_eval.analysis.response_types import THRESHOLDS
 from r_eval.analysis.results import CLEAN, IDENTITY, Results, once, tidy
-from r_eval.analysis.statistics import Sample, compare
 from r_eval.environments.conditions.faulty import failed
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
 
@@ -32,9 +31,6 @@ REACHED = (None, "not_found", "temporary", "tool_error")
 KINDS = ("needed", "knew", "lost", "neither")
 RIGHT = ("EM", "AM")
 """Response types whose answer matches."""
-
-PAIRED = ("questions", "clean_score", *ends("difference"))
-"""Columns of `failure_cost` that rest on the questions that `clean` has too."""
 
 _PLACE = {**dict.fromkeys((*IDENTITY, "task"), TEXT)}
 _KEYS = ["condition", "system", "task"]
@@ -162,42 +158,6 @@ def recovery(results: Results) -> pandas.DataFrame:
     return tidy(by_task(rows[rows["calls"] > 0], ratios=ratios, sums=sums), types)
 
 
-def failure_cost(results: Results) -> pandas.DataFrame:
-    """The scores of episodes that met a failed call, and of those that were spared, against `clean`.
-
-    Longer episodes meet more failures, so the two groups are not alike: `clean_score` is what the same system reaches
-    on the same questions in the bare environment, `difference` is paired by question.
-    """
-    numbers = dict.fromkeys((*ends("score"), "clean_score", *ends("difference")), NUMBER)
-    types = {**_PLACE, "group": TEXT, **dict.fromkeys(("episodes", "questions"), WHOLE), **numbers}
-    rows = _reactions(results)
-    clean = drop_questions(results.episodes, changed_questions(results.runs))
-    clean = clean[clean["condition"] == CLEAN].astype({"question_id": TEXT})
-    keys = ["system", "task", "question_id"]
-    means = clean.groupby(keys, observed=True)["score"].mean().rename("clean_score").reset_index()
-    rows = rows.merge(means, on=keys, how="left").assign(episodes=1)
-    rows["group"] = rows["failures"].gt(0).map({True: "met", False: "spared"})
-    paired = rows[rows["score"].notna() & rows["clean_score"].notna()]
-    groups = paired.groupby([*IDENTITY, "group", "task", "question_id"], observed=True)
-    questions = groups.agg({"cluster": "first", "score": "mean", "clean_score": "first"}).reset_index()
-    pairs: list[dict[str, Any]] = []
-    for names, own in questions.groupby([*IDENTITY, "group"], observed=True):
-        place = dict(zip([*IDENTITY, "group"], names, strict=True))
-        score, clean_score, cluster, task = (
-            own[name].to_numpy() for name in ("score", "clean_score", "cluster", "task")
-        )
-        chosen = {ALL_TASKS: slice(None), **{name: task == name for name in own["task"].unique()}}
-        for name, here in chosen.items():
-            of = compare(Sample(score[here], clean_score[here], cluster[here], task[here]))
-            values = (of.questions[0], of.mean_b[0], of.difference[0], of.low[0], of.high[0])
-            pairs.append({**place, "task": name, **dict(zip(PAIRED, values, strict=True))})
-    found = by_task(rows, ["score"], sums=["episodes"], further=["group"]).drop(columns="questions")
-    keys = [*IDENTITY, "group", "task"]
-    typed = tidy(pairs, {**dict.fromkeys(keys, TEXT), **dict.fromkeys(PAIRED, NUMBER)})
-    found = found.merge(typed, on=keys, how="left")
-    return tidy(found.assign(questions=found["questions"].fillna(0)), types)
-
-
 def reactions(episode: Episode) -> list[tuple[Reaction, bool]]:
     """What came after each failed call of an episode, and whether a retry was a success."""
     calls = [(place, step) for place, step in enumerate(episode.steps) if step.kind == "call"]
@@ -223,7 +183,6 @@ def _same(one: Step, other: Step) -> bool:
     return (one.api, one.arguments) == (other.api, other.arguments)
 
 
-@once
 def _reactions(results: Results) -> pandas.DataFrame:
     """A row per episode of a tool-using system under a condition in which some call failed."""
     cells = results.cells[(results.cells["role"] == "system") & (results.cells["condition"] != CLEAN)]
@@ -240,18 +199,15 @@ def _reactions(results: Results) -> pandas.DataFrame:
                 rows.append(
                     {
                         **{"condition": cell.condition, "system": cell.system + suffix, "task": cell.task},
-                        **{"question_id": one.question_id, "epoch": one.epoch},
+                        "question_id": one.question_id,
                         "calls": sum(step.kind == "call" and step.error in REACHED for step in one.steps),
                         **{"failures": len(found), "succeeded": sum(success for _, success in found)},
                         **{kind: sum(name == kind for name, _ in found) for kind in REACTIONS},
                     }
                 )
-    counts = ("epoch", "calls", "failures", "succeeded", *REACTIONS)
+    counts = ("calls", "failures", "succeeded", *REACTIONS)
     frame = _placed(rows, {"question_id": TEXT, **dict.fromkeys(counts, WHOLE)}, results)
-    faulty = set(frame.loc[frame["failures"] > 0, "condition"])
-    frame = frame[frame["condition"].isin(faulty)]
-    scores = results.episodes[[*_KEYS, "question_id", "epoch", "score"]].astype({"question_id": TEXT})
-    return frame.merge(scores, on=[*_KEYS, "question_id", "epoch"], how="left")
+    return frame[frame["condition"].isin(set(frame.loc[frame["failures"] > 0, "condition"]))]
 
 
 @once

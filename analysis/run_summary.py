@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.compare import pairs
-from r_eval.analysis.findings import findings
 from r_eval.analysis.results import Results, ranked
 from r_eval.analysis.scores import ALL, averages, scores
 from r_eval.analysis.sweeps import advice
@@ -37,7 +36,6 @@ def summary_lines(results: Results) -> list[str]:
         lines += [("Failures", text) for text in _failures(results.episodes)]
         if text := advice(results):
             lines.append(("Advice", f"{text}; see the page for all"))
-        lines += findings(results)
         lines += [("Missing", text) for text in _missing(results)]
         lines.append(("Cost", _cost([run.manifest()["spent"] for run in results.runs])))
         lines += [("Saved", text) for run in results.runs if (text := saved(run.manifest()))]
@@ -45,8 +43,12 @@ def summary_lines(results: Results) -> list[str]:
     return [f"{word:<9} {text}" for word, text in lines]
 
 
-def unbeaten(results: Results, condition: str) -> str:
-    """That no tool-using system has a higher average than the best baseline; "" where one has or there is none."""
+def leaders(results: Results, condition: str) -> list[str]:
+    """The best system and whether its lead is significant; first that no tool system beats the baseline, if so."""
+    return [text for text in (_unbeaten(results, condition), _leader(results, condition)) if text]
+
+
+def _unbeaten(results: Results, condition: str) -> str:
     rows = _ranking(results, condition)
     best = {role: own.iloc[0] for role, own in rows.groupby("role")}
     baseline, system = best.get("baseline"), best.get("system")
@@ -64,13 +66,10 @@ def _ranking(results: Results, condition: str) -> pandas.DataFrame:
 
 
 def _best(results: Results) -> Iterator[str]:
-    """The leader under each condition, and whether its lead is significant; first, whether a baseline is not beaten."""
     conditions = results.conditions
     for condition in conditions[:NAMED]:
         head = f"{condition}: " if len(conditions) > 1 else ""
-        if text := unbeaten(results, condition):
-            yield head + text
-        yield head + _leader(results, condition)
+        yield from (head + text for text in leaders(results, condition))
     if len(conditions) > NAMED:
         yield f"and {len(conditions) - NAMED} more conditions; see the page"
 

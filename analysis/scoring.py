@@ -29,7 +29,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from r_eval.analysis import metrics as registry
-from r_eval.analysis.causes import Actions, actions, why
+from r_eval.analysis.causes import actions, why
 from r_eval.analysis.frame import roles
 from r_eval.analysis.qrels import Qrels, Relevant, Retrieval, by_ids, by_texts
 from r_eval.analysis.response_types import (
@@ -60,7 +60,29 @@ Whole = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class ScoreRecord(BaseModel):
-    """A line of `scores/`. Keys that earlier versions of the scorer lack have a default."""
+    """A line of `scores/`: what the answer of one episode is worth.
+
+    Attributes:
+        episode_id, question_id, task, level, workflow, llm, condition, epoch: The episode.
+        score, metric: From 0 to 1 by the task's metric; null for an infrastructure failure.
+        metrics: Scores by further metrics.
+        response_type, taxonomy: EM, AM, GE, RE, ME or TE, and by which rule.
+        threshold: The score from which an answer matches.
+        cause: Of the failure; "" if the answer matches.
+        reward: The score behind the response type.
+        supported, undecided: Whether the evidence holds the gold; whether that cannot be decided.
+        retrieval: `recall`, `hit_rate`, `precision`, `mrr`, `ndcg`, also at fixed k (`recall@5`); null if the relevant
+            documents are unknown, and for baselines, references and infrastructure failures.
+        unparsed: No answer could be read.
+        outcome, outcome_cause: How the episode ended.
+        seconds, llm_seconds, environment_seconds: Duration, and its parts in the LLM and in query APIs.
+        queue, retry: Seconds of waiting and of failed attempts, not in `seconds`.
+        calls, prompt_tokens, completion_tokens, cached_tokens, cost: LLM usage.
+        replayed, truncated, steps: Replies from the reply store; replies cut at max_tokens; steps.
+        characters: Length of the answer.
+        api_calls, api_found: Query API calls; those that returned something.
+        scorer_version, metric_version, episodes_hash: Outdated scores are computed again.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -153,8 +175,7 @@ class Scorer:
         metric: The task's own; `metrics` are computed besides.
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         relevant: The relevant documents of the questions; None for baselines and references, which make no search of
-        their
-            own: their retrieval is not scored.
+            their own: their retrieval is not scored.
         documents: Those that come with the questions; what a prompt held of them was observed.
         episodes_hash: Of the file that the episodes are from, as `hash_file` gives it.
     """
@@ -174,7 +195,8 @@ class Scorer:
             UserError: A metric is unknown, cannot run here, or gave a number outside its range.
         """
         rewarding = "token_f1_published" if self.taxonomy == "published" else self.metric
-        for batch in batched(episodes, BATCH):
+        rest = iter(episodes)
+        while batch := list(itertools.islice(rest, BATCH)):
             names = dict.fromkeys((self.metric, rewarding, *self.metrics))
             values = {name: _compute(name, batch) for name in names}
             for place, episode in enumerate(batch):
@@ -186,7 +208,8 @@ class Scorer:
         made = actions(episode.steps)
         is_missing = episode.outcome.kind in INFRASTRUCTURE_FAILURES
         shown = documents_shown(episode, self.documents.get(episode.question_id, ()))
-        ranked = self._ranked(episode, made)
+        wanted = self.relevant.get(episode.question_id) if self.relevant else None
+        ranked = by_ids(episode.steps, wanted, made.found) if wanted else None
         recall = ranked["recall"] if ranked else None
         response = classify(episode, reward or 0.0, self.taxonomy, threshold, recall, self.metric, shown)
         usage, seconds = episode.usage, episode.seconds
@@ -236,11 +259,6 @@ class Scorer:
             "episodes_hash": self.episodes_hash,
         }
 
-    def _ranked(self, episode: Episode, made: Actions) -> Retrieval | None:
-        """The metrics of retrieval where the relevant documents are known by their ids."""
-        wanted = self.relevant.get(episode.question_id) if self.relevant else None
-        return by_ids(episode.steps, wanted, made.found) if wanted else None
-
     def _by_evidence(self, episode: Episode, response: Response, shown: Sequence[str]) -> Retrieval | None:
         """The metrics of retrieval where the question names its evidence."""
         if self.relevant is None or not episode.evidence:
@@ -280,7 +298,7 @@ def score_run(
     scores = Scores(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
     qrels = Qrels(run)
     documents: dict[str, Documents] = {}
-    for cell in _by_task(run.cells() if cells is None else cells):
+    for cell in sorted(run.cells() if cells is None else cells, key=lambda one: one.task):  # questions are read once
         episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
         if not episodes.exists():
             refuse_links(kept)
@@ -348,13 +366,17 @@ def hash_file(path: Path) -> str:
     Raises:
         UserError: It cannot be read.
     """
+    return _hash(*_version(path))
+
+
+def _version(path: Path) -> tuple[Path, int, int, int]:
+    """What changes with a file. The inode's change time is no file's own time: copying and touching do not set it."""
     found = path.stat()
-    return _hash(path, found.st_ctime_ns, found.st_size, found.st_ino)
+    return path, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 @functools.lru_cache(maxsize=100_000)
 def _hash(path: Path, changed: int, size: int, inode: int) -> str:
-    """The inode's change time is no file's own time: copying and touching do not set it."""
     digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
         while block := file.read(BLOCK):
@@ -364,37 +386,19 @@ def _hash(path: Path, changed: int, size: int, inode: int) -> str:
 
 def _first(path: Path) -> dict[str, Any] | None:
     """The first record of a file of scores, if there is one and nothing in the file is damaged or foreign."""
-    if not path.exists():
-        return None
-    found = path.stat()
-    is_valid = _is_valid(path, found.st_ctime_ns, found.st_size, found.st_ino)
+    is_valid = path.exists() and _is_valid(*_version(path))
     return next((record for _, record in read_lines(path)), None) if is_valid else None
 
 
 @functools.lru_cache(maxsize=100_000)
 def _is_valid(path: Path, changed: int, size: int, inode: int) -> bool:
-    length = 0
     try:
-        for _, line in whole_lines(path):
+        lines = [line for _, line in whole_lines(path)]
+        for line in lines:
             ScoreRecord.model_validate_json(line)
-            length += len(line)
     except ValidationError:
         return False
-    return length == size
-
-
-def _by_task(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of each task together, so that its questions are read once."""
-    there = list(cells)
-    order = {task: place for place, task in enumerate(dict.fromkeys(cell.task for cell in there))}
-    return sorted(there, key=lambda cell: order[cell.task])
-
-
-def batched(episodes: Iterable[Episode], size: int) -> Iterator[list[Episode]]:
-    """The episodes, so many at a time."""
-    rest = iter(episodes)
-    while batch := list(itertools.islice(rest, size)):
-        yield batch
+    return sum(map(len, lines)) == size
 
 
 def _compute(name: str, episodes: Sequence[Episode]) -> list[float | None]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from r_eval.analysis import metrics
-from r_eval.analysis.metrics.retrieval import RANKING
+from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.analysis.qrels import documents, id_text, text_ids
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
@@ -95,8 +95,7 @@ def score_results(
 
 
 def _means(rows: pandas.DataFrame) -> pandas.DataFrame:
-    from r_eval.analysis.estimates import mean_by
-    from r_eval.analysis.means import ends
+    from r_eval.analysis.estimates import ends, mean_by
 
     keys = ["metric", "type"]
     means = mean_by(rows.assign(task="", cluster=rows["question_id"]), keys)[[*keys, *ends("score"), "questions"]]

@@ -16,10 +16,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.estimates import mean_by
+from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
-from r_eval.analysis.means import ends
-from r_eval.analysis.published_components import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
+from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
 from r_eval.analysis.results import Results, once, tidy
 from r_eval.analysis.statistics import Sample, compare, mean

@@ -283,20 +283,3 @@ def rich_table(title: str) -> Table:
     table = Table(title=Text(title, "bold") if title else None, title_justify="left", caption_justify="left")
     table.box, table.pad_edge, table.collapse_padding = SIMPLE_HEAD, False, True
     return table
-
-
-def html(frame: pandas.DataFrame, title: str = "") -> str:
-    """The frame as a notebook shows it."""
-    import html as markup
-
-    shown = readable(frame)
-    head = "".join(f"<th>{markup.escape(heading(name))}</th>" for name in shown)
-    right = ' style="text-align: right"'
-    aligned = [right if name in shown.attrs["numeric"] else ' style="text-align: left"' for name in shown]
-    rows = (
-        "".join(f"<td{how}>{markup.escape(cell)}</td>" for how, cell in zip(aligned, row, strict=True))
-        for row in shown.itertuples(index=False)
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    caption = f"<caption>{markup.escape(visible(title))}</caption>" if title else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

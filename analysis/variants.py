@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from r_eval.analysis.estimates import mean_by
+from r_eval.analysis.estimates import ALL_TASKS, by_task, ends, mean_by
 from r_eval.analysis.frame import NUMBER, TEXT, WHOLE
-from r_eval.analysis.means import ALL_TASKS, by_task, ends
 from r_eval.analysis.results import IDENTITY, Results, once, tidy
 from r_eval.analysis.robustness import RIGHT
 
@@ -107,22 +106,6 @@ def stability(results: Results) -> pandas.DataFrame:
         flip_rate=(2 * right * (number - right) / (number * (number - 1)).clip(lower=1)).where(known),
     )
     return tidy(by_task(own, names, sums=["samples", "left_out"], whole=mean_by), types)
-
-
-def by_variant(results: Results) -> pandas.DataFrame:
-    """The share of right answers by variant, of the samples all of whose variants have a verdict."""
-    import pandas
-
-    types = {**_PLACE, "variant": TEXT, "samples": WHOLE, **dict.fromkeys(ends("right_share"), NUMBER)}
-    asked = _asked(results, "right")
-    if asked.empty:
-        return tidy([], types)
-    verdicts = asked.groupby([*IDENTITY, "task", "sample"], observed=True)["right"]
-    known = asked[(verdicts.transform("count") == verdicts.transform("size")) & (verdicts.transform("size") > 1)]
-    names = sorted(known["variant"].unique(), key=lambda name: (not name.isdecimal(), name.zfill(12)))
-    known = known.assign(right_share=known["right"], variant=pandas.Categorical(known["variant"], names, ordered=True))
-    found = by_task(known, ["right_share"], further=["variant"], whole=mean_by)
-    return tidy(found.rename(columns={"questions": "samples"}), types)
 
 
 def _asked(results: Results, value: str) -> pandas.DataFrame:

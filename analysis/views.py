@@ -11,18 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from r_eval.analysis import (
-    compare,
-    deployment,
-    errors,
-    matching,
-    repeats,
-    retrieval,
-    robustness,
-    scores,
-    sweeps,
-    variants,
-)
+from r_eval.analysis import compare, deployment, errors, matching, repeats, retrieval, robustness, scores, sweeps
+from r_eval.analysis import variants as samples
 
 if TYPE_CHECKING:
     import pandas
@@ -56,190 +46,114 @@ class View:
     page: bool = True
 
 
-TAKEN = (
-    *("condition", "system", "domain", "quality", "quality_low", "quality_high", "seconds_p50", "seconds_p95"),
-    *("calls", "prompt_tokens", "completion_tokens", "cost_mean", "replayed"),
-)
-"""Columns of deployment that the page shows."""
+def _details(section: str, *rows: tuple[str, str, Callable[[Results], pandas.DataFrame], str]) -> tuple[View, ...]:
+    """Views of a section of the details: name, title, function and note of each."""
+    return tuple(View(name, title, function, "details", section, note) for name, title, function, note in rows)
+
+
 VIEWS: tuple[View, ...] = (
     View("scores", "Scores", scores.scores_table, "results", page=False),
     View("averages", "Average scores", scores.averages, "results", page=False),
     View("task_scores", "Scores by task", scores.scores, "results", page=False),
     View(
-        "deployment",
-        "Score, latency, tokens and cost",
-        deployment.deployment,
-        "results",
-        "Deployment",
+        *("deployment", "Score, latency, tokens and cost", deployment.deployment, "results", "Deployment"),
         "Per question. Seconds are of the episode itself, without queueing and retries.",
-        TAKEN,
+        (
+            *("condition", "system", "domain", "quality", "quality_low", "quality_high", "seconds_p50", "seconds_p95"),
+            *("calls", "prompt_tokens", "completion_tokens", "cost_mean", "replayed"),
+        ),
     ),
     View("latencies", "Seconds of each episode", deployment.latencies, file=False, page=False),
     View(
-        "responses",
-        "Response types",
-        errors.responses_table,
-        "errors",
-        "Response types",
+        *("responses", "Response types", errors.responses_table, "errors", "Response types"),
         "Shares of the recorded episodes, percent.",
     ),
     View("response_shares", "Response types", errors.responses, file=False, page=False),
     View("causes", "Causes", errors.causes, "errors", "Causes", "Shares of the recorded episodes."),
-    View(
-        "pairs",
-        "Pairwise comparison",
-        compare.pairs,
-        "details",
+    *_details(
         "Statistics",
-        "Differences on the same questions, in percentage points. Adjusted p-values (Holm) and intervals are of one"
-        " family.",
+        (
+            *("pairs", "Pairwise comparison", compare.pairs),
+            "Differences on the same questions, in percentage points. Adjusted p-values (Holm) and intervals are of "
+            "one family.",
+        ),
+        (
+            *("partners", "Best LLM per workflow, best workflow per LLM", matching.partners),
+            "The best partner of each workflow and each LLM, and whether it is significantly better than each rival.",
+        ),
+        ("repeats", "Repeated runs", repeats.repeats, ""),
+        ("upper_bound", "Upper bound: the best system for each question", matching.upper_bound, ""),
     ),
-    View(
-        "partners",
-        "Best LLM per workflow, best workflow per LLM",
-        matching.partners,
-        "details",
-        "Statistics",
-        "The best partner of each workflow and of each LLM, and whether it is significantly better than each rival.",
-    ),
-    View("repeats", "Repeated runs", repeats.repeats, "details", "Statistics"),
-    View(
-        "upper_bound",
-        "Upper bound: the best system for each question",
-        matching.upper_bound,
-        "details",
-        "Statistics",
-    ),
-    View(
-        "contributions", "What the upper bound loses without a system", matching.contributions, "details", "Statistics"
-    ),
-    View(
-        "against_clean",
-        "Conditions against clean",
-        robustness.against_clean,
-        "details",
+    *_details(
         "Robustness",
-        "The score under the condition less that of the same system under clean, paired by question. The systems of"
-        " a condition are one family of comparisons.",
+        (
+            *("against_clean", "Conditions against clean", robustness.against_clean),
+            "The score under the condition less that of the same system under clean, paired by question. The systems "
+            "of a condition are one family of comparisons.",
+        ),
+        (
+            *("faithful", "Read or remembered", robustness.faithful),
+            "Of the answers where the environment's values were replaced. Faithful: the new gold answer, which only "
+            "the environment tells. Leaked: the old one, which only a memory tells. Other: neither, or both alike.",
+        ),
+        (
+            *("recovery", "Recovery from failed calls", robustness.recovery),
+            "Of the calls that failed for the moment: retried (the same call again), another (another call after the "
+            "next reply), answered, or stopped. Success: of the retries.",
+        ),
+        (
+            *("closed_book", "What needs the domain", robustness.closed_book),
+            "Each system paired with the workflow direct of its LLM. Needed: right, the LLM alone wrong. Knew: both "
+            "right. Lost: only the LLM alone is right. AM: right without evidence.",
+        ),
+        (
+            *("placeholder_scores", "Scores over samples", samples.placeholder_scores),
+            "The score of a sample is the mean over its variants; all samples weigh the same, over all tasks too.",
+        ),
+        (
+            *("stability", "Stability over variants", samples.stability),
+            "Of the samples all of whose variants are scored. Flip rate: how often two variants of a sample, drawn at "
+            "random, get different verdicts.",
+        ),
     ),
-    View(
-        "faithful",
-        "Read or remembered",
-        robustness.faithful,
-        "details",
-        "Robustness",
-        "Of the answers where the environment's values were replaced. Faithful: the new gold answer, which only the"
-        " environment tells. Leaked: the old one, which only a memory tells. Other: neither, or both alike.",
-    ),
-    View(
-        "recovery",
-        "Recovery from failed calls",
-        robustness.recovery,
-        "details",
-        "Robustness",
-        "Of the calls that failed for the moment: retried (the same call again), another (another call after the "
-        "next reply), answered, or stopped. Success: of the retries.",
-    ),
-    View(
-        "failure_cost",
-        "What failed calls cost",
-        robustness.failure_cost,
-        "details",
-        "Robustness",
-        "Episodes that met a failed call, and those that were spared, against the same questions under clean. "
-        "Longer episodes meet more failures, so the two are not alike.",
-    ),
-    View(
-        "closed_book",
-        "What needs the domain",
-        robustness.closed_book,
-        "details",
-        "Robustness",
-        "Each system paired with the workflow direct of its LLM. Needed: right, the LLM alone wrong. Knew: both "
-        "right. Lost: only the LLM alone is right. AM: right without evidence.",
-    ),
-    View(
-        "placeholder_scores",
-        "Scores over samples",
-        variants.placeholder_scores,
-        "details",
-        "Robustness",
-        "The score of a sample is the mean over its variants; every sample has the same weight, over all tasks too.",
-    ),
-    View(
-        "stability",
-        "Stability over variants",
-        variants.stability,
-        "details",
-        "Robustness",
-        "Of the samples all of whose variants are scored. Flip rate: how often two variants of a sample, drawn at "
-        "random, get different verdicts.",
-    ),
-    View(
-        "by_variant",
-        "Right answers by variant",
-        variants.by_variant,
-        "details",
-        "Robustness",
-    ),
-    View(
-        "retrieval",
+    *_details(
         "Retrieval",
-        retrieval.retrieval,
-        "details",
-        "Retrieval",
-        "Of the scored episodes whose relevant documents or evidence are known, at a fixed k and of all that was "
-        "found. Compare systems at a fixed k: how many documents a system looks up is its own choice.",
+        (
+            *("retrieval", "Retrieval", retrieval.retrieval),
+            "Of the scored episodes whose relevant documents or evidence are known, at a fixed k and of all that was "
+            "found. Compare systems at a fixed k: how many documents a system looks up is its own choice.",
+        ),
+        (
+            *("retrieval_failures", "Failures of retrieval and of generation", retrieval.retrieval_failures),
+            "Wrong answers: retrieval where not all that is relevant was found (RE), generation where all of it was "
+            "seen (GE), other otherwise.",
+        ),
+        (
+            *("question_types", "Retrieval and generation by question type", retrieval.question_types),
+            "Every question that the run asks counts; one without a score is missing, and 0 in both. Total: their "
+            "sum, up to 200 %.",
+        ),
     ),
-    View(
-        "retrieval_failures",
-        "Failures of retrieval and of generation",
-        retrieval.retrieval_failures,
-        "details",
-        "Retrieval",
-        "Wrong answers: retrieval where not all that is relevant was found (RE), generation where all of it was "
-        "seen (GE), other otherwise.",
-    ),
-    View(
-        "question_types",
-        "Retrieval and generation by question type",
-        retrieval.question_types,
-        "details",
-        "Retrieval",
-        "Every question that the run asks counts; one without a score is missing, and 0 in both. Total: their sum, "
-        "up to 200 %.",
-    ),
-    View(
-        "recommendations",
-        "Recommended settings",
-        sweeps.recommend,
-        "details",
+    *_details(
         "Sweeps",
-        "The cheapest of the settings that are not significantly worse than the best, or the base. No choice: no "
-        "setting is significantly better or cheaper than another.",
+        (
+            *("recommendations", "Recommended settings", sweeps.recommend),
+            "The cheapest of the settings that are not significantly worse than the best, or the base. No choice: no "
+            "setting is significantly better or cheaper than another.",
+        ),
+        ("components", "Scores by setting", sweeps.components, ""),
+        (
+            *("setting_pairs", "Settings compared", sweeps.setting_pairs),
+            "Paired by question; all pairs of a run and condition are one family of comparisons.",
+        ),
     ),
-    View(
-        "components",
-        "Scores by setting",
-        sweeps.components,
-        "details",
-        "Sweeps",
+    *_details(
+        "Failures",
+        ("responses_by_level", "Response types by level", partial(errors.responses, by="level"), ""),
+        ("responses_by_domain", "Response types by domain", partial(errors.responses, by="domain"), ""),
+        ("failures", "Episodes that did not finish", scores.failures, ""),
     ),
-    View(
-        "setting_pairs",
-        "Settings compared",
-        sweeps.setting_pairs,
-        "details",
-        "Sweeps",
-        "Paired by question; all pairs of a run and condition are one family of comparisons.",
-    ),
-    View("responses_by_level", "Response types by level", partial(errors.responses, by="level"), "details", "Failures"),
-    View(
-        "responses_by_domain", "Response types by domain", partial(errors.responses, by="domain"), "details", "Failures"
-    ),
-    View("failures", "Episodes that did not finish", scores.failures, "details", "Failures"),
-    View("separators", "What failed questions have in common", errors.separators, "details", "Failures"),
-    View("metrics", "Other metrics", scores.further, "details", "Metrics"),
+    *_details("Metrics", ("metrics", "Other metrics", scores.further, "")),
 )
 """In the order of the page."""
 

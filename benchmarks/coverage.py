@@ -14,24 +14,32 @@ of a cluster, of a question, of a system in a cluster, and of its own. So true m
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from r_eval.analysis.statistics import ALPHA, Comparisons, Sample, compare, mean
+from r_eval.analysis.statistics import ALPHA, Sample, compare, mean_of_groups
+from r_eval.analysis.statistics.comparisons import PairedDifferences
 
 Floats = NDArray[np.float64]
 
 TRUTHS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
 PAIRS = ((0.1, 0.1), (0.1, 0.2), (0.3, 0.3), (0.3, 0.5), (0.5, 0.5), (0.8, 0.9), (0.9, 0.9))
+EQUAL = (0.1, 0.3, 0.5, 0.9)
+BASES = (0.1, 0.4)
 PARTS = {"cluster": 0.15, "question": 0.35, "system": 0.10, "own": 0.40}
 """Shares of the variance; of questions alone, those of the clusters are the questions'."""
 GRADES = 3
 """Of an F1-like score, on half of the questions; the others are right or wrong."""
+AT_ONCE = 1 << 20
+"""Scores drawn at once."""
 
 
 @dataclass(frozen=True)
@@ -53,66 +61,87 @@ class Shape:
         return np.repeat(np.arange(self.tasks), self.questions)
 
     @property
-    def cluster(self) -> NDArray[np.int64] | None:
+    def cluster(self) -> NDArray[np.int64]:
         """The cluster of each question, the last ones twice as large as the first."""
         if not self.clusters:
-            return None
+            return np.arange(self.tasks * self.questions)
         ends = np.cumsum(np.linspace(1, 2, self.clusters))
         within = np.searchsorted(ends / ends[-1] * self.questions, np.arange(self.questions) + 0.5)
         return (np.arange(self.tasks)[:, None] * self.clusters + within).ravel()
 
-    def draw(self, rng: np.random.Generator, truths: Sequence[float]) -> Floats:
-        """Scores of one run: questions x systems, one true mean each."""
-        number, systems = self.tasks * self.questions, len(truths)
-        cluster = np.arange(number) if self.cluster is None else self.cluster
-        of_cluster, of_system = rng.standard_normal((number, 1)), rng.standard_normal((number, systems))
-        shared = [(PARTS["cluster"], of_cluster[cluster]), (PARTS["system"], of_system[cluster])]
-        shared.append((PARTS["question"], rng.standard_normal((number, 1))))
-        luck = sum(np.sqrt(share) * part for share, part in shared)
-        own = np.sqrt(PARTS["own"]) * rng.standard_normal((GRADES, number, systems))
-        parts = (luck + own < ndtri(np.asarray(truths))).astype(float)
+    def draw(self, rng: np.random.Generator, truths: Floats, runs: int) -> Floats:
+        """Scores of some runs: questions x runs x systems.
+
+        Args:
+            truths: The true mean of each system; or of each question, run and system, as far as they differ.
+        """
+        number, systems, cluster = self.tasks * self.questions, truths.shape[-1], self.cluster
+        luck = np.sqrt(PARTS["cluster"]) * rng.standard_normal((number, runs, 1))[cluster]
+        luck = luck + np.sqrt(PARTS["system"]) * rng.standard_normal((number, runs, systems))[cluster]
+        luck += np.sqrt(PARTS["question"]) * rng.standard_normal((number, runs, 1))
+
+        def attempt() -> Floats:
+            own = np.sqrt(PARTS["own"]) * rng.standard_normal((number, runs, systems))
+            return (luck + own < ndtri(truths)).astype(float)
+
+        first = attempt()
         if self.kind == "binary":
-            return np.asarray(parts[0])
-        return np.where(rng.random((number, 1)) < 0.5, parts.mean(axis=0), parts[0])
+            return first
+        graded = (first + sum(attempt() for _ in range(GRADES - 1))) / GRADES
+        return np.where(rng.random((number, runs, 1)) < 0.5, graded, first)
 
+    def batches(self, truths: Floats, runs: int, seed: int) -> Iterator[Floats]:
+        """The scores of `draw`, some runs at a time; so many that all pairs of systems fit in memory."""
+        rng = np.random.default_rng(seed)
+        systems = truths.shape[-1]
+        size = max(1, AT_ONCE // (self.tasks * self.questions * max(systems, systems * (systems - 1) // 2)))
+        for start in range(0, runs, size):
+            yield self.draw(rng, truths, min(size, runs - start))
 
-def compared(shape: Shape, scores: Floats, alpha: float = ALPHA) -> Comparisons:
-    """All pairs of systems, as one family."""
-    left, right = (list(side) for side in zip(*combinations(range(scores.shape[1]), 2), strict=True))
-    return compare(Sample(scores[:, left], scores[:, right], shape.cluster, shape.task), alpha=alpha)
+    def pairs(self, truths: Sequence[float], runs: int, seed: int) -> Iterator[PairedDifferences]:
+        """The tests of all pairs of systems, some runs at a time; the pairs of a run follow each other."""
+        left, right = (list(side) for side in zip(*combinations(range(len(truths)), 2), strict=True))
+        cluster = self.cluster if self.clusters else None
+        for scores in self.batches(np.asarray(truths), runs, seed):
+            flat = (scores[:, :, side].reshape(len(scores), -1) for side in (left, right))
+            yield PairedDifferences(*flat, cluster, self.task)
 
 
 def means(shape: Shape, runs: int, seed: int = 0) -> list[float]:
     """How often the interval of a mean holds the truth, for each of TRUTHS; of several tasks, from easy to hard."""
-    rng = np.random.default_rng(seed)
     shares = []
     for truth in TRUTHS:
-        spread = min(truth, 1 - truth) * np.linspace(-0.9, 0.9, shape.tasks) if shape.tasks > 1 else [0.0]
+        spread = min(truth, 1 - truth) * np.linspace(-0.9, 0.9, shape.tasks) if shape.tasks > 1 else np.zeros(1)
         held = 0
-        for _ in range(runs):
-            parts = [Shape(shape.kind, shape.questions, shape.clusters).draw(rng, [truth + less]) for less in spread]
-            found = mean(np.concatenate(parts)[:, 0], shape.cluster, shape.task)
-            held += found.low - 1e-12 <= truth <= found.high + 1e-12
+        for scores in shape.batches((truth + spread)[shape.task][:, None, None], runs, seed):
+            number, own = scores.shape[:2]
+            group = np.tile(np.arange(own), number)
+            labels = (np.repeat(part, own) for part in (shape.cluster, shape.task))
+            found = mean_of_groups(scores.ravel(), group, own, *labels)
+            held += int(((found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12)).sum())
         shares.append(held / runs)
     return shares
 
 
 def differences(shape: Shape, runs: int, seed: int = 0) -> list[float]:
     """How often the interval of a difference holds the truth, for each of PAIRS."""
-    rng = np.random.default_rng(seed)
     shares = []
     for a, b in PAIRS:
-        found = [compared(shape, shape.draw(rng, (a, b))) for _ in range(runs)]
-        shares.append(sum(bool(one.low[0] <= a - b <= one.high[0]) for one in found) / runs)
+        ends = (found.interval(ALPHA) for found in shape.pairs((a, b), runs, seed))
+        shares.append(sum(int(((low <= a - b) & (a - b <= high)).sum()) for low, high in ends) / runs)
     return shares
 
 
 def false_positives(shape: Shape, systems: int, runs: int, seed: int = 0) -> list[float]:
-    """How often equal systems have any significant difference, for some true means."""
-    rng = np.random.default_rng(seed)
+    """How often equal systems have any significant difference, for each of EQUAL; by Holm's first step."""
+    tests = systems * (systems - 1) // 2
     return [
-        sum(bool(compared(shape, shape.draw(rng, [truth] * systems)).significant.any()) for _ in range(runs)) / runs
-        for truth in (0.1, 0.3, 0.5, 0.9)
+        sum(
+            int((np.nanmin(found.p.reshape(-1, tests), axis=1) <= ALPHA / tests).sum())
+            for found in shape.pairs([truth] * systems, runs, seed)
+        )
+        / runs
+        for truth in EQUAL
     ]
 
 
@@ -120,9 +149,8 @@ def promised(shape: Shape, tests: int, base: float, runs: int, seed: int = 0) ->
     """The true difference that runs of this shape, having it, report as detectable on average; NaN where none is."""
     difference = 0.3
     for step in range(12):
-        rng = np.random.default_rng(seed + step)
-        truths = (min(0.99, base + difference), base)
-        found = [compared(shape, shape.draw(rng, truths), ALPHA / tests).mde[0] for _ in range(runs)]
+        blocks = shape.pairs((min(0.99, base + difference), base), runs, seed + step)
+        found = np.concatenate([block.detectable(ALPHA / tests) for block in blocks])
         if np.isnan(found).mean() > 0.1:
             return float("nan")
         difference += 0.7 * (float(np.nanmean(found)) - difference)
@@ -134,21 +162,23 @@ def power(shape: Shape, tests: int, difference: float, base: float, runs: int, s
 
     By Holm's first step, p is compared with alpha / m.
     """
-    rng = np.random.default_rng(seed)
-    truths = (base + difference, base)
-    return sum(bool(compared(shape, shape.draw(rng, truths), ALPHA / tests).significant[0]) for _ in range(runs)) / runs
+    blocks = shape.pairs((base + difference, base), runs, seed)
+    return sum(int((block.p <= ALPHA / tests).sum()) for block in blocks) / runs
 
 
 def contradictions(shape: Shape, systems: int, runs: int, seed: int = 0) -> tuple[int, int]:
     """Intervals that contradict their verdict, and comparisons; some systems are equal and some are not."""
     rng = np.random.default_rng(seed)
-    wrong = number = 0
+    left, right = (list(side) for side in zip(*combinations(range(systems), 2), strict=True))
+    wrong = 0
     for _ in range(runs):
         truths = np.round(rng.beta(1, 1, systems) * 4) / 4 * 0.9 + 0.05
-        found = compared(shape, shape.draw(rng, truths.tolist()))
+        scores = shape.draw(rng, truths, 1)[:, 0]
+        found = compare(
+            Sample(scores[:, left], scores[:, right], shape.cluster if shape.clusters else None, shape.task)
+        )
         wrong += int((((found.low > 0) | (found.high < 0)) != found.significant).sum())
-        number += len(found.p)
-    return wrong, number
+    return wrong, runs * len(left)
 
 
 MEANS = [Shape(kind, n, g) for kind in ("binary", "f1") for n in (5, 20, 100, 400) for g in (0, 5, 12) if g < n]
@@ -159,55 +189,84 @@ POWER = [
     *(Shape(kind, n, 0, 12) for kind in ("binary", "f1") for n in (5, 40)),
 ]
 SYSTEMS = (2, 3, 8, 21)
+COMPARED = 10_000
+"""Comparisons per shape that are searched for contradictions, at least; over the numbers of systems."""
 
 
-def lines(chosen: Sequence[str], quick: bool) -> Iterator[str]:
+def _shares(measure: Callable[[Shape, int], list[float]], runs: int, shape: Shape) -> str:
+    shares = [100 * share for share in measure(shape, runs)]
+    return f"  {shape!s}  {np.mean(shares):5.1f}   {' '.join(f'{share:5.1f}' for share in shares)}"
+
+
+def _false(runs: int, cell: tuple[Shape, int]) -> str:
+    shape, systems = cell
+    shares = [100 * share for share in false_positives(shape, systems, runs if systems < 8 else runs // 4)]
+    return f"  {shape!s} {systems:2} systems  {max(shares):5.1f}   {' '.join(f'{s:5.1f}' for s in shares)}"
+
+
+def _power(runs: int, cell: tuple[Shape, int, float]) -> str:
+    shape, systems, base = cell
+    tests = systems * (systems - 1) // 2
+    effect = promised(shape, tests, base, max(100, runs // 5))
+    if np.isnan(effect):
+        return f"  {shape!s} {systems:2} systems from {base}: no difference is detectable"
+    share = 100 * power(shape, tests, effect, base, runs)
+    return f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
+
+
+def _contradictions(number: int, shape: Shape) -> str:
+    per = [(systems, number // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1) for systems in SYSTEMS]
+    found = [contradictions(shape, systems, runs) for systems, runs in per]
+    return f"  {shape!s}  {sum(wrong for wrong, _ in found)} of {sum(compared for _, compared in found):,}"
+
+
+def lines(chosen: Sequence[str], quick: bool, processes: int) -> Iterator[str]:
     """The report, section by section."""
     runs, every = (300, 3) if quick else (2000, 1)
     shapes, power_shapes = [*MEANS, *SEVERAL][::every], POWER[::every]
-    sections: list[tuple[str, str, Callable[[Shape], list[float]]]] = [
-        ("means", "Intervals of means hold the truth", lambda shape: means(shape, runs)),
-        ("differences", "Intervals of differences hold the truth", lambda shape: differences(shape, runs)),
-    ]
-    for name, title, measure in sections:
-        if name in chosen:
-            yield f"\n{title}, percent: on average, and for each truth"
-            for shape in shapes:
-                shares = [100 * share for share in measure(shape)]
-                yield f"  {shape!s}  {np.mean(shares):5.1f}   {' '.join(f'{share:5.1f}' for share in shares)}"
-    if "false" in chosen:
-        yield "\nEqual systems of which any two differ significantly, percent of runs, at most 5 is promised"
-        for shape in shapes:
-            for systems in SYSTEMS:
-                repeats = max(50, runs // (4 if systems > 8 else 1))
-                shares = [100 * share for share in false_positives(shape, systems, repeats)]
-                yield f"  {shape!s} {systems:2} systems  {max(shares):5.1f}   {' '.join(f'{s:5.1f}' for s in shares)}"
-    if "power" in chosen:
-        yield "\nA true difference of the minimum detectable effect is significant, percent of runs, 80 is promised"
-        for shape in power_shapes:
-            for systems in SYSTEMS:
-                tests = systems * (systems - 1) // 2
-                for base in (0.1, 0.4):
-                    effect = promised(shape, tests, base, max(100, runs // 5))
-                    if np.isnan(effect):
-                        yield f"  {shape!s} {systems:2} systems from {base}: no difference is detectable"
-                        continue
-                    share = 100 * power(shape, tests, effect, base, runs)
-                    yield f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
-    if "contradictions" in chosen:
-        yield "\nIntervals that contradict their verdict"
-        for shape in shapes:
-            for systems in SYSTEMS:
-                wrong, number = contradictions(shape, systems, max(2, (400 if quick else 10_000) // systems**2))
-                yield f"  {shape!s} {systems:2} systems  {wrong} of {number:,}"
+    false = [(shape, systems) for shape in shapes for systems in SYSTEMS]
+    powers = [(shape, systems, base) for shape in power_shapes for systems in SYSTEMS for base in BASES]
+    sections: dict[str, tuple[str, Callable[..., str], Sequence[object]]] = {
+        "means": (
+            "Intervals of means hold the truth, percent: on average, and for each truth",
+            partial(_shares, means, runs),
+            shapes,
+        ),
+        "differences": (
+            "Intervals of differences hold the truth, percent: on average, and for each truth",
+            partial(_shares, differences, runs),
+            shapes,
+        ),
+        "false": (
+            "Equal systems of which any two differ significantly, percent of runs, at most 5 is promised",
+            partial(_false, runs),
+            false,
+        ),
+        "power": (
+            "A true difference of the minimum detectable effect is significant, percent of runs, 80 is promised",
+            partial(_power, runs),
+            powers,
+        ),
+        "contradictions": (
+            "Intervals that contradict their verdict",
+            partial(_contradictions, 400 if quick else COMPARED),
+            shapes,
+        ),
+    }
+    with ProcessPoolExecutor(processes) as pool:
+        for name in chosen:
+            title, measure, cells = sections[name]
+            yield f"\n{title}"
+            yield from pool.map(measure, cells)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: some minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: half a minute")
     parser.add_argument("--only", default="means,differences,false,power,contradictions")
-    given = parser.parse_args()
-    for line in lines(given.only.split(","), given.quick):
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
+    options = parser.parse_args()
+    for line in lines(options.only.split(","), options.quick, options.processes):
         print(line, flush=True)
 
 

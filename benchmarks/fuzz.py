@@ -93,8 +93,7 @@ def read_question_file(path: Path, chance: random.Random) -> None:
     """Read a question file, its season, and what a public or next season would be made of."""
     from r_eval.checks.questions import form
     from r_eval.tasks.questions import read_questions
-    from r_eval.tasks.seasons.refresh import Refresher
-    from r_eval.tasks.seasons.season import read_season, season_path
+    from r_eval.tasks.seasons import Refresher, read_season, season_path
 
     if path.suffix == ".json":
         beside = path.with_name("questions.jsonl")
@@ -110,11 +109,12 @@ def read_template_file(path: Path, chance: random.Random) -> None:
     """Read a template or graph file, and make questions of the first over the snapshot that it names."""
     import asyncio
 
-    from r_eval.tasks.graphs.file import is_graph_file, read_graph_file
+    from r_eval.files import yaml_keys
+    from r_eval.tasks.graphs.graph_file import read_graph_file
     from r_eval.tasks.templates.making import generate
     from r_eval.tasks.templates.schema import read_templates
 
-    if is_graph_file(path):
+    if "graph" in yaml_keys(path):
         read_graph_file(path)
         return
     file = read_templates(path)
@@ -144,14 +144,15 @@ def read_text_of_a_model(path: Path, chance: random.Random) -> None:
     from r_eval.environments.session import Session
     from r_eval.llms.base import Reply, ToolSpec
     from r_eval.llms.tool_calls import parse_action, read_reply
-    from r_eval.workflows.answers import free_answer, last_answer, program_in
+    from r_eval.workflows.answers import final_answer, free_answer
+    from r_eval.workflows.pal import program_in
 
     text = path.read_bytes().decode("utf-8", "replace" if chance.random() < 0.5 else "surrogateescape")
     environment = known_environment(chance.choice(["wiki", "aminer"]))
     specs = environment.specs()
     for reads in (free_answer, program_in):
         reads(text)
-    last_answer(text, specs)
+    final_answer(Reply(text), specs)
     parse_action(text, specs)
     tools = [ToolSpec(name, spec.summary, spec.json_schema()) for name, spec in specs.items()]
     for call in read_reply(Reply(text), tools).tool_calls:
@@ -228,8 +229,7 @@ def read_run(path: Path, chance: random.Random) -> None:
 def read_cache(path: Path, chance: random.Random) -> None:
     """Open a store of replies, look for one and keep one."""
     from r_eval.llms.base import Reply
-    from r_eval.llms.replay import Kept
-    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.replay import Kept, ReplyKey
     from r_eval.llms.reply_store import ReplyStore
 
     async def use(store: ReplyStore) -> None:
@@ -246,8 +246,7 @@ def targets(folder: Path) -> dict[str, Target]:
     import r_eval
     from r_eval.grid import Grid
     from r_eval.llms.base import Reply
-    from r_eval.llms.replay import Kept
-    from r_eval.llms.reply_key import ReplyKey
+    from r_eval.llms.replay import Kept, ReplyKey
     from r_eval.llms.reply_store import ReplyStore
 
     good = folder / "good"

@@ -54,9 +54,9 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 def first(folder: str) -> None:
     """Print the processor time from the start of the process to its first finished episode."""
     from r_eval import Grid, run
-    from r_eval.runner.observer import NullObserver
+    from r_eval.runner.observer import RunObserver
 
-    class RunObserver(NullObserver):
+    class Clock(RunObserver):
         told = False
 
         def finished(self, episode: object) -> None:
@@ -65,7 +65,7 @@ def first(folder: str) -> None:
             self.told = True
 
     spec = {"questions": 10, "epochs": 1, "steps": 3, "workflows": ["react"], "llms": []}
-    run(Grid(**grid(Path(folder), spec)), Path(folder) / "run", fresh=True, watcher=RunObserver())
+    run(Grid(**grid(Path(folder), spec)), Path(folder) / "run", fresh=True, watcher=Clock())
 
 
 def peak() -> float:

@@ -1,4 +1,4 @@
-"""How fast the loaders read, and that the memory of a sample does not grow with the file.
+"""How fast the loaders read, and the memory that they take.
 
 For every format and size a file of invented records in the published form is written, and 100 questions are sampled
 from it in a process of their own, whose peak memory is shown. Files are removed when they have been measured.

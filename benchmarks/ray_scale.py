@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 
 from r_eval import Grid, arun
-from r_eval.runner.observer import NullObserver
+from r_eval.runner.observer import RunObserver
 
 CODE = "def reply(request):\n    return 'Ada'\n"
 
 
-class Clock(NullObserver):
+class Clock(RunObserver):
     """Notes when episodes finish, and this process's memory at the half and at the end."""
 
     def __init__(self, episodes: int) -> None:

@@ -37,9 +37,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from r_eval.environments.corpus.documents import read_documents
 from r_eval.environments.corpus.retrievers.base import best
 from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.environments.corpus.words import search_words
 
 SENTENCE = re.compile(r"[^。！？\n]+[。！？]?")

@@ -120,8 +120,8 @@ def analyse(path: Path) -> None:
     """Make every analysis of the run and print what each took."""
     from r_eval.analysis.compare import pairs
     from r_eval.analysis.deployment import choose, deployment
-    from r_eval.analysis.errors import causes, responses, separators
-    from r_eval.analysis.matching import contributions, partners, upper_bound
+    from r_eval.analysis.errors import causes, responses
+    from r_eval.analysis.matching import partners, upper_bound
     from r_eval.analysis.results import load
     from r_eval.analysis.scores import averages, scores
 
@@ -129,7 +129,7 @@ def analyse(path: Path) -> None:
     results = load(RunFolder(path))
     held = results.episodes.memory_usage(deep=True).sum() / 2**20
     print(f"  {'loaded':<14} {time.perf_counter() - started:5.1f} s, the frame holds {held:,.0f} MiB")
-    views = (scores, averages, pairs, responses, causes, separators, deployment, partners, upper_bound, contributions)
+    views = (scores, averages, pairs, responses, causes, deployment, partners, upper_bound)
     jobs = {view.__name__: view for view in views}
     jobs["choose"] = functools.partial(choose, max_seconds=5.0)
     begun = time.perf_counter()

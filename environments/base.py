@@ -139,9 +139,12 @@ class Environment:
 
     Attributes:
         timeout: Seconds that a call, or opening or closing a session, may take; after that it has failed.
+        copies_state: Whether a copy of an opened environment has a state of its own, so that the branches of a search
+            do not see what others did.
     """
 
     timeout: float = 60.0
+    copies_state: bool = True
 
     @classmethod
     def query_apis(cls) -> dict[str, Callable[..., Any]]:
@@ -205,6 +208,10 @@ class Environment:
         """A copy for one episode; what its query APIs set on `self` stays in the episode."""
         return copy.copy(self)
 
+    def copy_state(self) -> Self:
+        """A copy of an opened environment as it is now, for a branch of a search; itself if it shares its state."""
+        return copy.copy(self) if self.copies_state else self
+
     def close(self) -> None:
         """Let go of what belongs to this copy alone, such as a connection; what `__init__` made is shared and stays."""
 
@@ -234,6 +241,10 @@ class Environment:
             KeyError: The environment has no such kind.
         """
         raise KeyError(kind)
+
+    def has_page(self, title: str) -> bool | None:
+        """Whether there is a page of a title; None where the environment does not know its pages."""
+        return None
 
     def triples(self) -> Iterator[tuple[str, str, str]]:
         """Subject, relation, object: the domain as a graph, where it is one."""

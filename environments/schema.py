@@ -20,8 +20,9 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 MISSING = inspect.Parameter.empty
-_METHODS = ("call", "close", "description", "for_documents", "open", "query_apis", "records", "render", "retrieved_ids")
-RESERVED = frozenset({*_METHODS, "specs", "timeout", "triples", "version", "Finish"})
+_ATTRIBUTES = ("copies_state", "copy_state", "description", "has_page", "specs", "timeout", "version")
+_METHODS = ("call", "close", "for_documents", "open", "query_apis", "records", "render", "retrieved_ids", "triples")
+RESERVED = frozenset({*_ATTRIBUTES, *_METHODS, "Finish"})
 """Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""
 
 
@@ -95,7 +96,8 @@ class ApiSpec:
     def stub(self) -> str:
         """The API as a Python function without a body."""
         arguments = ", ".join(p.signature for p in self.parameters)
-        lines = [self.summary, *(f"    {p.name}: {p.description}" for p in self.parameters if p.description)]
+        said = f"{self.summary} {self.details}".strip().replace("\n", "\n    ")
+        lines = [said, *(f"    {p.name}: {p.description}" for p in self.parameters if p.description)]
         doc = "\n    ".join(lines).replace('"""', "'''").replace("\\", "\\\\")
         end = " " if doc.endswith('"') else ""
         return f'def {self.name}({arguments}) -> {type_name(self.returns)}:\n    """{doc}{end}"""'

@@ -102,6 +102,14 @@ class Session:
         """Let go of what the environment holds for this session, such as a connection."""
         self._environment.close()
 
+    def state(self) -> Environment:
+        """A copy of the environment as the calls so far have left it, to come back to with `restore`."""
+        return self._environment.copy_state()
+
+    def restore(self, state: Environment) -> None:
+        """Let the next calls find the environment as it was when `state` was taken; any number of times."""
+        self._environment = state.copy_state()
+
     async def call(self, api: str, arguments: dict[str, Any], positional: Sequence[Any] = ()) -> CallResult:
         """Call a query API with what a model wrote.
 

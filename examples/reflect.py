@@ -11,7 +11,7 @@ from r_eval.workflows.base import (
     WorkflowResult,
     finished,
 )
-from r_eval.workflows.react import Actions, ReAct, opening
+from r_eval.workflows.react import ReAct, observation_of, opening
 
 ASK = "Before you finish: does an Observation say so? If one does, Finish with it; else take another Action."
 
@@ -30,11 +30,11 @@ class Reflect(ReAct):
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages, actions, reflected = opening(question, session), Actions(session, llm), False
+        messages, reflected = opening(question, session), False
         for step in range(1, limits.steps + 1):
             said, action = await self.act(messages, step, session, llm)
             if action is None or action.name != "Finish":
-                told = f"Observation {step}: {await actions.carry_out(action, step)}"
+                told = f"Observation {step}: {await observation_of(action, step, session, llm)}"
             elif reflected or step == limits.steps:
                 return finished(action_answer(action), "finish")
             else:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.folder import RunFolder, json_line, write_whole
 from r_eval.grid import Grid
 from r_eval.records import Episode
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.run import Runner
-from r_eval.runner.run import arun as _arun
+from r_eval.runner.run import Runner, RunOptions
+from r_eval.runner.run import arun as run_in_folder
 
 if TYPE_CHECKING:
     import pandas
 
     from r_eval.analysis.early_stopping import Rule
+    from r_eval.analysis.results import Results
 
 Result = TypeVar("Result")
 
@@ -53,10 +55,9 @@ class Run:
 
     def summary(self) -> str:
         """The score table and the response types as text."""
-        from r_eval.analysis.results import load
         from r_eval.analysis.summary import text_summary
 
-        return text_summary(load(self.folder))
+        return text_summary(self._results())
 
     def report(self, out: str | Path | None = None, figures: bool = True) -> Path:
         """Write the report; returns the path of its page.
@@ -66,9 +67,8 @@ class Run:
             figures: Whether the figures for papers are drawn; they take a few seconds.
         """
         from r_eval.analysis.report import write_report
-        from r_eval.analysis.results import load
 
-        return write_report(load(self.folder), Path(out) if out is not None else self.path / "report", figures=figures)
+        return write_report(self._results(), Path(out) if out is not None else self.path / "report", figures=figures)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per recorded episode; the columns and their types are the same for every run (docs/records.md).
@@ -86,23 +86,20 @@ class Run:
     def causes(self) -> pandas.DataFrame:
         """Failed episodes by system, condition and cause: `episodes`, and their `share` of the recorded ones."""
         from r_eval.analysis.errors import causes
-        from r_eval.analysis.results import load
 
-        return causes(load(self.folder))
+        return causes(self._results())
 
     def responses(self) -> pandas.DataFrame:
         """Episodes by system, condition and response type: `episodes`, and their `share` of the recorded ones."""
         from r_eval.analysis.errors import responses
-        from r_eval.analysis.results import load
 
-        return responses(load(self.folder))
+        return responses(self._results())
 
     def deployment(self) -> pandas.DataFrame:
         """Quality (0 to 1), seconds, tokens and USD per episode by system, condition and domain ("all" is over all)."""
         from r_eval.analysis.deployment import deployment
-        from r_eval.analysis.results import load
 
-        return deployment(load(self.folder))
+        return deployment(self._results())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the frame of `to_pandas` as a Parquet file; files of several runs can be read together.
@@ -125,47 +122,24 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
-        from r_eval.analysis.results import load
         from r_eval.analysis.summary import html_summary
 
-        return html_summary(load(self.folder))
+        return html_summary(self._results())
+
+    def _results(self) -> Results:
+        from r_eval.analysis.results import load
+
+        return load(self.folder)
 
 
-async def arun(
-    grid: Grid,
-    out: str | Path | None = None,
-    *,
-    limit: int | None = None,
-    connections: int | None = None,
-    engine: str = "local",
-    fresh: bool = False,
-    cache: bool | None = None,
-    watcher: RunObserver | None = None,
-    on_runner: Callable[[Runner], None] | None = None,
-) -> Run:
-    """Run a grid, or resume it, inside an event loop; the options are those of `r_eval.runner.run.arun`."""
-    folder = await _arun(
-        grid,
-        out,
-        limit=limit,
-        connections=connections,
-        engine=engine,
-        fresh=fresh,
-        cache=cache,
-        watcher=watcher,
-        on_runner=on_runner,
-        rule=_rule(grid),
-    )
-    return Run(folder.path)
+async def arun(grid: Grid, out: str | Path | None = None, **options: Unpack[RunOptions]) -> Run:
+    """Run a grid, or resume it, inside an event loop; takes the same options as `run`."""
+    rule: Rule | None = None
+    if grid.stop_early is not None:
+        from r_eval.analysis.early_stopping import Rule
 
-
-def _rule(grid: Grid) -> Rule | None:
-    """When a system of a grid is asked no further; None where all are asked everything."""
-    if grid.stop_early is None:
-        return None
-    from r_eval.analysis.early_stopping import Rule
-
-    return Rule(**grid.stop_early.model_dump())
+        rule = Rule(**grid.stop_early.model_dump())
+    return Run((await run_in_folder(grid, out, rule, **options)).path)
 
 
 def run(
@@ -202,17 +176,9 @@ def run(
         if on_runner is not None:
             on_runner(runner)
 
-    job = arun(
-        grid,
-        out,
-        limit=limit,
-        connections=connections,
-        engine=engine,
-        fresh=fresh,
-        cache=cache,
-        watcher=watcher,
-        on_runner=started,
-    )
+    options: RunOptions = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
+    options |= {"watcher": watcher, "on_runner": started}
+    job = arun(grid, out, **options)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -232,12 +198,8 @@ def in_event_loop(job: Coroutine[Any, Any, Result]) -> Result:
     that hang.
     """
     factory: Callable[[], asyncio.AbstractEventLoop] | None = None
-    try:
-        from uvloop import new_event_loop
-
-        factory = new_event_loop
-    except ImportError:
-        pass
+    with contextlib.suppress(ImportError):
+        from uvloop import new_event_loop as factory
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.get_loop().set_default_executor(_Threads())
         return runner.run(job)

@@ -38,11 +38,7 @@ def open_regular(path: Path) -> IO[bytes]:
         raise
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        _check_regular(path, descriptor)
-    except UserError:
-        os.close(descriptor)
-        raise
+    _check_regular(path, descriptor)
     return os.fdopen(descriptor, "rb")
 
 
@@ -80,15 +76,7 @@ def open_to_write(path: Path, flags: int) -> int:
         if error.errno in (errno.ENXIO, errno.EISDIR):
             raise UserError(f"{path}: not a regular file, so nothing is written to it") from None
         raise
-    try:
-        _check_regular(path, descriptor)
-        if os.fstat(descriptor).st_nlink > 1:
-            raise UserError(
-                f"{path}: has a second name (a hard link) that would change with it; put a copy in its place"
-            )
-    except UserError:
-        os.close(descriptor)
-        raise
+    _check_regular(path, descriptor, may_have_other_names=False)
     return descriptor
 
 
@@ -108,12 +96,17 @@ def _link(path: Path) -> str:
     return f"{path}: a link in a run's folder, which may lead anywhere: nothing is written through it; delete it"
 
 
-def _check_regular(path: Path, descriptor: int) -> None:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"))
-        kind = next((name for is_kind, name in kinds if is_kind(mode)), "something else")
-        raise UserError(f"{path}: not a regular file but {kind}")
+def _check_regular(path: Path, descriptor: int, may_have_other_names: bool = True) -> None:
+    """See that a file is a regular one; its descriptor is closed if not."""
+    found, wrong = os.fstat(descriptor), ""
+    if not stat.S_ISREG(found.st_mode):
+        kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device"}
+        wrong = f"not a regular file but {kinds.get(stat.S_IFMT(found.st_mode), 'something else')}"
+    elif found.st_nlink > 1 and not may_have_other_names:
+        wrong = "has a second name (a hard link) that would change with it; put a copy in its place"
+    if wrong:
+        os.close(descriptor)
+        raise UserError(f"{path}: {wrong}")
 
 
 def write_whole(path: Path, text: str | Iterable[bytes]) -> None:

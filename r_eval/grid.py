@@ -6,20 +6,33 @@ A `Grid` is only what was asked for, checked for form. What its names stand for 
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from r_eval.errors import UserError, describe_invalid
+from r_eval.errors import MissingExtra, UserError, describe_invalid
 from r_eval.files import YamlFile
 from r_eval.plugins import unknown
 from r_eval.records import Level
 from r_eval.vary import Vary
 
 KEY_LIKE = re.compile(r"^(?:Bearer |sk-|gsk_|hf_|xai-|AIza|AKIA|ghp_|nvapi-|r8_)[\w-]{8,}")
+FILE_FIRST = re.compile(r"[^\s:]+\.\w+:")
+"""How a message begins that names a file."""
 KEY_NAME = re.compile(r"key|token|secret|signature|password|^sig$", re.IGNORECASE)
 
 
@@ -37,12 +50,13 @@ def holds_key(text: str) -> bool:
 
 
 OF_DATA = ["format", "level", "broken", "config", "split", "columns", "aliases", "language", "difficulty", "frequency"]
-OF_DATA += ["variants", "noise", "resample"]
-"""Keys of a task that say how its data is read."""
+OF_WORLD = ["variants", "noise", "resample"]
+OF_DATA += OF_WORLD
+"""Keys of a task that say how its data is read; those of `OF_WORLD` go with embedded tasks that have a world, too."""
 
 
-class Part(BaseModel):
-    """Base of a grid's parts: unknown keys are errors."""
+class Section(BaseModel):
+    """Base of a grid's sections: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,8 +71,14 @@ class Entry(BaseModel):
         return dict(self.model_extra or {})
 
 
-class BudgetEntry(Part):
-    """What may be spent before no new episode is begun; it is no part of any fingerprint."""
+class BudgetEntry(Section):
+    """What may be spent before no new episode is begun; it is no part of any fingerprint.
+
+    Attributes:
+        usd: Money, by the prices of the LLMs.
+        tokens: Tokens of prompts and completions.
+        hours: Time since the run began.
+    """
 
     usd: float | None = Field(None, gt=0, strict=True)
     tokens: int | None = Field(None, ge=1, strict=True)
@@ -71,7 +91,7 @@ class BudgetEntry(Part):
         return self
 
 
-class StopEarlyEntry(Part):
+class StopEarlyEntry(Section):
     """When a system gets no further questions (docs/running.md); it is no part of any fingerprint.
 
     Attributes:
@@ -86,9 +106,12 @@ class StopEarlyEntry(Part):
 
 
 class LLMEntry(Entry):
-    """An LLM; `name` replaces it in the system's name where one model stands in a grid with several settings.
+    """An LLM and its settings.
 
     Attributes:
+        llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
+        name: Replaces it in the system's name, where one model stands in a grid with several settings.
+        budget: What this LLM alone may spend.
         parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
 
@@ -109,31 +132,44 @@ class WorkflowEntry(Entry):
     """A workflow with settings.
 
     Attributes:
+        workflow: Its name, a `module:Class` or a `file.py:Class`.
+        name: Replaces it in the system's name, where one workflow stands in a grid with several settings.
         environment: Settings that replace those of the tasks' environments under this workflow.
+        noise: Documents of each level, in place of those of the tasks that have `noise`.
     """
 
     workflow: str
     name: str | None = None
     environment: dict[str, Any] | None = None
+    noise: dict[str, int] | None = None
 
 
 class EnvironmentEntry(Entry):
-    """An environment with settings."""
+    """An environment with settings.
+
+    Attributes:
+        environment: Its name, a file of functions, a `file.py:Class`, `mcp:...`, `openapi:...` or `langchain:...`.
+    """
 
     environment: str
 
 
-class TaskEntry(Part):
+class TaskEntry(Section):
     """A task, or several by a glob; or one of the grid's own, by its question file or by a published dataset.
 
-    `environment` is what it is asked over: needed for a task of the grid's own, and else in place of the task's.
-
     Attributes:
+        task: Its name, such as wiki/high-freq; a glob such as wiki/*; or a name for the grid's own questions.
+        questions: A question file.
+        demonstrations: A file of demonstrations, in the same form.
+        environment: What the questions are about; needed for a task of the grid's own, else it replaces the task's.
+        metric: The metric of the score.
+        instruction: A sentence for the model about the form of the answer.
         data: A dataset's file or folder, or `hf:ORGANISATION/NAME`, read by `r_eval.tasks.loaders`.
         format: The form of the data; an installed task knows its own.
         level: The level of the data's questions, in place of the format's own.
         broken: The largest share of broken records that is put up with.
         config, split: Which part of a dataset of the Hugging Face Hub.
+        passages: Where the questions' own documents are: in every prompt, behind the query APIs only, or nowhere.
         columns, aliases, language, difficulty, frequency, variants, noise, resample: Settings of some formats.
     """
 
@@ -157,6 +193,7 @@ class TaskEntry(Part):
     environment: EnvironmentEntry | None = None
     metric: str | None = None
     instruction: str | None = None
+    passages: Literal["prompt", "environment", "none"] | None = None
 
     @field_validator("environment", mode="before")
     @classmethod
@@ -165,13 +202,14 @@ class TaskEntry(Part):
 
     @property
     def of_data(self) -> dict[str, Any]:
-        """Everything given that goes with `data:` only."""
+        """Everything given that says how the data is read."""
         return self.model_dump(include=set(OF_DATA), exclude_none=True)
 
     @model_validator(mode="after")
     def _with_data(self) -> TaskEntry:
-        if self.data is None and self.of_data:
-            raise ValueError(f"{next(iter(self.of_data))}: goes with data: FILE, which is missing")
+        alone = set(self.of_data) - (set(OF_WORLD) if self.questions is None else set())
+        if self.data is None and alone:
+            raise ValueError(f"{next(key for key in OF_DATA if key in alone)}: goes with data: FILE, which is missing")
         if self.data is not None and self.questions is not None:
             raise ValueError("give the questions as data: or as questions:, not as both")
         return self
@@ -181,7 +219,8 @@ class ConditionEntry(Entry):
     """A change to the environment; several, joined by "+" or as a list, combine in the order given.
 
     Attributes:
-        name: Replaces the names of the conditions in the cell's, where the same ones stand in a grid twice.
+        condition: Its name, or several.
+        name: Replaces the condition's name, where one stands in a grid with several settings.
     """
 
     condition: str | list[str]
@@ -204,8 +243,17 @@ class ConditionEntry(Entry):
         return self
 
 
-class LimitsEntry(Part):
-    """Bounds of every episode."""
+class LimitsEntry(Section):
+    """Bounds of every episode, the same for all workflows.
+
+    Attributes:
+        steps: Turns: LLM replies and what is done with them; DFSDT's are per branch.
+        tokens: Tokens of prompts and completions.
+        seconds: Seconds of actual work.
+        observation: Tokens of an observation; a longer one is cut, and says so.
+        calls: LLM calls.
+        last_chance: Whether an LLM whose limits are reached is asked once for an answer from what it has.
+    """
 
     steps: int = Field(10, ge=1, strict=True)
     tokens: int | None = Field(None, ge=1, strict=True)
@@ -215,8 +263,12 @@ class LimitsEntry(Part):
     last_chance: bool = Field(True, strict=True)
 
 
-class Exclude(Part):
-    """Cells to leave out: those that match every pattern given."""
+class Exclude(Section):
+    """Cells to leave out: those that match all patterns; `*` stands for any text.
+
+    Attributes:
+        workflow, llm, task, condition: Patterns of names.
+    """
 
     workflow: str = "*"
     llm: str = "*"
@@ -224,16 +276,32 @@ class Exclude(Part):
     condition: str = "*"
 
 
-def _entries(field: str, values: Any) -> Any:
-    if isinstance(values, str | dict):
-        values = [values]
-    if not isinstance(values, list):
-        return values
-    return [{field: value} if isinstance(value, str) else value for value in values]
+class GridOrigin:
+    """The file that a grid was read from, if any; grids that say the same are equal wherever they stand."""
+
+    file: YamlFile | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GridOrigin)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Grid(Part):
+class Grid(Section):
     """What to run.
+
+    Attributes:
+        name: The run's name; by default the file's.
+        seed: Decides the sample of questions and whatever conditions draw.
+        llms, workflows, tasks, conditions: The axes of the grid; an entry is a name, or a mapping with settings.
+        vary: Settings with several values each.
+        samples: Questions per task; by default all.
+        epochs: Attempts at each question.
+        shots: Demonstrations in the prompt.
+        limits: Bounds of every episode.
+        exclude: Cells to leave out.
+        budget: What the run may spend.
+        stop_early: Whether systems that are certainly not among the best get no further questions.
 
     Example:
         >>> grid = Grid(workflows=["react"], llms=["gguf/smollm2-135m"], tasks=["wiki/high-freq"], samples=5)
@@ -256,6 +324,7 @@ class Grid(Part):
     budget: BudgetEntry | None = None
     stop_early: StopEarlyEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
+    _origin: GridOrigin = PrivateAttr(default_factory=lambda: GridOrigin())
 
     def __init__(self, **data: Any) -> None:
         """
@@ -267,25 +336,13 @@ class Grid(Part):
         except ValidationError as error:
             raise UserError(complaint(error)) from None
 
-    @field_validator("llms", mode="before")
+    @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
-    def _llms(cls, values: Any) -> Any:
-        return _entries("llm", values)
-
-    @field_validator("workflows", mode="before")
-    @classmethod
-    def _workflows(cls, values: Any) -> Any:
-        return _entries("workflow", values)
-
-    @field_validator("tasks", mode="before")
-    @classmethod
-    def _tasks(cls, values: Any) -> Any:
-        return _entries("task", values)
-
-    @field_validator("conditions", mode="before")
-    @classmethod
-    def _conditions(cls, values: Any) -> Any:
-        return _entries("condition", values)
+    def _entries(cls, values: Any, info: ValidationInfo) -> Any:
+        """One entry in place of a list, and a name in place of a mapping that has it."""
+        key = str(info.field_name).removesuffix("s")
+        values = [values] if isinstance(values, str | dict) else values
+        return [{key: v} if isinstance(v, str) else v for v in values] if isinstance(values, list) else values
 
     @field_validator("stop_early", mode="before")
     @classmethod
@@ -307,11 +364,25 @@ class Grid(Part):
             raise UserError(f"{path}: a grid is a mapping with the keys llms, workflows and tasks")
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
-            return cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
+            grid = cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
+            grid._origin.file = file
+            return grid
         except UserError as error:
             if not isinstance(error.__context__, ValidationError):
                 raise
             raise UserError(complaint(error.__context__, file)) from None
+
+    @contextlib.contextmanager
+    def located(self, *keys: int | str) -> Iterator[None]:
+        """Put the file and the line of a key before an error about it, unless the error names another file."""
+        try:
+            yield
+        except MissingExtra:
+            raise
+        except UserError as error:
+            if self._origin.file is None or FILE_FIRST.match(str(error)):
+                raise
+            raise UserError(f"{self._origin.file.at(keys)}: {error}") from None
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:

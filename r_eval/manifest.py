@@ -22,16 +22,20 @@ def _absent(value: Any) -> bool:
     return value is None
 
 
-class Part(BaseModel):
+class ManifestPart(BaseModel):
     """Base of all parts of it."""
 
     model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
-class CellPart(Part):
-    """A cell: how many episodes it has, and the hashes that make its fingerprint, by what they are of.
+class CellPart(ManifestPart):
+    """A cell: how many episodes it has, and the hashes that make its fingerprint.
 
     Attributes:
+        workflow, llm, condition, task: The cell.
+        episodes: How many are to be recorded.
+        dropped: Questions that the condition leaves out.
+        fingerprint, parts: A hash of everything that decides its episodes; the hashes it is made of.
         skipped: Episodes that are not among them, since the system was stopped early.
     """
 
@@ -46,8 +50,13 @@ class CellPart(Part):
     parts: dict[str, str] = {}
 
 
-class SystemPart(Part):
-    """A workflow x LLM pair; a `reference` sees the gold and is not ranked."""
+class SystemPart(ManifestPart):
+    """A workflow x LLM pair.
+
+    Attributes:
+        name, workflow, llm: The system, `<workflow>+<llm>`, and its halves.
+        reference: Whether its workflow sees the gold, so that it is not ranked.
+    """
 
     name: str
     workflow: str
@@ -55,8 +64,15 @@ class SystemPart(Part):
     reference: bool = Field(default=False, exclude_if=_empty)
 
 
-class TaskPart(Part):
-    """A task; `data` is what is known of the data file that its questions are from."""
+class TaskPart(ManifestPart):
+    """A task.
+
+    Attributes:
+        name, id, title: Its name, its number in the paper, a line about it.
+        domain, level, metric: Of its questions, and of their scores.
+        questions, demonstrations: How many questions; the ids of the demonstrations.
+        data: What is known of the data file that its questions are from.
+    """
 
     name: str
     id: str | None = Field(default=None, exclude_if=_absent)
@@ -69,16 +85,28 @@ class TaskPart(Part):
     data: dict[str, Any] | None = Field(default=None, exclude_if=_empty)
 
 
-class LLMPart(Part):
-    """An LLM; `adaptations` is what was sent differently from what the grid says, and why."""
+class LLMPart(ManifestPart):
+    """An LLM.
+
+    Attributes:
+        connections: Requests in flight at once.
+        adaptations: What was sent differently from what the grid says, and why.
+        unavailable: Why it could not be used.
+    """
 
     connections: Count | None = Field(default=None, exclude_if=_absent)
     adaptations: dict[str, str] = Field(default={}, exclude_if=_empty)
     unavailable: str | None = Field(default=None, exclude_if=_absent)
 
 
-class SpentPart(Part):
-    """What was really asked of an LLM; see `LLMUsage`."""
+class SpentPart(ManifestPart):
+    """What was really asked of an LLM.
+
+    Attributes:
+        calls, tokens, seconds: Calls that the server answered, their tokens, and their seconds.
+        cached: Replies that were there from earlier runs.
+        cost: USD of the calls; null where no price is known.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -89,27 +117,27 @@ class SpentPart(Part):
     seconds: Number = 0.0
 
 
-class GridPart(Part):
+class GridPart(ManifestPart):
     """The grid as resolved."""
 
     tasks: list[dict[str, Any]] = []
     llms: list[dict[str, Any]] = []
 
 
-class VaryPart(Part):
+class VaryPart(ManifestPart):
     """What the grid varies."""
 
     workflows: dict[str, dict[str, Any]] = {}
     base: str = ""
 
 
-class ReachedPart(Part):
+class ReachedPart(ManifestPart):
     """A budget that holds episodes back, in words."""
 
     text: str
 
 
-class StoppedPart(Part):
+class StoppedPart(ManifestPart):
     """A system that got no further questions under a condition, after how many of how many, and why in words.
 
     Attributes:
@@ -124,11 +152,19 @@ class StoppedPart(Part):
     text: str
 
 
-class Manifest(Part):
+class Manifest(ManifestPart):
     """A run's record of itself.
 
     Attributes:
+        schema_: Version of this form.
+        name, seed, grid, vary: Of the grid, and the grid as resolved.
         id: Under which replies are kept for the resume of the run.
+        created, updated: When.
+        state: `running`, `complete`, `incomplete` (infrastructure failures are left to retry), `interrupted`, `budget`.
+        budget: Budgets that are used up, in words.
+        versions: Of R-Eval and of what it is built on.
+        systems, llms, tasks, conditions, cells: What runs.
+        spent: By LLM, what was really asked and paid.
         seconds: How long it has gone on, earlier sessions included.
         dropped: What conditions leave out of tasks.
         stopped: Systems that early stopping asked no further.

@@ -93,7 +93,7 @@ def _named(kind: str, name: str, base: type[Any]) -> Any:
                 found = _offered(importlib.import_module(f"{package.__name__}.{stem}"), base)
                 if found is not None:
                     return found
-    raise UserError(unknown(kind[:-1], name, names(kind, base)))
+    raise UserError(unknown("LLM" if kind == "llms" else kind[:-1], name, names(kind, base)))
 
 
 def names(kind: str, base: type[Any]) -> dict[str, type[Any]]:

@@ -41,7 +41,11 @@ def _empty(value: Any) -> bool:
 
 
 class Document(Record):
-    """A text that comes with a question."""
+    """A text that comes with a question.
+
+    Attributes:
+        title, text: As the model reads them.
+    """
 
     title: str
     text: str
@@ -77,7 +81,12 @@ class Question(Record):
 
 
 class Tokens(Record):
-    """Tokens of one LLM call; `cached` are those of the prompt that the server did not compute again."""
+    """Tokens of one LLM call.
+
+    Attributes:
+        prompt, completion: As the server counted them, else estimated.
+        cached: Those of the prompt that the server did not compute again.
+    """
 
     prompt: Count = 0
     completion: Count = 0
@@ -88,6 +97,7 @@ class SentMessage(Record):
     """One message as it was sent to the LLM.
 
     Attributes:
+        role, content: `system`, `user`, `assistant` or `tool`, and the text.
         calls: An assistant's tool calls: id, name, arguments.
         call_id, name: Of the call that a tool message answers.
     """
@@ -107,6 +117,7 @@ class Step(Record):
     never evidence. An `answer` is how the final answer was read out of a reply.
 
     Attributes:
+        kind: A reply, a call, a message of the workflow, or how the answer was read.
         text: The reply, the message or the answer.
         api, arguments: Of a call, as the model gave them.
         observation: What the environment returned, as the model saw it.
@@ -157,7 +168,15 @@ class Outcome(Record):
 
 
 class Usage(Record):
-    """What an episode used. `cost` is in USD and None where no price is known (never 0 for unknown)."""
+    """What an episode used.
+
+    Attributes:
+        calls: LLM calls.
+        prompt_tokens, completion_tokens, cached_tokens: Of all calls; see `Tokens`.
+        retries: Further attempts at calls.
+        estimated: Whether the tokens of a reply were estimated.
+        cost: USD; null where no price is known, never 0 for unknown.
+    """
 
     calls: Count = 0
     prompt_tokens: Count = 0
@@ -172,6 +191,7 @@ class Seconds(Record):
     """Wall time of an episode.
 
     Attributes:
+        total: From the first step to the last.
         llm: Inside LLM calls, `queue` and `retry` among it.
         environment: Inside query APIs.
         queue: Waiting for a turn at the LLM, where that is known.
@@ -194,8 +214,15 @@ class Episode(Record):
     """One system's attempt at one question under one condition.
 
     Attributes:
+        schema_: Version of this form.
         episode_id: Hash of system, task, condition, question and epoch: the same in every run of the same grid.
+        question_id, question: The question.
+        task, domain, level: Where it comes from.
         workflow, llm: The system's two halves by the names that the grid gives them.
+        condition, epoch: `clean` is the unchanged environment; epochs count from 0.
+        outcome: How it ended.
+        steps: What happened, in order.
+        usage, seconds: What it used.
         golds: The gold answers, kept for scoring; no workflow ever sees them.
         answer: The model's own text, "" where there is none.
         evidence: The question's named evidence, kept for the response types.

@@ -1,8 +1,8 @@
 """`vary:` in a grid: settings with several values each, and the variants of one workflow that they make.
 
-A key names the owner of its setting: `workflow.top_k`, `environment.chunk_size`. A variant is a workflow of its own,
-named after what differs from the base, such as `rag@chunk_size=64`. Whether an owner has such a setting is checked
-when the workflow and the environment are made.
+A key names the owner of its setting: `workflow.top_k`, `environment.chunk_size`, `noise.weak` (of the tasks). A variant
+is a workflow of its own, named after what differs from the base, such as `rag@chunk_size=64`. Whether an owner has such
+a setting is checked when the workflow, the environment and the tasks are made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from r_eval.plugins import unknown
 if TYPE_CHECKING:
     from r_eval.grid import WorkflowEntry
 
-OWNERS = ("workflow", "environment")
+OWNERS = ("workflow", "environment", "noise")
 
 
 class Vary(BaseModel):
@@ -100,10 +100,6 @@ class Sweep:
         """Whether a workflow runs with an LLM: in a cross with every one, else variants run with the first alone."""
         return self.protocol == "cross" or llm == first or workflow == self.base or workflow not in self.workflows
 
-    def record(self) -> dict[str, Any]:
-        """The form of it in run.json."""
-        return dataclasses.asdict(self)
-
 
 def expand(vary: Vary | None, entries: list[WorkflowEntry]) -> tuple[list[WorkflowEntry], Sweep | None]:
     """A grid's workflows, with the variants in place of the one that varies.
@@ -126,13 +122,17 @@ def expand(vary: Vary | None, entries: list[WorkflowEntry]) -> tuple[list[Workfl
 
 
 def _entry(entry: WorkflowEntry, name: str, settings: Mapping[str, Any]) -> WorkflowEntry:
-    owners: dict[str, dict[str, Any]] = {"workflow": entry.settings, "environment": dict(entry.environment or {})}
+    owners: dict[str, dict[str, Any]] = {
+        "workflow": entry.settings,
+        "environment": dict(entry.environment or {}),
+        "noise": dict(entry.noise or {}),
+    }
     for key, value in settings.items():
         owner, _, setting = key.partition(".")
         if setting in owners[owner]:
             raise UserError(f"vary.{key}: the workflow's entry sets it too; make that the first value of vary.{key}")
         owners[owner][setting] = value
-    own = {"workflow": entry.workflow, "name": name, "environment": owners["environment"] or None}
+    own = {"workflow": entry.workflow, "name": name, **{key: owners[key] or None for key in ("environment", "noise")}}
     return type(entry).model_validate({**owners["workflow"], **own})
 
 

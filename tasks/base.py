@@ -36,6 +36,10 @@ from r_eval.records import Level, Question
 from r_eval.tasks.questions import read_questions
 
 DEFAULT_METRIC = "token_f1"
+PASSAGES = {"prgb": "prompt"} | dict.fromkeys(("hotpotqa", "2wikimultihopqa", "musique", "profiling"), "environment")
+"""Where the documents of a format's questions are, unless a grid says it: PRGB ranks LLMs by what they read in the
+prompt, the multi-hop sets are asked over a wiki, and a question of profiling holds its text itself.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +53,7 @@ class Task:
         home: The environment over which the demonstrations are worked out, where it is another one.
         metric: Name of the metric that gives its score.
         instruction: How the answer should look; shown to every workflow.
+        passages: Where the questions' own documents are; "" for the default of the format, see `PASSAGES`.
         long: Whether an answer is a text of several sentences, of which every line counts, and no phrase.
         format: The form of the published dataset: its name, or `format` and its settings.
         data: Of questions that a data file gave: its format, its counts and its version.
@@ -63,6 +68,7 @@ class Task:
     title: str = ""
     metric: str = DEFAULT_METRIC
     instruction: str = ""
+    passages: str = ""
     long: bool = False
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     home: str | None = None
@@ -78,6 +84,12 @@ class Task:
     def level(self) -> Level:
         """The level of its first question; a task of the paper has one level only."""
         return self.questions[0].level
+
+    @property
+    def usual_passages(self) -> str:
+        """Where the questions' own documents are by the task or its format; "" where neither says."""
+        form = self.data.get("format") or (self.format if isinstance(self.format, str) else self.format["format"])
+        return self.passages or PASSAGES.get(form, "")
 
     @functools.cached_property
     def version(self) -> str:

@@ -14,7 +14,7 @@ from r_eval.errors import UserError
 from r_eval.languages import recognised
 from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons.season import read_season
+from r_eval.tasks.seasons import read_season
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")

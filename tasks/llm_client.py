@@ -82,7 +82,7 @@ def replies_kept(name: str) -> Iterator[ReplyStores]:
         yield ReplyStores(store, name)
 
 
-def prompt(name: str, **values: str) -> str:
+def prompt(name: str, /, **values: str) -> str:
     """A prompt file with its $names filled in; nothing that is filled in is read for $names again."""
     return Template(prompt_file(f"{name}.md")).substitute(values)
 

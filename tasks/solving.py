@@ -1,4 +1,4 @@
-"""Runs the gold programs of many questions again, several at a time, and says what came of each."""
+"""Runs the gold programs of questions, several at a time, and says what came of each."""
 
 from __future__ import annotations
 
@@ -30,37 +30,35 @@ class Solved:
     steps: tuple[Step, ...]
     error: str = ""
 
+    @property
+    def is_right(self) -> bool:
+        """Whether it gave one of the question's golds."""
+        return not self.error and any(same_values(self.answer, gold) for gold in self.question.answers)
+
 
 async def solve(questions: Sequence[Question], environment: Environment, sandbox: Sandbox) -> list[Solved]:
-    """Run the programs of those questions that have one; the results stand in the questions' order."""
+    """Run the programs of those questions that have one; the results are in the questions' order."""
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(question: Question) -> Solved:
+    async def run(question: Question) -> Solved:
+        steps: list[Step] = []
         async with places:
-            return await _solve(question, environment, sandbox)
+            session = Session(environment.for_documents(question.context), sandbox, steps.append)
+            try:
+                result = await session.run_program(question.program or "")
+            except EnvironmentFailure as failure:
+                return Solved(question, "", tuple(steps), f"the environment failed: {failure}")
+            finally:
+                session.close()
+        if result.error is not None:
+            return Solved(question, "", tuple(steps), result.error.message)
+        answer = answer_text(result.answer).strip()
+        return Solved(question, answer, tuple(steps), "" if answer else "it gives an empty answer")
 
-    return list(await asyncio.gather(*(one(q) for q in questions if q.program)))
-
-
-async def _solve(question: Question, environment: Environment, sandbox: Sandbox) -> Solved:
-    steps: list[Step] = []
-    session = Session(environment.for_documents(question.context), sandbox, steps.append)
-    try:
-        result = await session.run_program(question.program or "")
-    except EnvironmentFailure as failure:
-        return Solved(question, "", tuple(steps), f"the environment failed: {failure}")
-    finally:
-        session.close()
-    if result.error is not None:
-        return Solved(question, "", tuple(steps), result.error.message)
-    answer = answer_text(result.answer).strip()
-    return Solved(question, answer, tuple(steps), "" if answer else "it gives an empty answer")
+    return list(await asyncio.gather(*(run(question) for question in questions if question.program)))
 
 
 def same_values(one: str, other: str) -> bool:
     """Whether two answers hold the same values; neither case, spaces nor the order of values counts."""
-    return _values(one) == _values(other)
-
-
-def _values(text: str) -> list[str]:
-    return sorted(" ".join(value.casefold().split()) for value in text.split(";"))
+    first, second = (sorted(" ".join(part.casefold().split()) for part in text.split(";")) for text in (one, other))
+    return first == second

@@ -6,8 +6,7 @@ import functools
 from typing import Any
 
 from r_eval.llms.base import make_llm
-from r_eval.llms.causal_model import CausalModel
-from r_eval.llms.hf import HF
+from r_eval.llms.hf import HF, CausalModel
 
 EMBEDDED = "hf/smollm2-135m"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import re
 import sys
 from pathlib import Path
@@ -47,12 +46,6 @@ def test_parquet_holds_the_frame(done: Run, tmp_path: Path) -> None:
     pandas.testing.assert_frame_equal(read, done.to_pandas())
 
 
-def test_a_notebook_shows_the_scores(done: Run) -> None:
-    shown = done._repr_html_()
-    assert "oracle" in shown
-    assert "100.0" in shown
-
-
 def test_a_notebook_shows_response_types_and_deployment_as_pictures(done: Run) -> None:
     pytest.importorskip("matplotlib")
     pictures = re.findall(r'<img style="[^"]+" alt="([^"]+)" src="data:image/png;base64,([^"]+)">', done._repr_html_())
@@ -69,7 +62,3 @@ def test_without_matplotlib_a_notebook_shows_the_tables(done: Run, monkeypatch: 
 def test_a_name_is_no_markup_in_a_notebook(done: Run) -> None:
     assert "<b>markup" not in done._repr_html_()
     assert "&lt;b&gt;" in done._repr_html_()
-
-
-def test_every_row_has_a_score(done: Run) -> None:
-    assert not any(math.isnan(score) for score in done.to_pandas()["score"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import names, score_all
+from r_eval.analysis.metrics import score_all
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "custom-metric.md"
@@ -51,11 +51,3 @@ def test_closeness(folder: Path, name: str, answer: str, gold: str, score: float
 
 def test_a_class_scores_many_answers(folder: Path) -> None:
     assert score_all(f"{folder / 'batched.py'}:Length", ["ab" * 25, ""], [["x"], ["y"]]) == [0.5, 0.0]
-
-
-def test_the_metrics_that_the_page_names_are_there() -> None:
-    shown = re.findall(
-        r"`(\w+)`", PAGE.read_text(encoding="utf-8").partition("`get` finds")[2].partition("## Use it")[0]
-    )
-    assert len(shown) > 10
-    assert [name for name in shown if name not in {*names(), "get", "_published"}] == []

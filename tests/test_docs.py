@@ -77,21 +77,6 @@ def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:
     assert read_questions(tmp_path / "questions.jsonl")[0].answers == ["Mango Sticky Rice"]
 
 
-@pytest.mark.parametrize(
-    ("printed", "expected", "same"),
-    [
-        ("a\nb\nc\n", "a\n...\nc\n", True),
-        ("a\nc\n", "a\n...\nc\n", True),
-        ("a  \n", "a\n", True),
-        ("a: 12 calls\n", "a: ...\n", True),
-        ("a\nb\n", "a\n", False),
-        ("a.c\n", "abc\n", False),
-    ],
-)
-def test_dots_stand_for_any_lines(printed: str, expected: str, same: bool) -> None:
-    assert documents.matches(printed, expected) is same
-
-
 # docs/custom-workflow.md and docs/workflows.md
 
 DOCS = PAGE.parent

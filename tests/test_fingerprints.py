@@ -66,6 +66,11 @@ tasks:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Path:
+    write_desk(tmp_path)
+    return tmp_path
+
+
+def write_desk(tmp_path: Path) -> None:
     (tmp_path / "llm.py").write_text("def reply(request):\n    return 'Bellevue'\n", encoding="utf-8")
     (tmp_path / "trams.py").write_text(CODE, encoding="utf-8")
     (tmp_path / "mine.py").write_text(WORKFLOW, encoding="utf-8")
@@ -77,7 +82,6 @@ def desk(tmp_path: Path) -> Path:
     question = {"id": "1", "question": "Wo?", "answers": ["Bellevue"], "level": "KS"}
     (tmp_path / "own.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
     (tmp_path / "grid.yaml").write_text(GRID, encoding="utf-8")
-    return tmp_path
 
 
 def typed(desk: Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -102,7 +106,7 @@ HARMLESS: dict[str, Callable[[Path], object]] = {
     "a comment": replaced("trams.py", ("self._top = top\n", "self._top = top  # as many as a person reads\n")),
     "blank lines and layout": replaced("trams.py", ("\n\n\n", "\n\n\n\n\n"), ("[: self._top]", "[ : self._top ]")),
     "other quotes": replaced("trams.py", ('encoding="utf-8"', "encoding='utf-8'")),
-    "line ends": lambda desk: (desk / "trams.py").write_bytes(CODE.replace("\n", "\r\n").encode()),
+    "line ends": lambda desk: (desk / "trams.py").write_bytes((desk / "trams.py").read_bytes().replace(b"\n", b"\r\n")),
     "a comment in the workflow": replaced("mine.py", ("    uses_tools", "    # no tools\n    uses_tools")),
     "data that was written again": lambda desk: os.utime(desk / "stops.csv", (1, 1)),
     "another file beside": lambda desk: (desk / "notes.txt").write_text("x", encoding="utf-8"),
@@ -116,11 +120,6 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
         replaced("trams.py", ("The number of the line", "A number")),
         "environment APIs, environment code trams.py (",
     ),
-    "what models read of the domain": (
-        replaced("trams.py", ("Tram lines and their stops", "Trams")),
-        "environment APIs, environment code trams.py (",
-    ),
-    "a default": (replaced("trams.py", ("top: int = 3", "top: int = 4")), "environment code trams.py"),
     "a setting": (replaced("grid.yaml", ("stops: stops.csv", "stops: stops.csv, top: 2")), "environment settings ("),
     "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops), where only data"),
     "a file of the same size": (replaced("stops.csv", ("Bellevue", "Bellevux")), "environment file stops.csv (stops)"),
@@ -138,28 +137,35 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("change", sorted(HARMLESS))
-def test_what_decides_nothing_voids_no_run(desk: Path, change: str) -> None:
-    assert typed(desk).returncode == 0
-    HARMLESS[change](desk)
-    assert (again := typed(desk)).returncode == 0, again.stderr
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A desk with a run in it."""
+    folder = tmp_path_factory.mktemp("done")
+    write_desk(folder)
+    assert typed(folder).returncode == 0
+    return folder
+
+
+def moved(done: Path, folder: Path) -> Path:
+    shutil.copytree(done, folder / "moved")
+    return folder / "moved"
+
+
+def test_what_decides_nothing_voids_no_run_and_neither_does_another_folder(done: Path, tmp_path: Path) -> None:
+    desk = moved(done, tmp_path)
+    for change in HARMLESS.values():
+        change(desk)
+    assert (again := typed(desk, folder=Path("/"))).returncode == 0, again.stderr
 
 
 @pytest.mark.parametrize("change", sorted(CHANGES))
-def test_a_refusal_names_what_differs_and_the_file(desk: Path, change: str) -> None:
-    assert typed(desk).returncode == 0
+def test_a_refusal_names_what_differs_and_the_file(done: Path, tmp_path: Path, change: str) -> None:
+    desk = moved(done, tmp_path)
     make, named = CHANGES[change]
     make(desk)
     again = typed(desk)
     assert again.returncode == 2
     assert f"differs from this grid in: {named}" in " ".join(again.stderr.split())
-
-
-def test_a_run_goes_on_where_its_folder_was_moved_to(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert typed(desk).returncode == 0
-    other = tmp_path_factory.mktemp("other") / "desk"
-    shutil.copytree(desk, other)
-    assert (again := typed(other, folder=Path("/"))).returncode == 0, again.stderr
 
 
 def test_a_prompt_is_read_once_a_plan(desk: Path) -> None:

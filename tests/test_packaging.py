@@ -148,14 +148,6 @@ def test_the_metadata_names_the_version_the_licence_and_the_entry_points(wheel: 
         assert line in text["entry_points.txt"]
 
 
-def test_no_file_of_the_wheel_names_the_place_it_was_made_in(wheel: Path, work: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        for name in archive.namelist():
-            content = archive.read(name)
-            assert str(work).encode() not in content, name
-            assert str(ROOT).encode() not in content, name
-
-
 def test_the_installed_copy_finds_its_own_files(installed: Path, tmp_path: Path) -> None:
     code = """
 import sys

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published import is_published
+from r_eval.analysis.published_results import is_published
 from r_eval.analysis.results import load
 from r_eval.analysis.scores import averages
 from r_eval.folder import RunFolder
 from r_eval.grid import Grid
+from r_eval.runner.plan import resolve
 from tests import documents
 
 PAPER = Path(__file__).parents[1] / "examples" / "paper"
@@ -111,6 +112,11 @@ def test_the_contradictions_of_the_page_are_in_the_scores(percent: dict[tuple[st
     assert percent["dfsdt+gpt-4-1106", "wiki_KA"] == 10.0
 
 
-def test_the_grid_of_the_page_is_a_grid(tmp_path: Path) -> None:
-    (tmp_path / "paper.yaml").write_text(documents.block(PAGE, "yaml", "# paper.yaml"), encoding="utf-8")
-    assert len(Grid.load(tmp_path / "paper.yaml").workflows) == 6
+def test_the_grid_has_the_papers_systems_settings_and_one_shot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    grid = Grid.load(PAPER / "grid.yaml")
+    cells = [planned.cell for planned in resolve(grid).cells]
+    published = {(line["workflow"], line["llm"]) for line in lines(PAPER / "scores.csv")}
+    assert {(cell.workflow, cell.llm) for cell in cells} == published
+    assert (len(cells), grid.samples, grid.shots) == (252, 100, 1)
+    assert {(llm.settings["temperature"], llm.settings["max_tokens"]) for llm in grid.llms} == {(0, 128)}

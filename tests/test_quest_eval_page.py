@@ -72,5 +72,5 @@ def test_the_python_over_a_published_cache_runs(tmp_path: Path, monkeypatch: pyt
 
 def test_every_metric_of_the_page_is_there() -> None:
     named = re.findall(r"^\| `(\w+)[@`]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(named) > 8
+    assert named
     assert set(named) - set(names()) == set()

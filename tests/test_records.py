@@ -94,14 +94,6 @@ def test_an_episode_has_the_keys_of_the_design() -> None:
     assert written["schema"] == SCHEMA == 1
 
 
-def test_an_unknown_cost_is_null_and_not_zero() -> None:
-    assert json.loads(Usage().model_dump_json())["cost"] is None
-
-
-def test_the_system_is_workflow_and_llm() -> None:
-    assert Episode.model_validate(EPISODE).system == "react+gguf/smollm2-135m"
-
-
 @pytest.mark.parametrize(
     ("model", "data"),
     [
@@ -120,25 +112,10 @@ def test_unknown_keys_are_refused(model: type[BaseModel], data: dict[str, Any]) 
         model.model_validate(data)
 
 
-@pytest.mark.parametrize("change", [{"kind": "lost"}, {"kind": None}, {}])
-def test_an_outcome_is_one_of_the_designs(change: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        Outcome.model_validate(change)
-
-
-def test_the_machinerys_outcomes_are_those_that_are_tried_again() -> None:
-    assert {"tool_failure", "llm_failure", "cancelled"} == INFRASTRUCTURE_FAILURES
-
-
 @pytest.mark.parametrize("missing", ["id", "question", "answers", "level"])
 def test_a_question_needs_id_text_answers_and_level(missing: str) -> None:
     with pytest.raises(ValidationError, match=missing):
         Question.model_validate({k: v for k, v in QUESTION.items() if k != missing})
-
-
-def test_a_question_needs_an_answer() -> None:
-    with pytest.raises(ValidationError, match="answers"):
-        Question.model_validate({**QUESTION, "answers": []})
 
 
 def test_a_question_file_of_the_documented_form_is_read() -> None:
@@ -151,10 +128,3 @@ def test_a_question_file_of_the_documented_form_is_read() -> None:
         "meta": {"template": "capital"},
     }
     assert json.loads(Question.model_validate(line).model_dump_json()) == line
-
-
-def test_defaults_are_not_shared_between_records() -> None:
-    one, two = Episode.model_validate(EPISODE), Episode.model_validate(EPISODE)
-    one.steps.append(Step(kind="thought"))
-    one.usage.calls += 1
-    assert (two.steps, two.usage.calls) == ([], 0)

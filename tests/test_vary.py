@@ -80,10 +80,6 @@ def test_the_grid_in_run_json_is_the_same_grid_again(protocol: str) -> None:
     assert Grid(**json.loads(json.dumps(grid.model_dump(mode="json", exclude_none=True)))) == grid
 
 
-def test_a_grid_that_varies_nothing_has_no_such_key() -> None:
-    assert "vary" not in Grid(**PARTS).model_dump(mode="json", exclude_none=True)
-
-
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({}, r":5: vary: name at least one setting"),
     "no list": ({TOP_K: 5}, r":6: vary\.workflow\.top_k: give a list of values"),

@@ -1,10 +1,8 @@
-"""How an answer or a program is read out of what a model wrote; its calls are read by `r_eval.llms.tool_calls`."""
+"""How an answer is read out of what a model wrote; its calls are read by `r_eval.llms.tool_calls`."""
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Mapping
 
 from r_eval.environments.sandbox import answer_text
@@ -13,8 +11,8 @@ from r_eval.llms.base import Reply, ToolCall
 from r_eval.llms.json_text import FENCE, json_values
 from r_eval.llms.tool_calls import parse_action
 
-MAX_TEXT, MAX_ANSWER, MAX_PROGRAM, MAX_BARE = 20_000, 40_000, 200_000, 10_000
-"""Characters of a reply in which tags, an answer, a fenced program and a bare program are looked for."""
+MAX_TEXT, MAX_ANSWER = 20_000, 40_000
+"""Characters of a reply in which tags and an answer are looked for."""
 _SO = r"(?:(?:so|thus|therefore|hence|in conclusion),?\s+|(?:所以|因此)[,，]?\s*)"
 _IS = r"(?:(?:the|my)\s+)?(?:final\s+)?answer\s+(?:is\b|would be\b)\s*[:：]?|(?:最终)?答案[是为][:：]?"
 PREFIX = re.compile(
@@ -29,7 +27,6 @@ PERIOD = re.compile(r"(?<=\w\w)[.。]$")
 TAGGED = re.compile(r"<(response|answer)>((?:(?!<\1>).)*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
 BOXED = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})+)\}")
 INNER = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
-CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 ANSWER_KEYS = ("final_answer", "answer", "Answer", "答案")
 
 
@@ -41,20 +38,22 @@ def action_answer(action: ToolCall) -> str:
 def given_answer(reply: Reply) -> str | None:
     """What Finish is given in a reply, as text; None where it is not called, or given nothing."""
     given = next((c.arguments for c in reply.tool_calls if c.name.lower() == "finish" and c.arguments), None)
-    return answer_text(given.get("answer", next(iter(given.values())))) if given else None
+    if not given:
+        return None
+    return answer_text(next((given[key] for key in ANSWER_KEYS if key in given), next(iter(given.values()))))
 
 
 def final_answer(reply: Reply, specs: Mapping[str, ApiSpec]) -> str:
-    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written."""
-    return (given_answer(reply) or "") if reply.tool_calls else last_answer(reply.text, specs)
-
-
-def last_answer(text: str, specs: Mapping[str, ApiSpec]) -> str:
-    """The answer in a text that may end as an action or freely; "" where it holds another action than Finish."""
-    action = parse_action(text, specs)
+    """The answer in a reply after which none comes: Finish's or the text's; "" for another call, however written, and
+    for a reply that was cut off and does not mark its answer.
+    """
+    if reply.tool_calls:
+        return given_answer(reply) or ""
+    is_cut = reply.finish == "length"
+    action = parse_action(reply.text, specs, is_cut)
     if action is not None:
         return action_answer(action) if action.name == "Finish" else ""
-    return free_answer(THOUGHT.sub("", _excerpt(text)))
+    return "" if is_cut else free_answer(THOUGHT.sub("", _excerpt(reply.text)))
 
 
 def free_answer(text: str, long: bool = False) -> str:
@@ -134,18 +133,3 @@ def long_answer(text: str) -> str:
 def _excerpt(text: str) -> str:
     """A text in which an answer is looked for: where it is too long, its beginning and its end."""
     return text if len(text) <= MAX_ANSWER else f"{text[: MAX_ANSWER // 2]}\n{text[-MAX_ANSWER // 2 :]}"
-
-
-def program_in(text: str) -> str:
-    """The program in a reply: the first fenced block, else the whole text where it reads as Python; "" for none."""
-    block = CODE.search(text[:MAX_PROGRAM])
-    if block:
-        return block.group(1).strip()
-    if len(text) > MAX_BARE:
-        return ""
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            ast.parse(text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return ""
-    return text.strip()

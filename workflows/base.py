@@ -11,12 +11,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 from typing import Any, ClassVar, Protocol
 
+from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import ProgramResult
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult
@@ -38,6 +38,10 @@ class SessionProtocol(Protocol):
     async def run_program(
         self, code: str, inputs: dict[str, Any] | None = None, expressions: Sequence[str] = ()
     ) -> ProgramResult: ...
+
+    def state(self) -> Environment: ...
+
+    def restore(self, state: Environment) -> None: ...
 
 
 class LLMProtocol(Protocol):
@@ -86,7 +90,7 @@ class TaskInput:
         text: The question.
         instruction: How the task wants its answers, such as "a name or a short phrase".
         demonstrations: The same for every workflow.
-        context: Documents that came with the question.
+        context: Documents that stand in the prompt before the question.
         query: What a retriever is asked, where that is not the text.
         long: Whether the answer is a text, of which every line counts; else it is a phrase.
         solution: The whole question, given only to workflows that declare `uses_gold` (references such as the oracle).
@@ -100,13 +104,17 @@ class TaskInput:
     long: bool = False
     solution: Question | None = None
 
+    def with_documents(self, text: str) -> str:
+        """A text, such as the question, after the documents that stand in the prompt."""
+        return "\n\n".join([*(f"{d.title}\n{d.text}".strip() for d in self.context), text])
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one episode.
 
     Attributes:
-        steps: Actions of a step-by-step workflow.
+        steps: Turns, one reply of the LLM each with what is done with it; of a search over a tree, those of a branch.
         tokens: Prompt and completion tokens of all LLM calls together; None for no bound. No call is begun once they
             are used up. Where a last chance is to be given, room for it is kept: as many as the latest call took.
         seconds: Wall time.
@@ -124,6 +132,8 @@ class Limits:
     last_chance: bool = True
 
 
+CALLS_PER_TURN = 8
+"""Tool calls of one reply that are carried out."""
 FINISH = ToolSpec(
     "Finish",
     "End with the answer.",
@@ -164,6 +174,8 @@ class Workflow:
         uses_llm: False for a workflow that needs none; its LLM is called `none`.
         uses_tools: Whether the query APIs are offered.
         uses_gold: Whether it is given the gold, which makes it a reference that is not ranked.
+        retrieves: Whether its prompt holds what it retrieved, and not all documents among which it can retrieve.
+        branches: Whether it goes back to earlier states of the environment, where these can be copied.
         last_chance: Whether its requests are a conversation that can end in a last chance; see `Limits`.
         PROMPTS: Names of its prompt files.
     """
@@ -171,6 +183,8 @@ class Workflow:
     uses_llm: ClassVar[bool] = True
     uses_tools: bool = True
     uses_gold: bool = False
+    retrieves: ClassVar[bool] = False
+    branches: ClassVar[bool] = False
     last_chance: ClassVar[bool] = True
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
@@ -179,6 +193,12 @@ class Workflow:
     ) -> WorkflowResult:
         """Lead the LLM to an answer."""
         raise NotImplementedError
+
+    def most_calls(self, limits: Limits) -> int:
+        """LLM calls of an episode, at most, before `limits.calls`: by default, a turn each and the last chance."""
+        if not (self.uses_llm and self.uses_tools):
+            return int(self.uses_llm)
+        return limits.steps + int(limits.last_chance and self.last_chance)
 
     def settings(self) -> dict[str, Any]:
         """The settings in force, by the names of the constructor's arguments."""
@@ -254,11 +274,11 @@ def tool_specs(session: SessionProtocol) -> list[ToolSpec]:
     return [ToolSpec(s.name, f"{s.summary} {s.details}".strip(), s.json_schema()) for s in session.specs.values()]
 
 
-def one_line(text: str) -> str:
-    """Text without line breaks; they become spaces, so that no two words grow together."""
-    return " ".join(text.split())
-
-
-def as_argument(value: Any) -> str:
-    """An argument as it stands in a call written as Python."""
-    return json.dumps(value, ensure_ascii=False)
+def with_note(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
+    """A conversation with a text of the workflow at its end: in the latest message where that is the user's or a
+    tool's, since many chat templates want the turns of user and assistant to alternate.
+    """
+    *before, last = messages
+    if last.role == "assistant":
+        return (*messages, Message("user", text))
+    return (*before, dataclasses.replace(last, content=f"{last.content}\n\n{text}"))

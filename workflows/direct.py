@@ -1,6 +1,6 @@
 """Direct: the question is answered from what the LLM knows, without tools: the baseline.
 
-Documents that came with the question stand in the prompt. A base model is given one text, which ends in "Answer:".
+A base model is given one text, which ends in "Answer:".
 """
 
 from __future__ import annotations
@@ -36,28 +36,26 @@ class Direct(Workflow):
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         name = "direct_documents" if question.context else "direct"
-        told = prompt(Direct, name, instruction=question.instruction)
+        system = prompt(Direct, name, instruction=question.instruction)
         label = "" if llm.chat else LABELS["en"][0]
-        documents = "\n\n".join(f"{d.title}\n{d.text}" for d in question.context)
-        return await answered(question, told, f"{documents}\n\n{label}{question.text}".strip(), llm)
+        return await answered(question, system, question.with_documents(f"{label}{question.text}"), llm)
 
 
 async def answered(
-    question: TaskInput, told: str, asked: str, llm: LLMProtocol, language: str = "en"
+    question: TaskInput, system: str, user: str, llm: LLMProtocol, language: str = "en"
 ) -> WorkflowResult:
     """An episode that ends with the next reply, whatever it says.
 
     Args:
-        told: The instructions.
-        asked: The question with what belongs to it; for a base model with the label before it.
+        user: The question with what belongs to it; for a base model with the label before it.
         language: Of the labels in a text for a base model.
     """
     label, start = ("", "") if llm.chat else LABELS[language]
-    messages = [Message("system", told)]
+    messages = [Message("system", system)]
     for shown in question.demonstrations:
         messages.append(Message("user", f"{label}{shown.question}"))
         messages.append(Message("assistant", f"{start} {shown.answer}".strip()))
-    messages.append(Message("user", asked))
+    messages.append(Message("user", user))
     request = Request(tuple(messages))
     if not llm.chat:
         stop = f"\n{label.strip()}"

@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Mapping
 
 from r_eval.environments.schema import ApiSpec
-from r_eval.llms.base import LLMError, Message, Reply, Request
+from r_eval.llms.base import LLMError, Reply, Request
 from r_eval.records import Outcome
 from r_eval.workflows.answers import final_answer
-from r_eval.workflows.base import FINISH, LimitReached, LLMProtocol, Workflow, WorkflowResult, ended, prompt
+from r_eval.workflows.base import FINISH, LimitReached, LLMProtocol, Workflow, WorkflowResult, ended, prompt, with_note
 from r_eval.workflows.direct import completed
 
 HOW = "last_chance"
@@ -35,7 +35,7 @@ async def last_chance(
         LimitReached: There is no room for another call.
     """
     asked = prompt(owner, "last_chance", instruction=instruction)
-    request = Request(_with(reached.messages, asked))
+    request = Request(with_note(reached.messages, asked))
     if not llm.chat:
         request = Request(completed(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
     elif any(message.tool_calls for message in reached.messages):
@@ -53,11 +53,3 @@ async def last_chance(
     return WorkflowResult(
         answer, Outcome(kind="exhausted", cause=reached.cause, detail=f"{reached}; answered after it"), HOW
     )
-
-
-def _with(messages: tuple[Message, ...], asked: str) -> tuple[Message, ...]:
-    """A conversation with one more message of the user; two in a row become one, as many chat templates want it."""
-    *before, last = messages
-    if last.role == "user":
-        return (*before, Message("user", f"{last.content}\n\n{asked}"))
-    return (*messages, Message("user", asked))

@@ -18,7 +18,6 @@ import warnings
 from r_eval.environments.sandbox import ProgramError, answer_text
 from r_eval.environments.schema import clip, shapes
 from r_eval.llms.base import Message, Request
-from r_eval.workflows.answers import program_in
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -32,9 +31,10 @@ from r_eval.workflows.base import (
 )
 from r_eval.workflows.direct import LABELS, completed
 
-LONGEST = 20_000
-"""Characters of a reply in which a program that is not fenced is looked for."""
+MAX_FENCED, MAX_BARE = 200_000, 20_000
+"""Characters of a reply in which a program is looked for, with a fence and without."""
 TRIES = 5
+CODE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:\n```|```|$)", re.DOTALL)
 BEGINNING = re.compile(
     r"^(?:\w+ *=(?!=)|\w+\(|import [\w., ]+$|from [\w.]+ import\b|(?:def|for|if|while|try)\b.*: *$)", re.MULTILINE
 )
@@ -47,7 +47,7 @@ class PAL(Workflow):
     """Program-aided language model.
 
     Args:
-        repairs: How often a program that failed may be written again.
+        repairs: How often a program that failed may be written again, within `limits.steps` turns.
     """
 
     last_chance = False
@@ -58,32 +58,33 @@ class PAL(Workflow):
             raise ValueError(f"repairs must be a whole number of at least 0, not {repairs!r}")
         self.repairs = repairs
 
+    def most_calls(self, limits: Limits) -> int:
+        return min(self.repairs + 1, limits.steps)
+
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        messages = self._asked(question, session, "" if llm.chat else LABELS["en"][0])
-        error = NO_PROGRAM
-        for attempt in range(self.repairs + 1):
+        messages = self._opening(question, session, "" if llm.chat else LABELS["en"][0])
+        repairs, error = self.most_calls(limits) - 1, NO_PROGRAM
+        for attempt in range(repairs + 1):
             request = Request(tuple(messages)) if llm.chat else Request(completed(messages, START), stop=STOP)
             reply = await llm.generate(request)
             fenced = llm.chat or "```" in reply.text
-            said = reply.text if fenced else f"{START}\n{reply.text.strip()}\n```"
-            code = program_in(said) or bare_program(said)
+            text = reply.text if fenced else f"{START}\n{reply.text.strip()}\n```"
+            code, error = program_in(text), NO_PROGRAM
             if code:
                 result = await session.run_program(code)
                 if result.error is None:
                     return finished(answer_text(result.answer), "program")
                 error = result.error
-            else:
-                error = NO_PROGRAM
-            if attempt < self.repairs:
+            if attempt < repairs:
                 complaint = prompt(PAL, "pal_repair", error=error.message, line=_line_of(code, error))
                 llm.note(complaint)
-                messages += [reply.message(said), Message("user", complaint)]
-        after = f" (after {self.repairs} repair{'s' if self.repairs > 1 else ''})" if self.repairs else ""
+                messages += [reply.message(text), Message("user", complaint)]
+        after = f" (after {repairs} repair{'s' if repairs > 1 else ''})" if repairs else ""
         return ended("tool_misuse", error.cause, f"{error.message}{after}")
 
-    def _asked(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
+    def _opening(self, question: TaskInput, session: SessionProtocol, label: str) -> list[Message]:
         specs = list(session.specs.values())
         stubs = "\n\n".join(filter(None, [*(spec.stub() for spec in specs), shapes(specs)]))
         system = prompt(PAL, "pal", domain=session.description, stubs=stubs, instruction=question.instruction)
@@ -91,25 +92,28 @@ class PAL(Workflow):
         for shown in question.demonstrations:
             program = f"```python\n{shown.program.strip()}\n```"
             messages += [Message("user", f"{label}{shown.question}"), Message("assistant", program)]
-        return [*messages, Message("user", f"{label}{question.text}")]
+        return [*messages, Message("user", question.with_documents(f"{label}{question.text}"))]
 
 
-def bare_program(text: str) -> str:
-    """The program in a reply that fences none and has words around it; "" where there is none.
-
-    It begins with the first line that looks like code, and ends before the line that cannot be read as Python.
+def program_in(text: str) -> str:
+    """The program in a reply: the first fenced block; else what reads as Python, from the first line that looks like
+    code to the line that does not; "" for none.
     """
-    text = text[:LONGEST]
-    for start in itertools.islice(BEGINNING.finditer(text), TRIES):
-        code = _readable(text[start.start() :].split("\n"))
+    block = CODE.search(text[:MAX_FENCED])
+    if block:
+        return block.group(1).strip()
+    text = text[:MAX_BARE]
+    starts = itertools.chain([0], (start.start() for start in BEGINNING.finditer(text)))
+    for number, start in enumerate(itertools.islice(starts, TRIES + 1)):
+        code = _readable(text[start:].split("\n"), tries=TRIES if number else 1)
         if code:
             return code
     return ""
 
 
-def _readable(lines: list[str]) -> str:
+def _readable(lines: list[str], tries: int) -> str:
     """The first of some lines, as many as are Python together; "" for none."""
-    for _ in range(TRIES):
+    for _ in range(tries):
         code = "\n".join(lines)
         try:
             with warnings.catch_warnings(action="ignore"):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from r_eval.environments.schema import ApiSpec
@@ -41,10 +41,8 @@ from r_eval.workflows.direct import LABELS, answered, completed
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""
-
 LENGTHS = ("top_k", "k", "limit", "max_results")
 """Parameters of a search that say how many results are wanted."""
-
 QUERIES = 4
 NOTHING = {"en": "Nothing was found.", "zh": "没有找到任何段落。"}
 SIMILAR = re.compile(r"Similar: \[(.{1,2000})\]", re.DOTALL)
@@ -62,7 +60,7 @@ class RAG(Workflow):
         retrieval: "search", or "gold" for the question's own evidence.
     """
 
-    last_chance = False
+    last_chance, retrieves = False, True
     PROMPTS = ("rag", "rag_rewrite", "rag_question", "rag_zh", "rag_rewrite_zh", "rag_question_zh")
 
     def __init__(
@@ -78,10 +76,12 @@ class RAG(Workflow):
         self.uses_gold = retrieval == "gold"
         self.uses_tools = not self.uses_gold
 
+    def most_calls(self, limits: Limits) -> int:
+        return 1 if self.uses_gold else 2  # a search that takes more than a text needs the LLM's queries
+
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
-        characters = limits.observation * CHARACTERS_A_TOKEN
         if question.solution is not None:
             found = await perfect(question.solution, session)
             if not found:
@@ -89,22 +89,22 @@ class RAG(Workflow):
             llm.note("The question's own evidence is given as what was found.")
         else:
             found = await self._retrieved(question, session, llm)
-        passages = [f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)]
-        passages = passages or [NOTHING[language_of(question.text)]]
-        told = _told("rag", question, domain=session.description, instruction=question.instruction)
-        asked = _told("rag_question", question, passages="\n\n".join(passages), question=question.text)
-        return await answered(question, told, asked, llm, language_of(question.text))
+        characters, language = limits.observation * CHARACTERS_A_TOKEN, language_of(question.text)
+        passages = "\n\n".join(f"[{i}] {cut(text, characters)}" for i, text in enumerate(found, 1)) or NOTHING[language]
+        system = _prompt("rag", question, domain=session.description, instruction=question.instruction)
+        user = _prompt("rag_question", question, passages=passages, question=question.text)
+        return await answered(question, system, question.with_documents(user), llm, language)
 
     async def _retrieved(self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol) -> list[str]:
         """What is found for the question, without the same twice, the best first."""
         spec = search_api(session.specs, self.api)
-        text = text_parameter(spec)
         queries: list[Mapping[str, Any]] = []
-        if self.rewrite or text is None:
+        if self.rewrite or text_parameter(spec) is None:
             queries = await self._rewritten(question, session, llm, spec)
-        queries = queries or [_asking(question.query or question.text, spec)]
+        queries = queries or [_query(question.query or question.text, spec)]
         results = [await self._search(query, spec, session) for query in queries]
-        return list(dict.fromkeys(_in_turns(results)))[: self.top_k]
+        in_turns = itertools.chain.from_iterable(itertools.zip_longest(*results))
+        return list(dict.fromkeys(item for item in in_turns if item is not None))[: self.top_k]
 
     async def _rewritten(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, spec: ApiSpec
@@ -113,19 +113,18 @@ class RAG(Workflow):
         arguments = ", ".join(f'{p.name}="..."' for p in spec.parameters if p.name not in LENGTHS)
         form = f"{spec.name}({arguments})"
         values = {"domain": session.description, "action": spec.action(), "form": form, "count": str(QUERIES)}
-        system = _told("rag_rewrite", question, **values)
+        system = _prompt("rag_rewrite", question, **values)
         label, start = ("", "") if llm.chat else (LABELS[language_of(question.text)][0], f"{spec.name}(")
         messages = (Message("system", system), Message("user", f"{label}{question.text}"))
         request = Request(messages) if llm.chat else Request(completed(messages, start), stop=("\n\n",))
         text = (await llm.generate(request)).text
         text = f"{start}{text}" if text.strip() else ""
-        written = (BULLET.sub("", line).strip() for line in text.splitlines())
-        lines = dict.fromkeys(line for line in written if line and not line.startswith("```"))
+        lines = dict.fromkeys(BULLET.sub("", line).strip() for line in text.splitlines())
         queries: list[Mapping[str, Any]] = []
-        for line in itertools.islice(lines, QUERIES):
+        for line in itertools.islice((line for line in lines if line and not line.startswith("```")), QUERIES):
             action = parse_action(line, {spec.name: spec})
             is_search = action is not None and action.name == spec.name and action.arguments
-            queries.append(action.arguments if action and is_search else _asking(line, spec))
+            queries.append(action.arguments if action and is_search else _query(line, spec))
         return queries
 
     async def _search(self, query: Mapping[str, Any], spec: ApiSpec, session: SessionProtocol) -> list[str]:
@@ -133,7 +132,7 @@ class RAG(Workflow):
         size = {name: self.top_k for name in LENGTHS if _is(spec, name, "integer")}
         result = await session.call(spec.name, {**size, **query})
         if result.error is None:
-            return _items(result.value) if isinstance(result.value, list) else [result.observation]
+            return [_passage(item) for item in result.value] if isinstance(result.value, list) else [result.observation]
         text, similar = text_parameter(spec), SIMILAR.search(result.observation)
         if result.error != "not_found" or text is None or similar is None:
             return []
@@ -142,9 +141,9 @@ class RAG(Workflow):
         return [found.observation for found in again if found.error is None]
 
 
-def _told(name: str, asked: TaskInput, /, **values: str) -> str:
+def _prompt(name: str, question: TaskInput, /, **values: str) -> str:
     """A prompt in the question's language, filled in."""
-    return prompt(RAG, f"{name}_zh" if language_of(asked.text) == "zh" else name, **values)
+    return prompt(RAG, f"{name}_zh" if language_of(question.text) == "zh" else name, **values)
 
 
 async def perfect(question: Question, session: SessionProtocol) -> list[str]:
@@ -158,7 +157,8 @@ async def perfect(question: Question, session: SessionProtocol) -> list[str]:
     found: list[str] = []
     if question.program:
         result = await session.run_program(question.program)
-        found = ["\n".join(_items(value)) for value in result.returned]
+        values = (value if isinstance(value, list) else [value] for value in result.returned)
+        found = ["\n".join(map(_passage, value)) for value in values]
     everything = not (found or question.evidence)
     for document in question.context:
         if everything or any(evidence in document.text for evidence in question.evidence):
@@ -189,20 +189,15 @@ def text_parameter(spec: ApiSpec) -> str | None:
     return needed[0] if len(needed) == 1 and _is(spec, needed[0], "string") else None
 
 
-def _asking(query: str, spec: ApiSpec) -> dict[str, Any]:
+def _query(text: str, spec: ApiSpec) -> dict[str, Any]:
     """The arguments of a search for a text; where it takes no text alone, that is its first argument."""
-    return {text_parameter(spec) or next((p.name for p in spec.parameters), "query"): query}
+    return {text_parameter(spec) or next((p.name for p in spec.parameters), "query"): text}
 
 
 def _is(spec: ApiSpec, parameter: str, kind: str) -> bool:
     """Whether an API has a parameter of a JSON type."""
     schema = spec.json_schema()["properties"].get(parameter)
     return isinstance(schema, dict) and schema.get("type") == kind
-
-
-def _items(value: Any) -> list[str]:
-    """A value as passages: a list is one a member."""
-    return [_passage(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def _passage(item: Any) -> str:
@@ -212,9 +207,3 @@ def _passage(item: Any) -> str:
     if isinstance(item, dict) and isinstance(item.get("text"), str):
         return "\n".join(text for text in (item.get("title"), item["text"]) if text and isinstance(text, str))
     return json.dumps(item, ensure_ascii=False)
-
-
-def _in_turns(results: Sequence[Sequence[str]]) -> Iterable[str]:
-    """The first of each, then the second of each, and so on."""
-    for turn in itertools.zip_longest(*results):
-        yield from (item for item in turn if item is not None)

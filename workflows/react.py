@@ -8,6 +8,7 @@ query API with one parameter is written `Search[Kenya]`, one with several `searc
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Sequence
 
@@ -25,9 +26,7 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
-    as_argument,
     finished,
-    one_line,
     prompt,
 )
 
@@ -49,7 +48,7 @@ class ReAct(Workflow):
             LLMs that do not stop where they are told to.
     """
 
-    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable", "react_action", "react_repeated")
+    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable", "react_action")
 
     def __init__(self, prompting: str = "chat", replies: int = 1) -> None:
         if prompting not in ("chat", "completion"):
@@ -62,39 +61,37 @@ class ReAct(Workflow):
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
         messages = opening(question, session)
-        actions = Actions(session, llm)
         for step in range(1, limits.steps + 1):
-            said, action = await self.act(messages, step, session, llm)
-            messages.append(said)
+            message, action = await self.act(messages, step, session, llm)
             if action is not None and action.name == "Finish":
                 return finished(action_answer(action), "finish")
-            observation = await actions.carry_out(action, step)
-            messages.append(Message("user", f"Observation {step}: {observation}"))
+            observation = await observation_of(action, step, session, llm)
+            messages += [message, Message("user", f"Observation {step}: {observation}")]
         raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages, llm))
+
+    def most_calls(self, limits: Limits) -> int:
+        return super().most_calls(limits) + (self.replies - 1) * limits.steps
 
     async def act(
         self, messages: Sequence[Message], step: int, session: SessionProtocol, llm: LLMProtocol
     ) -> tuple[Message, ToolCall | None]:
         """The LLM's thought and action, without any observation that it invents: its message, and the action in it."""
-        said, is_cut = await self._reply(messages, step, llm)
-        return said, parse_action(said.content, session.specs, is_cut)
-
-    async def _reply(self, messages: Sequence[Message], step: int, llm: LLMProtocol) -> tuple[Message, bool]:
-        """The LLM's thought and action, and whether they were cut off at the limit on tokens."""
         if self.replies == 1:
-            return await self._line(messages, f"Thought {step}:", STOP, llm)
+            message, is_cut = await self._line(messages, f"Thought {step}:", STOP, llm)
+            return message, parse_action(message.content, session.specs, is_cut)
         first, _ = await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm)
         thought = ACTION.sub("", first.content)
-        asked = [*messages, dataclasses.replace(first, content=thought)]
+        conversation = [*messages, dataclasses.replace(first, content=thought)]
         if not self._completes(llm):
-            asked.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
-        action, is_cut = await self._line(asked, f"Action {step}:", STOP_OF_ACTION, llm)
-        return dataclasses.replace(action, content=f"{thought}\n{action.content}"), is_cut
+            conversation.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
+        second, is_cut = await self._line(conversation, f"Action {step}:", STOP_OF_ACTION, llm)
+        message = dataclasses.replace(second, content=f"{thought}\n{second.content}")
+        return message, parse_action(message.content, session.specs, is_cut)
 
     async def _line(
         self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol
     ) -> tuple[Message, bool]:
-        """A reply that begins, or is to be read as if it began, with `start`."""
+        """A reply that begins, or is to be read as if it began, with `start`; and whether its end was cut off."""
         if self._completes(llm):
             stop = (*stop, STOP_OF_QUESTION)
         reply = await llm.generate(Request(self._sent(messages, llm, start), stop=stop))
@@ -102,8 +99,7 @@ class ReAct(Workflow):
         label = LABEL.match(text)
         labelled = label is not None and start.startswith(label[1].capitalize())
         given = self._completes(llm) or start.startswith("Action")
-        said = reply.message(f"{start} {text}" if given and not labelled else text)
-        return said, reply.finish == "length"
+        return reply.message(f"{start} {text}" if given and not labelled else text), reply.finish == "length"
 
     def _completes(self, llm: LLMProtocol) -> bool:
         """Whether all is one text: where the settings say so, and for a base model."""
@@ -113,59 +109,51 @@ class ReAct(Workflow):
         """The conversation as it is sent; one text that ends in `start` where the reply is to complete it."""
         if not self._completes(llm):
             return tuple(messages)
-        parts = [f"\n{m.content}" if m.content.startswith("Question: ") else m.content for m in messages]
+        follows = [m.role == "assistant" or m.content.startswith("Observation ") for m in messages]
+        parts = [m.content if is_next else f"\n{m.content}" for m, is_next in zip(messages, follows, strict=True)]
         return (Message("user", "\n".join([*parts, start]).strip()),)
 
 
-class Actions:
-    """Carries actions out in a session, and says what came of them as one line."""
-
-    def __init__(self, session: SessionProtocol, llm: LLMProtocol) -> None:
-        self._session, self._llm = session, llm
-        self._seen: set[tuple[str, str]] = set()
-        self._told: set[tuple[str, str]] = set()
-
-    async def carry_out(self, action: ToolCall | None, step: int) -> str:
-        """The observation of a step; of no action, how one is written; of a repeated one, once, that it is repeated."""
-        if action is None:
-            forms = ", ".join([*(form(spec) for spec in self._session.specs.values()), "Finish[answer]"])
-            observation = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
-            self._llm.note(observation)
-            return observation
-        result = await self._session.call(action.name, action.arguments)
-        observation = one_line(result.observation)
-        made = (f"{action.name}{action.arguments}", observation)
-        if made in self._seen and made not in self._told:
-            self._told.add(made)
-            hint = prompt(ReAct, "react_repeated")
-            self._llm.note(hint)
-            observation = f"{observation} {hint}"
-        self._seen.add(made)
-        return observation
+async def observation_of(action: ToolCall | None, step: int, session: SessionProtocol, llm: LLMProtocol) -> str:
+    """What comes of an action; of none, how one is written."""
+    if action is not None:
+        return (await session.call(action.name, action.arguments)).observation
+    forms = ", ".join([*(form(spec) for spec in session.specs.values()), "Finish[answer]"])
+    note = prompt(ReAct, "react_unreadable", step=str(step + 1), forms=forms)
+    llm.note(note)
+    return note
 
 
 def opening(question: TaskInput, session: SessionProtocol) -> list[Message]:
     """The messages before the first reply: instructions, demonstrations, the question."""
-    actions = "\n".join(f"- {form(spec)}: {spec.summary}" for spec in session.specs.values())
+    actions = "\n".join(map(described, session.specs.values()))
     system = prompt(ReAct, "react", domain=session.description, actions=actions, instruction=question.instruction)
     messages = [Message("system", system)]
     for shown in question.demonstrations:
         messages += demonstration(shown, session)
-    return [*messages, Message("user", f"Question: {question.text}")]
+    return [*messages, Message("user", question.with_documents(f"Question: {question.text}"))]
 
 
 def demonstration(shown: Demonstration, session: SessionProtocol) -> list[Message]:
     """A worked example in ReAct's notation, from the calls that its program made."""
     messages = [Message("user", f"Question: {shown.question}")]
     for step, call in enumerate(shown.calls, 1):
-        action = written(call, session.specs[call.api or ""])
         thought = shown.thought(step - 1) or prompt(ReAct, "react_thought", call=call.api or "")
+        action = written(call, session.specs[call.api or ""])
         messages.append(Message("assistant", f"Thought {step}: {thought}\nAction {step}: {action}"))
-        messages.append(Message("user", f"Observation {step}: {one_line(call.observation or '')}"))
+        messages.append(Message("user", f"Observation {step}: {call.observation or ''}"))
     last = len(shown.calls) + 1
     thought = shown.thought(last - 1) or prompt(ReAct, "react_finish")
-    messages.append(Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{shown.answer}]"))
-    return messages
+    return [*messages, Message("assistant", f"Thought {last}: {thought}\nAction {last}: Finish[{shown.answer}]")]
+
+
+def described(spec: ApiSpec) -> str:
+    """An API in the list of actions: how a call is written, what it does, and its parameters."""
+    lines = [f"- {form(spec)}: {spec.summary} {spec.details}".rstrip().replace("\n", "\n  ")]
+    for p in spec.parameters:
+        default = "" if p.required else f", by default {p.signature.rpartition(' = ')[2]}"
+        lines.append(f"    {p.name} ({p.expected}{default}): {p.description}".rstrip(": "))
+    return "\n".join(lines)
 
 
 def form(spec: ApiSpec) -> str:
@@ -180,4 +168,4 @@ def written(call: Step, spec: ApiSpec) -> str:
     arguments = call.arguments or {}
     if len(spec.parameters) == 1 and len(arguments) == 1:
         return f"{spec.name}[{next(iter(arguments.values()))}]"
-    return f"{spec.name}({', '.join(f'{k}={as_argument(v)}' for k, v in arguments.items())})"
+    return f"{spec.name}({', '.join(f'{k}={json.dumps(v, ensure_ascii=False)}' for k, v in arguments.items())})"

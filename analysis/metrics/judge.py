@@ -257,7 +257,7 @@ def read_grade(reply: str) -> int | None:
     >>> [read_grade(text) for text in ('{"score": 2}', "Grade: 1, since it lacks a name", "**0**", "1 or 2", "3")]
     [2, 1, 0, None, None]
     """
-    from r_eval.tasks.graphs.judging import grade_in
+    from r_eval.tasks.graphs.judge import grade_in
 
     reply = reply[-LONGEST:]
     found = grade_in(reply)

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis import tables
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.charts import DARK, TYPE_COLOURS, Chart, Style
+from r_eval.analysis.charts import Chart
+from r_eval.analysis.palette import DARK, TYPE_COLOURS, Style
 from r_eval.analysis.plotly_figures import FROM, TO, plotly_figure
 from r_eval.analysis.report.scripts import rounded, write_script
 from r_eval.analysis.response_types import NAMES, TYPES
+from r_eval.analysis.run_summary import leaders
 from r_eval.analysis.tables import rows_of, visible
 from r_eval.analysis.views import VIEWS, View
 from r_eval.folder import write_whole
@@ -182,7 +184,7 @@ def report_page(
         "causes": list(CAUSES.items()),
         "dark": list(DARK_PAPER.items()),
         "board": board(results, frames),
-        "summary": [_summary(condition, frames, style) for condition in results.conditions],
+        "summary": [_summary(condition, results, frames["causes"]) for condition in results.conditions],
     }
     tabs = {tab: list(_sections(tab, results, frames, charts)) for tab in TABS}
     tabs["results"].insert(0, Section("Scores", "board"))
@@ -297,46 +299,13 @@ def _whole(value: Any) -> int | None:
     return None if pandas.isna(value) else int(value)
 
 
-def _summary(condition: str, frames: Mapping[str, pandas.DataFrame], style: Style) -> dict[str, Any]:
-    """The sentence at the top and the commonest cause of failure under a condition."""
-    averages, causes = (frames[name][frames[name]["condition"] == condition] for name in ("averages", "causes"))
-    found: dict[str, Any] = {"lead": lead(averages, style.labels), "cause": None}
-    own = causes[(causes["role"] != "reference") & (causes["episodes"] > 0)]
+def _summary(condition: str, results: Results, causes: pandas.DataFrame) -> dict[str, Any]:
+    """The first sentences, as the terminal has them, and the commonest cause of failure under a condition."""
+    *first, best = leaders(results, condition)
+    sentences = [*(f"{one[0].upper()}{one[1:]}." for one in first), f"Best: {best}."]
+    found: dict[str, Any] = {"lead": visible(" ".join(sentences)), "cause": None}
+    own = causes[(causes["condition"] == condition) & (causes["role"] == "system") & (causes["episodes"] > 0)]
     if len(own):
         count = own.groupby("cause", observed=True)["episodes"].sum()
         found["cause"] = [str(count.idxmax()), int(count.max()), int(count.sum())]
     return found
-
-
-def lead(averages: pandas.DataFrame, labels: Mapping[str, str]) -> str:
-    """Which system is best, whether a tool system beats the baseline, and how far the ranking can be relied on."""
-    own = averages[(averages["group"] == "all") & (averages["role"] != "reference") & averages["score"].notna()]
-    own = own.sort_values("score", ascending=False, kind="stable")
-    if own.empty:
-        return ""
-    if not own["score"].iloc[0]:
-        return "No system answered any question."
-    best = own.iloc[0]
-    sentences = []
-    tools = own[own["role"] == "system"]
-    if best["role"] == "baseline" and len(tools):
-        other = tools.iloc[0]
-        sentences.append(
-            f"No tool-using system beats {labels[best['system']]} ({_percent(best)}), an LLM without tools; "
-            f"the best of them is {labels[other['system']]} ({_percent(other)})."
-        )
-    if own["rank_low"].notna().any():
-        equal = int((own["rank_low"] == 1).sum()) - 1
-        name = labels[best["system"]]
-        if len(own) > 1 and equal < 1:
-            sentences.append(f"{name} is significantly better than every other system.")
-        elif len(own) > 1:
-            others = "1 other system is" if equal == 1 else f"{equal} other systems are"
-            sentences.append(f"{name} has the best score; {others} not significantly worse.")
-    elif len(own) > 1:
-        sentences.append(f"{labels[best['system']]} has the best score, {_percent(best)}.")
-    return visible(" ".join(sentences))
-
-
-def _percent(row: Any) -> str:
-    return f"{100 * row['score']:.1f} %"

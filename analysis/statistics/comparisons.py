@@ -83,7 +83,7 @@ def compare(*samples: Sample, alpha: float = ALPHA) -> Comparisons:
     >>> [round(float(found[name][0]), 3) for name in (5, 6, 7, 8)]  # difference, low, high, p
     [0.8, 0.172, 0.952, 0.02]
     """
-    blocks = [_Differences(*block) for sample in samples for block in _blocks(sample)]
+    blocks = [PairedDifferences(*block) for sample in samples for block in _blocks(sample)]
     if not blocks:
         none, nothing = np.empty(0, np.int64), np.empty(0)
         return Comparisons(none, none, none, *(nothing,) * 7, none > 0, nothing)
@@ -145,7 +145,7 @@ def _blocks(sample: Sample) -> Iterator[tuple[Floats, Floats, Integers | None, I
         yield a[:, start : start + step], b[:, start : start + step], clusters, strata
 
 
-class _Differences:
+class PairedDifferences:
     """What the tests of some pairs are computed from."""
 
     def __init__(self, a: Floats, b: Floats, clusters: Integers | None, strata: Integers) -> None:

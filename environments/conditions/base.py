@@ -91,7 +91,7 @@ class Wrapped(Environment):
 
     def __init__(self, inner: Environment) -> None:
         self.inner = inner
-        self.timeout = inner.timeout
+        self.timeout, self.copies_state = inner.timeout, inner.copies_state
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         """The complete observation of a call of the environment inside."""
@@ -126,6 +126,10 @@ class Wrapped(Environment):
     def open(self) -> Self:
         """A copy for one episode, around a copy of the environment inside."""
         return self._around(self.inner.open())
+
+    def copy_state(self) -> Self:
+        """A copy around a copy of the environment inside, or around itself where that shares its state."""
+        return self._around(self.inner.copy_state())
 
     def close(self) -> None:
         """Let go of what the copy inside holds."""

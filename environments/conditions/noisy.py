@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import random
@@ -23,26 +24,29 @@ from r_eval.environments.conditions.base import (
     rewritten,
     undisturbed,
 )
-from r_eval.environments.conditions.distracting_records import (
+from r_eval.environments.conditions.distractors import (
+    LENGTHS,
     VERBS,
+    Passage,
     Record,
+    Screen,
+    are_passages,
     distracting,
+    excerpt,
     finds_records,
-    id_of,
+    id_field,
+    length_parameter,
+    near_duplicates,
     pool_of,
     text_of,
 )
-from r_eval.environments.conditions.distractors import Passage, are_passages, excerpt, near_duplicates
 from r_eval.environments.conditions.replacing import UNSPACED
-from r_eval.environments.conditions.screen import Screen
 from r_eval.environments.observation import Observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.errors import UserError
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
-LENGTHS = ("top_k", "k", "limit", "max_results")
-"""Parameters by which a search is known: they say how many results are wanted."""
 POOL = 500
 """The most documents of an environment that unrelated passages are drawn from."""
 SPARE = 20
@@ -60,7 +64,7 @@ class Noisy(Condition):
 
     Nothing that was found is left out for it. A search is a query API that takes the number of results that are
     wanted (`top_k`), and returns passages with a `text`; or one whose name says that it searches, and that returns
-    records with an id (see `distracting_records`). There are fewer than `distractors` where no more can be had.
+    records with an id (see `distractors`). There are fewer than `distractors` where no more can be had.
     A passage that contains a gold answer or comes from a relevant document is no noise, and is not drawn; a
     near-duplicate says something else than its model, and is.
 
@@ -90,7 +94,7 @@ class Noisy(Condition):
             UserError: The environment has no search, or no documents to draw from.
         """
         specs = environment.specs().values()
-        passages = any(map(_length, specs))
+        passages = any(map(length_parameter, specs))
         if not passages and not any(map(finds_records, specs)):
             raise UserError(
                 f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}, or one called "
@@ -98,11 +102,11 @@ class Noisy(Condition):
             )
         if passages and self.noise == "unrelated" and not has_own_documents(environment):
             self.documents(environment)
-        return question.model_copy(update={"meta": {**question.meta, SCREEN: Screen.of(question).data()}})
+        return question.model_copy(update={"meta": {**question.meta, SCREEN: dataclasses.asdict(Screen.of(question))}})
 
     def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with noise in what its searches find."""
-        return NoisyEnvironment(environment, self, Screen.read(about.notes.get(SCREEN)), seeds)
+        return NoisyEnvironment(environment, self, Screen(**about.notes.get(SCREEN, {})), seeds)
 
     def documents(self, environment: Environment) -> list[Passage]:
         """Some of the documents of the bare environment.
@@ -146,10 +150,14 @@ class NoisyEnvironment(Wrapped):
         seen: Observation[Any] = await super().call(api, arguments)
         spec, results = self.specs()[api], seen.value
         noise: Iterable[Passage]
-        if _length(spec) and are_passages(results):
+        if length_parameter(spec) and are_passages(results):
             noise = await self._passages(spec, arguments, results, draw)
-        elif finds_records(spec) and id_of(results):
-            noise = await self._records(arguments, results, draw)
+        elif finds_records(spec) and id_field(results):
+            level, key = self._noisy.noise, id_field(results)
+            pool = await threads.run(self._noisy.records, self.inner, results)
+            made = distracting(level, pool, results, arguments, draw)
+            is_copy = level == "near-duplicate"
+            noise = (one for one in made if is_copy or not self._screen.excludes(one[key], text_of(one)))
         else:
             return seen
         some = itertools.islice(noise, self._noisy.distractors)
@@ -157,7 +165,7 @@ class NoisyEnvironment(Wrapped):
         mixed, places = _mixed(results, chosen, self._noisy.at, draw)
         ids: list[str] = []
         if seen.retrieved_ids:
-            key, own = id_of(mixed), iter(seen.retrieved_ids)
+            key, own = id_field(mixed), iter(seen.retrieved_ids)
             ids = [f"{NOISE}{one.get(key, '')}" if n in places else next(own, "") for n, one in enumerate(mixed)]
         if has_own_documents(self.inner):
             mixed = [self._numbered(one, n in places) for n, one in enumerate(mixed)]
@@ -188,7 +196,7 @@ class NoisyEnvironment(Wrapped):
             ]
             drawn = draw.sample(others, min(len(others), wanted))
             return [rewritten(self.inner, excerpt(one, results)) for one in drawn]
-        more = {**arguments, _length(spec): len(results) + wanted}
+        more = {**arguments, length_parameter(spec): len(results) + wanted}
         try:
             if own:
                 filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
@@ -199,13 +207,6 @@ class NoisyEnvironment(Wrapped):
         except ToolError:
             return []
         return ranked if are_passages(ranked) else []
-
-    async def _records(self, arguments: dict[str, Any], results: list[Record], draw: random.Random) -> Iterator[Record]:
-        """Records that may be mixed into a result, the best first."""
-        level, key = self._noisy.noise, id_of(results)
-        pool = await threads.run(self._noisy.records, self.inner, results)
-        made = distracting(level, pool, results, arguments, draw)
-        return (one for one in made if level == "near-duplicate" or not self._screen.excludes(one[key], text_of(one)))
 
     def _numbered(self, passage: Passage, is_noise: bool) -> Passage:
         """A passage under a number of this episode."""
@@ -224,7 +225,7 @@ def has_own_documents(environment: Environment) -> bool:
 @functools.cache
 def embedded_documents(name: str) -> list[Passage]:
     """Some of an embedded set of documents."""
-    from r_eval.environments.corpus.documents import read_documents
+    from r_eval.environments.corpus.sources import read_documents
 
     documents = [{"id": document.id, "text": document.text} for document in read_documents(name)]
     return random.Random(0).sample(documents, min(POOL, len(documents)))
@@ -233,11 +234,6 @@ def embedded_documents(name: str) -> list[Passage]:
 def _set_like(results: list[Passage]) -> str:
     """The embedded set of documents in the language of some passages."""
     return "crud-zh" if any(HAN.search(passage["text"]) for passage in results) else "crud-en"
-
-
-def _length(spec: ApiSpec) -> str:
-    """The parameter of a search that says how many results are wanted; "" for what is no search."""
-    return next((parameter.name for parameter in spec.parameters if parameter.name in LENGTHS), "")
 
 
 def _mixed(

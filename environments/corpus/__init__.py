@@ -1,8 +1,7 @@
 """Corpus: documents of your own behind one query API, `retrieve`, with the parts of a retrieval pipeline as settings.
 
-`documents` reads them, `splitting` cuts them into chunks, `chunks` keeps these on disk, `retrievers` finds them, and
-`index` builds what a retriever needs once; what comes back are `passages`. The settings are those whose effect
-CRUD-RAG measures (https://arxiv.org/abs/2401.17043).
+`sources` reads them, `splitting` cuts them into chunks, `chunks` keeps these on disk, `retrievers` finds them; what
+comes back are `passages`. The settings are those whose effect CRUD-RAG measures (https://arxiv.org/abs/2401.17043).
 """
 
 from .environment import Corpus

@@ -26,7 +26,7 @@ from r_eval.files import cache_folder
 from r_eval.fingerprints import short_hash
 
 from . import splitting
-from .documents import Document, read_documents
+from .sources import Document, read_documents
 
 Opened = TypeVar("Opened")
 FORMAT = 2

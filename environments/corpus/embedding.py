@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,26 +30,56 @@ OLD_WEIGHTS = "*.bin"
 Vectors = NDArray[np.float32]
 
 
-class Embedding:
-    """An embedding model, safe to use from any thread; loaded when it is first used.
+class _Model:
+    """A model, safe to use from any thread; loaded when it is first used."""
 
-    Every vector has length 1. A text that is longer than the model reads is cut.
-    """
+    kind: ClassVar[str]
 
     def __init__(self, name: str) -> None:
-        """Find the model; `embedding` returns the one of a name that this process shares."""
         self.name = name
         self.folder = model_folder(name)
         self._lock = threading.Lock()
 
     @functools.cached_property
     def identity(self) -> dict[str, str]:
-        """The model's name and a hash of its files; does not load it."""
-        return model_identity(self.name, self.folder)
+        """The model's name, and a hash of the files that are loaded, wherever the folder is; does not load it."""
+        digest = hashlib.blake2b(digest_size=16)
+        for path in sorted({*_weights(self.folder), *(path for kind in FILES for path in self.folder.rglob(kind))}):
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "blake2b").digest()
+            digest.update(path.relative_to(self.folder).as_posix().encode() + b"\0" + content)
+        return {"model": self.name if self.name == EMBEDDED else self.folder.name, "files": digest.hexdigest()}
 
     @functools.cached_property
     def _model(self) -> Any:
-        return load(self.name, self.folder, "SentenceTransformer")
+        """The class of sentence-transformers that the model is of.
+
+        Raises:
+            MissingExtra, UserError: A library is missing; the folder holds no such model.
+        """
+        # Spinning threads of OpenMP, which reads this when it is loaded, are slow beside other processes.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        try:
+            import sentence_transformers
+            from transformers.utils import logging
+        except ImportError:
+            raise MissingExtra("sentence-transformers", "dense", f"The model {self.name}") from None
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            return getattr(sentence_transformers, self.kind)(str(self.folder), local_files_only=True)
+        except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
+            message = f"sentence-transformers cannot load the files in {self.folder} ({_cause(error)})"
+            raise UserError(f"model '{self.name}': {message}") from None
+
+
+class Embedding(_Model):
+    """An embedding model; `embedding` returns the one of a name that this process shares.
+
+    Every vector has length 1. A text that is longer than the model reads is cut.
+    """
+
+    kind = "SentenceTransformer"
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """One vector per text, for comparing texts with each other."""
@@ -74,6 +104,13 @@ class Embedding:
             special = sorted(self._model.tokenizer.all_special_ids)
         return [_token_vectors(one, special) for one in encoded]
 
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        """How well each text fits a query, by late interaction (Khattab & Zaharia 2020) of a model that was not trained
+        for it: the mean over the query's tokens of the largest cosine with a token of the text.
+        """
+        wanted, *read = self.tokens([query, *texts])
+        return np.array([(wanted @ tokens.T).max(axis=1).mean() for tokens in read])
+
     def _encode(self, texts: Sequence[str], method: str) -> Vectors:
         if not texts:
             return np.zeros((0, 0), np.float32)
@@ -83,8 +120,38 @@ class Embedding:
         return np.asarray(vectors, dtype=np.float32)
 
 
+class CrossEncoder(_Model):
+    """A model that reads query and text at once; `cross_encoder` returns the one that this process shares."""
+
+    kind = "CrossEncoder"
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        """The model's own numbers, before any squashing, which would make large ones equal.
+
+        Raises:
+            MissingExtra, UserError: It cannot be loaded, or is no cross-encoder.
+        """
+        with self._lock:
+            self._check()
+            from torch.nn import Identity
+
+            pairs = [(clean(query), clean(text)) for text in texts]
+            raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+        found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
+        if found.shape[1] != 1:
+            raise UserError(f"model '{self.name}' returns {found.shape[1]} numbers per pair: a reranker returns one")
+        return found[:, 0]
+
+    def _check(self) -> None:
+        kinds = self._model.config.architectures or ["unknown"]
+        has_modules = (self.folder / "modules.json").is_file()  # which say themselves how a score comes about
+        if not has_modules and not any(str(kind).endswith("ForSequenceClassification") for kind in kinds):
+            raise UserError(f"model '{self.name}' is a {kinds[0]}, not a cross-encoder: its scores would be random")
+
+
 _SHARED_LOCK = threading.Lock()
 _shared = functools.cache(Embedding)
+cross_encoder = functools.cache(CrossEncoder)
 
 
 def embedding(name: str | None = None) -> Embedding:
@@ -130,38 +197,6 @@ def model_folder(name: str) -> Path:
     except Exception as error:  # noqa: BLE001  the Hub's client and the libraries below it fail in many ways
         message = f"model '{name}' is no folder and cannot be fetched from the Hub ({_cause(error)})"
         raise UserError(f"{message}. Name a folder, or {EMBEDDED}, which comes with the extra 'dense'") from None
-
-
-def model_identity(name: str, folder: Path) -> dict[str, str]:
-    """A model's name, and a hash of the files that are loaded, wherever the folder is."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted({*_weights(folder), *(path for kind in FILES for path in folder.rglob(kind))}):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "blake2b").digest()
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + content)
-    return {"model": name if name == EMBEDDED else folder.name, "files": digest.hexdigest()}
-
-
-def load(name: str, folder: Path, kind: str) -> Any:
-    """Load a model's files as a class of sentence-transformers.
-
-    Raises:
-        MissingExtra, UserError: A library is missing; the folder holds no such model.
-    """
-    # Spinning threads of OpenMP, which reads this when it is loaded, are slow beside other processes on few processors.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    try:
-        import sentence_transformers
-        from transformers.utils import logging
-    except ImportError:
-        raise MissingExtra("sentence-transformers", "dense", f"The model {name}") from None
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        return getattr(sentence_transformers, kind)(str(folder), local_files_only=True)
-    except Exception as error:  # noqa: BLE001  each part of a damaged file fails in its own way
-        message = f"sentence-transformers cannot load the files in {folder} ({_cause(error)})"
-        raise UserError(f"model '{name}': {message}") from None
 
 
 def _weights(folder: Path) -> list[Path]:

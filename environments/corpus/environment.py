@@ -9,9 +9,9 @@ from r_eval.environments.base import NotFound, query_api
 from r_eval.fingerprints import short_hash
 
 from .chunks import open_chunks
-from .documents import read_documents
 from .passages import Passage, RetrievalEnvironment, within_bounds
 from .retrievers import make, open_retriever
+from .sources import read_documents
 from .splitting import SMALLEST, overlap_tokens
 
 VERSION = 1

@@ -57,6 +57,7 @@ class ToolEnvironment(Environment):
     """
 
     timeout = OWN_TIMEOUT
+    copies_state = False
     read_only: frozenset[str] = frozenset()
     _specs: Mapping[str, DeclaredSpec]
     _description = ""

@@ -1,4 +1,4 @@
-"""Calls query APIs as a run does: in one session, in a second one, in two side by side, and in another process."""
+"""Calls query APIs as a run does: in one session, in a second one, in two concurrent ones, and in another process."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ Call = tuple[str, dict[str, Any]]
 SECONDS = 30.0
 """Longest wait for one call."""
 PROCESS_SECONDS = 300.0
-
-
 TEXT = 100_000
 """Characters of an observation that are compared as they are, and not by a hash."""
+CODE = "import sys; from r_eval.checks.calls import repeat; repeat(sys.argv[1])"
 
 
 class Endless(Exception):
@@ -45,7 +44,7 @@ class HookFailure(Exception):
 
 
 @dataclasses.dataclass
-class Outcome:
+class CallOutcome:
     """What came of a call.
 
     Attributes:
@@ -111,13 +110,18 @@ async def hook(name: str, function: Callable[[], Value]) -> Value:
     return value  # type: ignore[return-value]  # there is one where there is no error
 
 
-async def carry_out(session: Environment, spec: ApiSpec, arguments: dict[str, Any]) -> Outcome | None:
+def key_of(value: Any) -> str:
+    """Text that is the same for the same data."""
+    return json.dumps(to_jsonable_python(value, fallback=str), sort_keys=True, default=str)
+
+
+async def _make(session: Environment, spec: ApiSpec, arguments: dict[str, Any]) -> CallOutcome | None:
     """Make a call; None where the arguments do not fit the signature, so that it is never made."""
     try:
         checked = spec.check(arguments)
     except BadArguments:
         return None
-    outcome = Outcome(spec.name, arguments)
+    outcome = CallOutcome(spec.name, arguments)
     before, start, folder = key_of(checked), len(_printed()), Path.cwd()
     outcome.value, outcome.error = await attempt(session.call(spec.name, checked))
     outcome.printed = _printed()[start:]
@@ -140,23 +144,18 @@ def _printed() -> str:
     return str(sys.stdout.getvalue()) if hasattr(sys.stdout, "getvalue") else ""
 
 
-def key_of(value: Any) -> str:
-    """Text that is the same for the same data."""
-    return json.dumps(to_jsonable_python(value, fallback=str), sort_keys=True, default=str)
-
-
-async def make_calls(environment: Environment, calls: Sequence[Call], beside: bool) -> list[Outcome]:
+async def make_calls(environment: Environment, calls: Sequence[Call], concurrent: bool) -> list[CallOutcome]:
     """Make those calls whose arguments fit, in their order in one session; then again in a second session, whose calls
     come from other threads.
 
     Args:
-        beside: Whether they are made once more, in two sessions at the same time.
+        concurrent: Whether they are made once more, in two sessions at the same time.
     """
     specs, session = environment.specs(), await hook("open()", environment.open)
-    made: list[Outcome] = []
+    made: list[CallOutcome] = []
     stuck: set[str] = set()
     for api, arguments in calls:
-        outcome = await carry_out(session, specs[api], arguments) if api in specs and api not in stuck else None
+        outcome = await _make(session, specs[api], arguments) if api in specs and api not in stuck else None
         if outcome is not None:
             made.append(outcome)
             stuck |= {api} if isinstance(outcome.error, Endless) else set()
@@ -170,27 +169,24 @@ async def make_calls(environment: Environment, calls: Sequence[Call], beside: bo
     finally:
         is_over.set()
     await busy
-    if beside:
+    if concurrent:
         places = "beside another session", "beside another session that is ahead"
         await asyncio.gather(*(_repeat(environment, again, place, n * 0.005) for n, place in enumerate(places)))
     return made
 
 
-async def _repeat(environment: Environment, made: Sequence[Outcome], place: str, wait: float = 0.0) -> None:
+async def _repeat(environment: Environment, made: Sequence[CallOutcome], place: str, wait: float = 0.0) -> None:
     """Make the same calls in a session of their own, begun so many seconds later."""
     await asyncio.sleep(wait)
     specs, session = environment.specs(), await hook("open()", environment.open)
     for outcome in made:
-        again = await carry_out(session, specs[outcome.api], outcome.arguments)
+        again = await _make(session, specs[outcome.api], outcome.arguments)
         if again is not None:
             outcome.others[place] = again.text
     await hook("close()", session.close)
 
 
-CODE = "import sys; from r_eval.checks.calls import repeat; repeat(sys.argv[1])"
-
-
-def in_another_process(name: str, settings: Mapping[str, Any], made: Sequence[Outcome]) -> str | None:
+def in_another_process(name: str, settings: Mapping[str, Any], made: Sequence[CallOutcome]) -> str | None:
     """Make the same calls where the environment is opened anew and sets have another order.
 
     Calls and results go through files, so that whatever the environment prints does no harm.
@@ -198,14 +194,15 @@ def in_another_process(name: str, settings: Mapping[str, Any], made: Sequence[Ou
     Returns:
         The environment's version there; None where that process came to no end.
     """
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    variables = {**os.environ, "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"}
     with tempfile.TemporaryDirectory() as folder:
-        asked = {"name": name, "settings": dict(settings), "calls": [(one.api, one.arguments) for one in made]}
-        Path(folder, "calls.json").write_text(json.dumps(asked, default=str), encoding="utf-8")
+        work = {"name": name, "settings": dict(settings), "calls": [(one.api, one.arguments) for one in made]}
+        Path(folder, "calls.json").write_text(json.dumps(work, default=str), encoding="utf-8")
+        command = [sys.executable, "-c", CODE, folder]
         try:
             subprocess.run(
-                [sys.executable, "-c", CODE, folder],
-                env={**os.environ, "PYTHONHASHSEED": seed},
+                command,
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=PROCESS_SECONDS,
@@ -221,9 +218,9 @@ def in_another_process(name: str, settings: Mapping[str, Any], made: Sequence[Ou
 
 def repeat(folder: str) -> None:
     """What the other process does: from calls.json in the folder it makes results.json."""
-    asked = json.loads(Path(folder, "calls.json").read_text(encoding="utf-8"))
-    environment = open_environment(asked["name"], asked["settings"])
-    made = [Outcome(api, arguments) for api, arguments in asked["calls"]]
+    work = json.loads(Path(folder, "calls.json").read_text(encoding="utf-8"))
+    environment = open_environment(work["name"], work["settings"])
+    made = [CallOutcome(api, arguments) for api, arguments in work["calls"]]
     asyncio.run(_repeat(environment, made, "here"))
     results = {"version": environment.version, "results": [outcome.others["here"] for outcome in made]}
     Path(folder, "results.json").write_text(json.dumps(results), encoding="utf-8")

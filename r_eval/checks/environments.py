@@ -106,8 +106,8 @@ async def _findings(
     tried = chosen([*known[len(calls) :], *tried], KNOWN)
     odd = [one for one in chosen(odd_calls(environment, [*calls, *tried]), KNOWN * 2) if one[0] in allowed]
     defaults = _defaults(environment)
-    lost = await make_calls(environment, nothing, beside=False)
-    made = await make_calls(environment, [*calls, *tried, *odd], beside=ours)
+    lost = await make_calls(environment, nothing, concurrent=False)
+    made = await make_calls(environment, [*calls, *tried, *odd], concurrent=ours)
     if defaults != _defaults(environment):
         todo = "write None for it, and make the list or dict in the method"
         findings.append(subject.at(subject.whole, "error", "a call changes a default that all calls share", todo))

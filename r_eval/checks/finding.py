@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from r_eval.analysis.warnings import counted as counted
 from r_eval.errors import UserError
 
 Severity = Literal["error", "warning", "note"]
@@ -32,9 +33,6 @@ class Finding:
     severity: Severity
     what: str
     todo: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        return dataclasses.asdict(self)
 
     def line(self) -> str:
         """As one line of text."""
@@ -70,8 +68,3 @@ def shown(path: str | Path) -> str:
     """A path as a person reads it: relative where it lies below the present folder."""
     path = Path(path)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
-
-
-def counted(number: int, thing: str) -> str:
-    """`1 call`, `2 calls`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

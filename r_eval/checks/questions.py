@@ -18,6 +18,7 @@ from r_eval.checks.finding import Finding, Severity, counted, of_user_error, sho
 from r_eval.checks.golds import judged_by_containment, leaked, response
 from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
+from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
@@ -25,8 +26,8 @@ from r_eval.files import is_file
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC, Task, installed, matching, open_environment, task_files
 from r_eval.tasks.questions import folded, read_questions
-from r_eval.tasks.seasons.season import environment_of, read_season
-from r_eval.tasks.solving import Solved, same_values, solve
+from r_eval.tasks.seasons import read_season
+from r_eval.tasks.solving import Solved, solve
 
 KINDS = (".questions.jsonl", ".demonstrations.jsonl")
 NAMED = 3
@@ -79,7 +80,7 @@ def read(target: str, path: Path) -> QuestionFile:
     return QuestionFile(target, path, questions, {q.id: n for q, n in zip(questions, lines, strict=True)})
 
 
-def check_questions(path: Path, over: Over | str | None = None, call: bool = False) -> list[Finding]:
+def check_questions(path: Path, over: Over | None = None, call: bool = False) -> list[Finding]:
     """What is found in a question file.
 
     Args:
@@ -92,7 +93,7 @@ def check_questions(path: Path, over: Over | str | None = None, call: bool = Fal
     file = read(str(path), path)
     groups = form(file.questions)
     leaks = surface(file, file.questions)
-    known = (over, {}) if isinstance(over, str) else over or environment_for(path)
+    known = over or environment_for(path)
     notes = [file.note(summary(file.questions))]
     environment = open_environment(*known) if known else None
     if environment is not None and (call or not is_foreign(environment)):
@@ -214,11 +215,7 @@ def check_programs(
     solved = asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox))
     failed = [s for s in solved if s.error]
     answered = [s for s in solved if not s.error]
-    other = [
-        s
-        for s in answered
-        if score(s.answer, s.question.answers) < 1 and not any(same_values(s.answer, g) for g in s.question.answers)
-    ]
+    other = [s for s in answered if score(s.answer, s.question.answers) < 1 and not s.is_right]
     seen = {s.question.id: response(s.steps, s.question, 1.0, metric) for s in answered}
     unseen = [s for s in answered if not seen[s.question.id].supported and not seen[s.question.id].undecided]
     named = [s for s in unseen if s.question.evidence]
@@ -310,7 +307,7 @@ def environment_for(path: Path) -> Over | None:
         where = name if name.endswith(".py") else name.rpartition(":")[0]
         file, folder = (path.parent / where).resolve(), path.parent.resolve()
         near = file.suffix == ".py" and is_file(file) and file.is_relative_to(folder) if where else name
-        return (environment_of(path, season), {}) if near else None
+        return (located(season.environment, path.parent), {}) if near else None
     return None
 
 

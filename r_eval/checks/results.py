@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from r_eval.checks.calls import Call, Endless, Outcome
+from r_eval.checks.calls import Call, CallOutcome, Endless
 from r_eval.checks.descriptions import Subject
 from r_eval.checks.finding import Finding, counted, place_of, shown
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
@@ -31,7 +31,11 @@ NO_DATA = ("Unable to serialize", "not JSON compliant", "invalid utf-8", "surrog
 
 
 def check_given(
-    subject: Subject, calls: Sequence[Call], nothing: Sequence[Call], made: Sequence[Outcome], lost: Sequence[Outcome]
+    subject: Subject,
+    calls: Sequence[Call],
+    nothing: Sequence[Call],
+    made: Sequence[CallOutcome],
+    lost: Sequence[CallOutcome],
 ) -> Iterator[Finding]:
     """Whether the calls that a person gave fit, and find something (among `made`) or nothing (among `lost`)."""
     specs = subject.environment.specs()
@@ -55,17 +59,17 @@ def check_given(
             yield subject.of(one.api, "error", what, "mend the call, or raise NotFound where nothing is there")
 
 
-def _is_empty(one: Outcome) -> bool:
+def _is_empty(one: CallOutcome) -> bool:
     return isinstance(one.error, NotFound) or (one.error is None and one.value in (None, "", [], {}))
 
 
-def judged(subject: Subject, api: str, calls: Sequence[Outcome], known: bool) -> Iterator[Finding]:
+def judged(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool) -> Iterator[Finding]:
     """What is found in the calls of one query API, each kind of thing once.
 
     Args:
         known: Whether some of them should have found something.
     """
-    groups: dict[tuple[str, str], list[Outcome]] = {}
+    groups: dict[tuple[str, str], list[CallOutcome]] = {}
     for one in calls:
         if one.error is not None and not isinstance(one.error, ToolError):
             groups.setdefault((type(one.error).__name__, _raised_at(subject, one)), []).append(one)
@@ -94,7 +98,7 @@ def judged(subject: Subject, api: str, calls: Sequence[Outcome], known: bool) ->
     yield _summary(subject, api, calls, known)
 
 
-def _summary(subject: Subject, api: str, calls: Sequence[Outcome], known: bool) -> Finding:
+def _summary(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool) -> Finding:
     """How often an API was called, and what came of it."""
     spec = subject.environment.specs()[api]
     answered = sum(one.error is None for one in calls)
@@ -125,7 +129,7 @@ def _failure(error: BaseException | None) -> tuple[str, str]:
     return f"raises {clip(text, 200)}", next((HINTS[hint] for hint in HINTS if hint in text), todo)
 
 
-def _raised_at(subject: Subject, one: Outcome) -> str:
+def _raised_at(subject: Subject, one: CallOutcome) -> str:
     """Where in the environment's own file it was raised; the API's place where that is not known."""
     file = subject.place(one.api).rpartition(":")[0]
     frames = traceback.extract_tb(one.error.__traceback__) if one.error else []

@@ -18,7 +18,12 @@ from r_eval.tasks.base import task_files
 DATA = (".json", ".csv", ".tsv")
 
 
-def check_targets(targets: Sequence[str], call: bool = False, environment: str | None = None) -> list[Finding]:
+def check_targets(
+    targets: Sequence[str],
+    call: bool = False,
+    environment: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Finding]:
     """Everything that is found in targets, each finding once.
 
     Args:
@@ -26,15 +31,18 @@ def check_targets(targets: Sequence[str], call: bool = False, environment: str |
         call: Whether what is not ours to change, such as another's server, is called even where it does not declare
             that it only reads.
         environment: Over which the programs of question files run; None takes what their seasons say.
+        settings: Of the environments among the targets, and of `environment`.
     """
     findings: dict[tuple[str, ...], Finding] = {}
     for target in targets:
-        for finding in check_target(target, environment, call):
+        for finding in check_target(target, environment, call, settings):
             findings.setdefault((finding.place, finding.severity, finding.what), finding)
     return list(findings.values())
 
 
-def check_target(target: str, environment: str | None = None, call: bool = False) -> list[Finding]:
+def check_target(
+    target: str, environment: str | None = None, call: bool = False, settings: Mapping[str, Any] | None = None
+) -> list[Finding]:
     """Everything that is found in a target; nothing is raised for what is wrong with it.
 
     Args:
@@ -42,27 +50,29 @@ def check_target(target: str, environment: str | None = None, call: bool = False
             selects some (`wiki/*`), a graph or placeholder file, a published dataset (a file or folder), or an
             environment: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
-        call: As `check_targets` takes it.
+        call, settings: As `check_targets` takes them.
     """
     try:
-        return _check(target, environment, call)
+        return _check(target, environment, call, settings or {})
     except UserError as error:
         return [of_user_error(target, error)]
 
 
-def _check(target: str, environment: str | None, call: bool) -> list[Finding]:
+def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:
     from r_eval.checks import environments, questions, templates
 
     path = Path(target)
     there = is_file(path) or is_folder(path)
     if target.partition(":")[0] in SCHEMES:
-        return environments.check_environment(target, call=call)
+        return environments.check_environment(target, settings, call)
+    if settings and not environment and (there or target in task_files() or "*" in target) and path.suffix != ".py":
+        raise UserError("--set is for environments: name one as a target, or with --environment")
     if target in task_files() or ("/" in target and "*" in target and not path.suffix):
         return questions.check_tasks(target)
     if there and _is_data(path):
         return check_data(path)
     if path.suffix == ".jsonl":
-        return questions.check_questions(path, environment, call)
+        return questions.check_questions(path, (environment, settings) if environment else None, call)
     if path.suffix in (".yaml", ".yml"):
         keys = yaml_keys(path)
         if "graph" in keys:
@@ -75,7 +85,9 @@ def _check(target: str, environment: str | None, call: bool) -> list[Finding]:
             f"'{target}' is no target: expected an environment such as file.py, a question file (.jsonl), or a "
             "template file or grid (.yaml)"
         )
-    return check_data(path) if there and path.suffix != ".py" else environments.check_environment(target, call=call)
+    return (
+        check_data(path) if there and path.suffix != ".py" else environments.check_environment(target, settings, call)
+    )
 
 
 def _is_data(path: Path) -> bool:
@@ -128,6 +140,7 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     from r_eval.grid import Grid
     from r_eval.runner import budget
     from r_eval.runner.plan import resolve
+    from r_eval.runner.terms import terms
 
     target, grid = str(path), Grid.load(path)
     plan = resolve(grid)
@@ -150,7 +163,7 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     named = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out is told too
     findings += [dataclasses.replace(finding, target=target) for finding in named]
     size = f"{counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}"
-    return [*findings, Finding(target, target, "note", size)]
+    return [*findings, *(Finding(target, target, "note", text) for text in (*terms(plan), size))]
 
 
 def _not_there(command: Any, folder: Path) -> list[str]:

@@ -127,19 +127,19 @@ def check_graph(path: Path) -> list[Finding]:
     Raises:
         UserError: The file cannot be read, its environment cannot be opened or fails, or offers no triples.
     """
-    from r_eval.tasks.graphs.file import read_graph_file
-    from r_eval.tasks.graphs.generate import generate as of_graph
+    from r_eval.tasks.graphs.graph_file import read_graph_file
+    from r_eval.tasks.graphs.pipeline import generate as of_graph
     from r_eval.tasks.graphs.source import source_of
 
     file, target = read_graph_file(path), str(path)
     _, source = source_of(file, path.parent)
-    strange = [relation for relation in file.graph.relations if relation not in source.graph.relation_of]
+    strange = [relation for relation in file.graph.relations if relation not in source.graph.by_relation]
     if strange or file.graph.llms:
         todo = "mend its name, or leave it out"
-        whats = [unknown("relation", relation, source.graph.relations) for relation in strange]
+        whats = [unknown("relation", relation, source.graph.by_relation) for relation in strange]
         return [Finding(target, target, "error", what, todo) for what in whats]
     findings = []
-    for kind in [kind for kind, share in file.graph.types.items() if share]:
+    for kind in file.graph.shares:
         one = file.model_copy(update={"graph": file.graph.model_copy(update={"types": {kind: 1}})})
         try:
             with Sandbox() as sandbox:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from r_eval.cli.options import Json, print_json, print_lines
+from r_eval.cli.options import EnvironmentName, Json, Settings, pair, print_json, print_lines, settings_of
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
@@ -44,16 +44,14 @@ class Recorder:
 
 
 def call(
-    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")],
+    environment: EnvironmentName,
     words: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="API [key=value]...", help="A call; further ones after -- are made in the same session."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
-    ] = None,
+    settings: Settings = None,
     prompt: Annotated[
         str | None, typer.Option("--prompt", metavar="WORKFLOW", help="Print what this workflow sends to an LLM first.")
     ] = None,
@@ -63,7 +61,7 @@ def call(
 
     Prints what a model would see. Options go before the first "--".
     """
-    opened = open_environment(environment, dict(map(_pair, settings or ())))
+    opened = open_environment(environment, settings_of(settings))
     if prompt is not None:
         request = asyncio.run(_first_request(opened, prompt))
         if json:
@@ -80,13 +78,6 @@ def call(
         else:
             print_lines(["\n\n".join(result.observation for result in results)])
         raise typer.Exit(1 if any(result.error for result in results) else 0)
-
-
-def _pair(word: str) -> tuple[str, str]:
-    key, equals, value = word.partition("=")
-    if not equals:
-        raise UserError(f"'{word}': expected key=value")
-    return key, value
 
 
 def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, dict[str, str]]]:
@@ -106,7 +97,7 @@ def _calls(words: Sequence[str], environment: Environment) -> list[tuple[str, di
                 raise UserError(f"{unknown('query API', word, environment.specs())}; arguments are written key=value")
             calls.append((word, {}))
         elif calls:
-            calls[-1][1].update([_pair(word)])
+            calls[-1][1].update([pair(word)])
         else:
             raise UserError(f"'{word}': name a query API first: {', '.join(environment.specs())}")
     return calls

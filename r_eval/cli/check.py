@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated
 
 import typer
 
 from r_eval.checks import check_targets
-from r_eval.cli.options import Json, print_json, print_lines
+from r_eval.cli.options import Json, Settings, print_json, print_lines, settings_of
 
 
 def check(
@@ -21,15 +22,16 @@ def check(
         str | None,
         typer.Option("--environment", metavar="E", help="Run the gold programs of question files over this one."),
     ] = None,
+    settings: Settings = None,
     json: Json = False,
 ) -> None:
     """Check environments, templates, question files and grids for problems.
 
     A grid is checked with all that it names. Exit status 2 if an error was found.
     """
-    findings = check_targets(targets, call, environment)
+    findings = check_targets(targets, call, environment, settings_of(settings))
     if json:
-        print_json([finding.as_dict() for finding in findings])
+        print_json([dataclasses.asdict(finding) for finding in findings])
     else:
         print_lines(finding.line() for finding in findings)
     raise typer.Exit(2 if any(finding.severity == "error" for finding in findings) else 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from r_eval.analysis.warnings import counted
 from r_eval.cli.options import Json, RunPaths, open_run, print_json, print_lines
 from r_eval.errors import UserError
 
@@ -55,8 +56,6 @@ def compare(
 
 def _lines(found: Compared) -> Iterator[str]:
     """The ranking and all pairs, or each pair in detail."""
-    from r_eval.analysis.warnings import counted
-
     pairs = _rows(found.pairs)
     if found.ranking.empty:
         for pair in pairs:
@@ -81,8 +80,6 @@ def _lines(found: Compared) -> Iterator[str]:
 
 def _pair(found: Compared, pair: Any) -> Iterator[str]:
     """One pair in detail."""
-    from r_eval.analysis.warnings import counted
-
     yield _verdict(pair)
     if not pair.questions:
         return
@@ -128,7 +125,6 @@ def _verdict(pair: Any) -> str:
 def _warnings(found: Compared, pairs: Sequence[Any], by_task: Sequence[Any] = ()) -> list[str]:
     """What weakens a comparison: few questions, or some that only one system has."""
     from r_eval.analysis.statistics import FEW
-    from r_eval.analysis.warnings import counted
 
     lines = []
     fewest = min((pair.questions for pair in pairs if pair.questions), default=FEW)
@@ -193,8 +189,6 @@ def _numbers(pair: Any) -> dict[str, Any]:
 
 def _basis(pair: Any) -> str:
     """How many questions, and how many clusters where they are fewer."""
-    from r_eval.analysis.warnings import counted
-
     clusters = f" in {counted(pair.clusters, 'cluster')}" if pair.clusters < pair.questions else ""
     return counted(pair.questions, "question") + clusters
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,17 +22,13 @@ from r_eval.files import yaml_keys
 from r_eval.isolation import describe, traceback_of
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.graphs.file import is_graph_file
 from r_eval.tasks.llm_client import LLMClient, replies_kept
 from r_eval.tasks.placeholders.world import is_world_file, read_world
-from r_eval.tasks.seasons import Refresher
-from r_eval.tasks.seasons.making import next_season, season_of, write_set
-from r_eval.tasks.templates import Generated, TemplateFile, read_templates
+from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
+from r_eval.tasks.templates import Generated, read_templates
 from r_eval.tasks.templates import generate as from_templates
 
 COUNT = 20
-Maker = Callable[[Sandbox, int, int], Coroutine[Any, Any, Generated]]
-"""Makes questions: sandbox, count, seed."""
 
 
 def generate(
@@ -71,36 +69,109 @@ def generate(
         return
     if private is not None and private.resolve() == out.resolve():
         raise UserError(f"{out} would be both the public and the private file: name two")
-    name, opened, make, templates = _source(file, environment, paraphrase)
+    maker = _graph_maker(file, environment, paraphrase) if "graph" in yaml_keys(file) else _maker(file, environment)
     refresher = Refresher(refresh) if refresh else None
-    if refresher is not None:
-        refresher.spare(*([out, private] if private else [out]))
-    count = count or (refresher.count if refresher else COUNT)
+    if refresher is not None and (
+        earlier := refresher.earlier.keys() & {path.resolve() for path in (out, private or out)}
+    ):
+        raise UserError(f"{min(earlier)} is an earlier season's file: name another one to write")
+    count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
+    notes = []
     with Sandbox() as sandbox, _errors_of(file):
-        made = asyncio.run(make(sandbox, refresher.wanted(count) if refresher else count, seed))
-        questions = refresher.chosen(made.questions, count) if refresher else made.questions[:count]
-        note = ""
+        made = asyncio.run(maker.make(sandbox, count + (len(refresher.asked) if refresher else 0), seed))
+        questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
+        dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
+        summary = f"{_kinds(questions)}; dropped: {dropped}"
         if paraphrase:
             questions, note = asyncio.run(_reworded(questions, made.shown, paraphrase, file.stem))
-        dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
+            summary += note
         if not questions:
             raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
-        where = private or out
-        season = season_of(file, where, name, opened, seed, len(questions))
+        season = _season(file, maker, private or out, seed, len(questions))
         if refresher is not None:
-            left_out = len(made.questions) - len(refresher.new(made.questions))
-            season = asyncio.run(next_season(refresher, season, where, opened, sandbox, left_out))
+            season = asyncio.run(refresher.next_season(season, (private or out).parent, maker.opened, sandbox))
+            repeated = len(made.questions) - len(refresher.new(made.questions))
+            notes = [f"season {season.version}, seed {season.seed}", f"left out as asked before: {repeated}"]
     write_set(questions, out, season, private, seed)
-    if refresher is not None:
-        print_lines([f"season {season.version}, seed {season.seed}", *season.changes])
-    sys.stdout.write(f"{out}: {len(questions)} questions; dropped: {dropped}{note}\n")
+    print_lines([*notes, *season.changes])
+    sys.stdout.write(f"{out}: {summary}\n")
     if len(questions) < count:
         sys.stderr.write(f"r-eval: the records give only {len(questions)} of the {count} questions\n")
-    barren = _barren(templates, made.questions, count)
-    if barren:
+    if barren := _barren(maker.templates, made.questions, count):
         sys.stderr.write(f"r-eval: no question from: {', '.join(barren)}. r-eval check {file} says why\n")
         raise typer.Exit(1)
+
+
+class _Maker(NamedTuple):
+    """What makes the questions of a file.
+
+    Attributes:
+        name: Of the environment, as it can be opened from the present folder; "" of a file of triples.
+        make: By sandbox, count and seed.
+        templates: The ids of the templates, if it has any.
+        default_count: How many questions to make where nobody says.
+    """
+
+    name: str
+    opened: Environment
+    make: Callable[[Sandbox, int, int], Coroutine[Any, Any, Generated]]
+    templates: Sequence[str] = ()
+    default_count: int = COUNT
+
+
+def _maker(path: Path, environment: str | None) -> _Maker:
+    keys = yaml_keys(path)
+    if keys and "templates" not in keys:
+        raise UserError(f"{path}: no source of questions: it has none of the keys templates, graph and placeholders")
+    file = read_templates(path)
+    name = environment or located(file.environment, path.parent)
+    opened = open_environment(name)
+
+    async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
+        return await from_templates(file, opened, sandbox, count, seed)
+
+    return _Maker(name, opened, make, [template.id for template in file.templates])
+
+
+def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) -> _Maker:
+    from r_eval.analysis import metrics
+    from r_eval.tasks.graphs.graph_file import read_graph_file
+    from r_eval.tasks.graphs.pipeline import generate as from_graph
+    from r_eval.tasks.graphs.source import source_of
+
+    if paraphrase:
+        raise UserError(f"{path}: --paraphrase is for templates; a graph file has its own keys for LLMs")
+    file = read_graph_file(path)
+    if file.triples is not None and environment is not None:
+        raise UserError(f"{path}: its questions come from a file of triples; --environment cannot replace that")
+    name, source = source_of(file, path.parent, environment)
+
+    async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
+        with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
+            return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
+
+    count = (file.graph.per_type or 0) * len(file.graph.shares) or COUNT
+    return _Maker(name, source.environment, make, default_count=count)
+
+
+def _season(file: Path, maker: _Maker, questions: Path, seed: int, count: int) -> Season:
+    """The season of a set as a first one, for the file that has its answers."""
+    return Season(
+        environment=environment_from(maker.name, questions.parent),
+        environment_version=maker.opened.version,
+        seed=seed,
+        count=count,
+        templates=content_hash(file),
+        file=os.path.relpath(file, questions.parent),
+    )
+
+
+def _kinds(questions: Sequence[Question]) -> str:
+    """How many questions there are; of a graph, of each type."""
+    types = Counter(question.meta["type"] for question in questions if "type" in question.meta)
+    parts = ", ".join(f"{number} {type}" for type, number in types.items())
+    return f"{len(questions)} questions" + (f" ({parts})" if parts else "")
 
 
 @contextlib.contextmanager
@@ -118,45 +189,6 @@ def _errors_of(file: Path) -> Iterator[None]:
         raise UserError(f"{file}: the environment failed: {describe(error)}") from error
 
 
-def _source(
-    file: Path, environment: str | None, paraphrase: str | None
-) -> tuple[str, Environment, Maker, TemplateFile | None]:
-    """The environment by its name ("" for a file of triples), opened; what makes questions; the templates, if any."""
-    if is_graph_file(file):
-        if paraphrase:
-            raise UserError(f"{file}: --paraphrase is for templates; a graph file has its own keys for LLMs")
-        return *_graph(file, environment), None
-    keys = yaml_keys(file)
-    if keys and "templates" not in keys:
-        raise UserError(f"{file}: no source of questions: it has none of the keys templates, graph and placeholders")
-    templates = read_templates(file)
-    name = environment or located(templates.environment, file.parent)
-    opened = open_environment(name)
-
-    async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
-        return await from_templates(templates, opened, sandbox, count, seed)
-
-    return name, opened, make, templates
-
-
-def _graph(path: Path, environment: str | None) -> tuple[str, Environment, Maker]:
-    from r_eval.analysis import metrics
-    from r_eval.tasks.graphs.file import read_graph_file
-    from r_eval.tasks.graphs.generate import generate as from_graph
-    from r_eval.tasks.graphs.source import source_of
-
-    file = read_graph_file(path)
-    if file.triples is not None and environment is not None:
-        raise UserError(f"{path}: its questions come from a file of triples; --environment cannot replace that")
-    name, source = source_of(file, path.parent, environment)
-
-    async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
-        with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
-            return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
-
-    return name, source.environment, make
-
-
 async def _reworded(
     questions: Sequence[Question], shown: Mapping[str, Sequence[str]], llm: str, name: str
 ) -> tuple[list[Question], str]:
@@ -169,25 +201,31 @@ async def _reworded(
     return done.questions, f"; not reworded: {', '.join(f'{n} {reason}' for reason, n in done.kept.items()) or 'none'}"
 
 
-def _barren(file: TemplateFile | None, made: Sequence[Question], count: int) -> list[str]:
+def _barren(templates: Sequence[str], made: Sequence[Question], count: int) -> list[str]:
     """The templates that were tried and gave no question: with fewer questions than templates, some are not tried."""
-    if file is None or len(made) >= count < len(file.templates):
+    if len(made) >= count < len(templates):
         return []
     fruitful = {question.meta.get("template") for question in made}
-    return [template.id for template in file.templates if template.id not in fruitful]
+    return [template for template in templates if template not in fruitful]
 
 
 def _write_records(world: Path, count: int | None, seed: int | None, out: Path, options: Mapping[str, Any]) -> None:
     """Write the records with placeholders of a world, `count` at most of each sub-task."""
-    from r_eval.tasks.placeholders.making import lines, made
+    from r_eval.tasks.placeholders.making import lines, made, write_documents
 
     for option, value in options.items():
         if value:
             raise UserError(f"{world}: --{option} is not for a world with placeholders")
-    records = made(read_world(world), count, seed)
+    read, document, note = read_world(world), None, ""
+    if read.placeholders.llm is not None:
+        with replies_kept(world.stem) as replies:
+            texts, failed = asyncio.run(write_documents(read, read.placeholders.llm, replies, count, seed))
+        document = texts.__getitem__
+        note = "; not written by the LLM: " + ", ".join(f"{n} {why}" for why, n in failed.items()) if failed else ""
+    records = made(read, count, seed, document)
     if not records:
         raise UserError(f"{world}: it asks for no records, or its kinds lack the values that they need")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines(records), encoding="utf-8")
     variants = sum(len(record["placeholder_item"]["answer"]) for record in records)
-    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants\n")
+    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants{note}\n")

@@ -29,8 +29,33 @@ Cache = Annotated[
     typer.Option("--cache/--no-cache", help="Reuse replies of earlier runs; by default for LLMs at temperature 0."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+EnvironmentName = Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="K=V", help="A setting of the environment; repeatable.")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 RunPaths = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
+
+
+def pair(word: str) -> tuple[str, str]:
+    """The key and the value of `key=value`.
+
+    Raises:
+        UserError: The word has no "=" or no key.
+    """
+    key, equals, value = word.partition("=")
+    if not (key and equals):
+        raise UserError(f"'{word}': expected key=value")
+    return key, value
+
+
+def settings_of(words: Settings) -> dict[str, str]:
+    """The settings that `--set K=V` gave an environment.
+
+    Raises:
+        UserError: One is not written so.
+    """
+    return dict(map(pair, words or ()))
 
 
 def open_run(path: Path) -> RunFolder:

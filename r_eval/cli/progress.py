@@ -19,14 +19,15 @@ from r_eval.cli.transcript import harmless
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
-from r_eval.runner.observer import NullObserver, RunObserver
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import NO_LLM, Plan
+from r_eval.runner.terms import terms
 
 PLAIN_SECONDS = 10.0
 """Between two lines, where there is no terminal."""
 
 
-class ProgressObserver(NullObserver):
+class ProgressObserver(RunObserver):
     """Draws the bars, or prints a line every `PLAIN_SECONDS` and one for every LLM that is done.
 
     Args:
@@ -54,6 +55,8 @@ class ProgressObserver(NullObserver):
         again = f", {kept} of them recorded before" if kept else ""
         systems = len({cell.cell.system for cell in plan.cells})
         self.note(f"{total} episodes of {systems} {'system' if systems == 1 else 'systems'}{again}")
+        for line in terms(plan):
+            self.note(line)
         self.bars.start()
 
     def loading(self, llm: str) -> None:
@@ -137,7 +140,7 @@ def pace(task: Task) -> str:
 def make_observer(quiet: bool) -> Iterator[RunObserver]:
     """What shows the progress of a run: nothing, bars, or lines."""
     if quiet:
-        yield NullObserver()
+        yield RunObserver()
         return
     observer = ProgressObserver(live=sys.stderr.isatty())
     try:

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from r_eval.cli.options import EnvironmentName, Settings, settings_of
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
 
 
 def serve(
-    environment: Annotated[str, typer.Argument(metavar="ENVIRONMENT", help="A name, file.py, or module:Class.")],
+    environment: EnvironmentName,
     http: Annotated[
         int | None,
         typer.Option("--http", metavar="PORT", min=0, max=65535, help="Serve over HTTP; 0 takes any free port."),
@@ -20,6 +21,7 @@ def serve(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Listen here; any but the default is open to the network.")
     ] = "127.0.0.1",
+    settings: Settings = None,
 ) -> None:
     """Serve an environment to other programs until Ctrl-C.
 
@@ -27,7 +29,7 @@ def serve(
     """
     if mcp == (http is not None):
         raise UserError("serve needs either --http PORT or --mcp")
-    opened = open_environment(environment)
+    opened = open_environment(environment, settings_of(settings))
     if http is None:
         from r_eval.environments.serve.mcp import serve_mcp
 

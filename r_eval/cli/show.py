@@ -32,8 +32,6 @@ LONGEST = 60
 """Columns of a terminal that a field of the list takes at most."""
 COLUMNS = ("system", "task", "condition", "score", "type", "cause", "answer")
 
-Record = dict[str, Any]
-
 
 def show(
     run: RunPath,
@@ -79,14 +77,14 @@ def show(
     sys.stdout.write(f"{number} episode{'' if number == 1 else 's'}; r-eval show {run} ID prints a transcript\n")
 
 
-def _find(folder: RunFolder, cell: Cell, is_wanted: Callable[[str], bool]) -> Iterator[tuple[int, Record]]:
+def _find(folder: RunFolder, cell: Cell, is_wanted: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of a cell whose ids are wanted, each with the number of its line, the newest where it has several."""
     for number, line in folder.cell_lines(cell):
         if is_wanted(line_id(line).decode()):
             yield number, json_module.loads(line)
 
 
-def _rows(folder: RunFolder, cell: Cell, types: Sequence[str]) -> Iterator[Record]:
+def _rows(folder: RunFolder, cell: Cell, types: Sequence[str]) -> Iterator[dict[str, Any]]:
     scores = folder.scores(cell)
     wanted = {key for key, score in scores.items() if not types or score["response_type"] in types}
     for _, record in _find(folder, cell, wanted.__contains__):
@@ -97,7 +95,7 @@ def _rows(folder: RunFolder, cell: Cell, types: Sequence[str]) -> Iterator[Recor
         yield {**found, **own, "score": score["score"], "type": score["response_type"], "cause": cause}
 
 
-def _print_rows(rows: Iterable[Record]) -> int:
+def _print_rows(rows: Iterable[dict[str, Any]]) -> int:
     """Print the list; returns how many episodes it has."""
     lines = [("id", *COLUMNS)]
     for row in rows:

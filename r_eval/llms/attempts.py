@@ -11,19 +11,29 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import functools
+import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
 
 from r_eval.llms import tokens
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.llms.call_arguments import UNREADABLE
-from r_eval.llms.chat import Refusals, Refused
+from r_eval.llms.chat import Refused
 from r_eval.llms.tool_calls import render_tools
+
+logger = logging.getLogger("r_eval")
 
 ATTEMPTS = 8
 MAX_SECONDS = 600.0
 LONGEST_WAIT = 30.0
+INSTEAD: Mapping[str, str] = {
+    "tools": "tools are described in the prompt",
+    "system": "system messages are a part of the user's",
+    "max_tokens": "max_tokens is called max_completion_tokens",
+    "extra": "keys of its own earlier replies are not sent back",
+}
+"""What is done about a refusal, where it is more than leaving a parameter out."""
 
 
 class Unreachable(LLMError):
@@ -51,14 +61,19 @@ class Effort:
 
 
 class Persistent:
-    """What LLMs do that may fail or refuse a part of a request; a class names it before `LLM`."""
+    """What LLMs do that may fail or refuse a part of a request; a class names it before `LLM`.
+
+    Attributes:
+        refused: What a body that is built now leaves out.
+    """
 
     RETRIED: ClassVar[frozenset[str]] = LLMError.RETRIED
     """Causes of failures that are tried again."""
 
     name: str
     native_tools: bool
-    refusals: Refusals
+    adaptations: dict[str, str]
+    refused: Refused = Refused()
 
     async def generate(self, request: Request, attempts: int | None = None) -> Reply:
         """Answer a request.
@@ -72,19 +87,17 @@ class Persistent:
         effort, without_extra = Effort(), False
         while True:
             sent = render_tools(request) if request.tools and not self.native_tools else request
-            refused = self.refusals.refused.without("extra") if without_extra else self.refusals.refused
-            attempt = functools.partial(self._attempt, sent, refused, effort)
+            refused = self.refused.without("extra") if without_extra else self.refused
             try:
-                reply = await self._retried(attempt, effort, attempts)
+                reply = await self._retried(functools.partial(self._attempt, sent, refused, effort), effort, attempts)
             except LLMError as error:
                 if error.cause == "tool_call":  # its server could not read it: the model's own turn, to be told so
                     text: str = getattr(error, "text", "")
-                    reply = Reply(text, estimated=True)
-                    if sent.tools:
-                        reply = Reply(text, (ToolCall("", "", {}, UNREADABLE),), "tool_calls", estimated=True)
-                elif error.cause == "parameter" and self._learn(error, sent, refused):
+                    calls = (ToolCall("", "", {}, UNREADABLE),) if sent.tools else ()
+                    reply = Reply(text, calls, "tool_calls" if calls else "stop", estimated=True)
+                elif error.cause == "parameter" and self._learn_from(error, sent, refused):
                     continue
-                elif error.cause in ("request", "parameter") and not refused.extra and _has_extra(sent):
+                elif error.cause in ("request", "parameter") and refused.matters("extra", sent):
                     without_extra = True  # perhaps it is something that came with an earlier reply
                     continue
                 else:
@@ -93,18 +106,14 @@ class Persistent:
                     error.args = (f"{self.name}: {error}{tried}",)
                     raise error from None
             if without_extra:
-                self.refusals.learn("extra", "it refuses what came with its own replies")
+                self.learn("extra", "it refuses what came with its own replies")
             used = tokens.estimate(sent, reply) if reply.estimated else reply.tokens
             return dataclasses.replace(
                 reply, tokens=used, retries=effort.retries, queue=effort.queue, retry=effort.retry
             )
 
     async def _retried(self, attempt: Callable[[], Awaitable[Reply]], effort: Effort, attempts: int | None) -> Reply:
-        """The reply of the first attempt that succeeds.
-
-        Raises:
-            LLMError: That of the last attempt.
-        """
+        """The reply of the first attempt that succeeds."""
         final = ServerDown if attempts is None else (ServerDown, Unreachable)
 
         def may_pass(error: BaseException) -> bool:
@@ -132,19 +141,22 @@ class Persistent:
         """The reply to one attempt at a request, which leaves out what is refused."""
         raise NotImplementedError
 
-    def _learn(self, error: LLMError, sent: Request, refused: Refused) -> bool:
+    def _learn_from(self, error: LLMError, sent: Request, refused: Refused) -> bool:
         """Learn what the LLM does not take; whether a request without it is worth sending."""
-        if error.parameter != "tools":
-            return self.refusals.learn_from(error, sent, refused)
-        if sent.tools and self.native_tools:
-            self.native_tools = False
-            self.refusals.learn("tools", str(error))
-        return bool(sent.tools)
+        is_sent = bool(sent.tools) if error.parameter == "tools" else refused.matters(error.parameter, sent)
+        if is_sent:
+            self.learn(error.parameter, str(error))
+        return is_sent
 
-
-def _has_extra(request: Request) -> bool:
-    """Whether messages hold keys that came with earlier replies."""
-    return any(m.extra or any(c.extra for c in m.tool_calls) for m in request.messages)
+    def learn(self, what: str, reason: str, is_noted: bool = True) -> None:
+        """Leave something out from now on; by default that is noted, and warned about."""
+        if what in self.adaptations:
+            return
+        if is_noted:
+            self.adaptations[what] = reason = " ".join(reason.split())[:200]
+            logger.warning("%s: %s: %s", self.name, INSTEAD.get(what, f"{what} is not sent"), reason)
+        self.native_tools = self.native_tools and what != "tools"
+        self.refused = self.refused.without(what)
 
 
 def _wait(error: BaseException | None, failed: int) -> float:
@@ -165,11 +177,7 @@ class CircuitBreaker:
         self._since = self._next_probe = 0.0
 
     def check(self, address: str) -> None:
-        """See whether an attempt may be made now.
-
-        Raises:
-            ServerDown: It may not.
-        """
+        """See that an attempt may be made now, or raise `ServerDown`."""
         now = time.monotonic()
         if self._failures < self.FAILURES or now - self._since < self.SECONDS:
             return

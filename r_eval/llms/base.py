@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from r_eval import plugins
-from r_eval.errors import UserError
+from r_eval.errors import UserError, describe_invalid
 from r_eval.records import OutcomeKind, Tokens
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -141,43 +141,25 @@ class LLMError(Exception):
         retries, queue, retry: As those of a reply.
     """
 
-    OUTCOMES: ClassVar[Mapping[str, OutcomeKind]] = {
-        "context": "exhausted",
-        "content_filter": "gave_up",
-        "tool_call": "gave_up",
-        "connection": "llm_failure",
-        "timeout": "llm_failure",
-        "rate_limit": "llm_failure",
-        "server": "llm_failure",
-        "reply": "llm_failure",
-        "request": "llm_failure",
-        "parameter": "llm_failure",
-        "key": "llm_failure",
-        "model": "llm_failure",
-        "quota": "llm_failure",
-    }
-    """How an episode ends that meets a cause and cannot go on."""
-
     RETRIED: ClassVar[frozenset[str]] = frozenset({"connection", "timeout", "rate_limit", "server", "reply"})
     """Causes that may pass: another attempt is worth making."""
 
     FATAL: ClassVar[frozenset[str]] = frozenset({"key", "model", "quota"})
     """Causes that stop the LLM for the whole run."""
 
-    def __init__(
-        self,
-        cause: str,
-        message: str,
-        *,
-        wait: float | None = None,
-        parameter: str = "",
-        retries: int = 0,
-        queue: float = 0.0,
-        retry: float = 0.0,
-    ) -> None:
+    OUTCOMES: ClassVar[Mapping[str, OutcomeKind]] = {
+        **{"context": "exhausted", "content_filter": "gave_up", "tool_call": "gave_up"},
+        **dict.fromkeys((*RETRIED, *FATAL, "request", "parameter"), "llm_failure"),
+    }
+    """How an episode ends that meets a cause and cannot go on."""
+
+    retries: int = 0
+    queue: float = 0.0
+    retry: float = 0.0
+
+    def __init__(self, cause: str, message: str, *, wait: float | None = None, parameter: str = "") -> None:
         super().__init__(message)
         self.cause, self.wait, self.parameter = cause, wait, parameter
-        self.retries, self.queue, self.retry = retries, queue, retry
 
     @property
     def outcome(self) -> OutcomeKind:
@@ -189,14 +171,14 @@ class LLMError(Exception):
         """Whether another attempt is worth making."""
         return self.cause in self.RETRIED
 
-    @property
-    def fatal(self) -> bool:
-        """Whether every further request would fail in the same way."""
-        return self.cause in self.FATAL
-
 
 class Price(BaseModel):
-    """USD per million tokens; cached prompt tokens cost as much as the others unless `cached` says less."""
+    """USD per million tokens.
+
+    Attributes:
+        prompt, completion: Of tokens of prompts and replies.
+        cached: Of prompt tokens that the server did not compute again; by default like the others.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -215,6 +197,9 @@ class LLMSettings(BaseModel):
     """What a grid may set for every LLM; a backend's own settings extend it.
 
     Attributes:
+        temperature: 0 is greedy.
+        max_tokens: Tokens of a reply; a longer one is cut.
+        price: By default looked up by the model's name.
         connections: Requests in flight at once; None leaves it to the backend.
         timeout: Seconds that one attempt may take.
         num_gpus: GPUs that one copy takes on a machine of a cluster.
@@ -331,20 +316,8 @@ def make_llm(name: str, settings: Mapping[str, Any] | None = None) -> LLM:
 def _complaint(error: ValidationError, settings: type[LLMSettings]) -> str:
     """What is wrong with the settings of an LLM, an unknown one before anything else."""
     first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    key, kind = ".".join(str(part) for part in first["loc"]), first["type"]
-    if kind == "extra_forbidden":
-        place, dot, name = key.rpartition(".")
-        known = Price.model_fields if place == "price" else settings.model_fields
-        return f"{place}{': ' if dot else ''}{plugins.unknown('setting', name, known)}"
-    if kind == "missing":
-        return f"{key} is missing"
-    bounds = first.get("ctx", {})
-    wanted = {
-        "int_type": "a whole number",
-        "float_type": "a number",
-        "bool_type": "true or false",
-        "string_type": "a text",
-        "greater_than_equal": f"at least {bounds.get('ge')}",
-        "greater_than": f"more than {bounds.get('gt')}",
-    }.get(kind, first["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
-    return f"{key} must be {wanted}, not {first['input']!r}"
+    key, name = ".".join(map(str, first["loc"])), str(first["loc"][-1])
+    if first["type"] == "extra_forbidden":
+        known = settings.model_fields if key == name else Price.model_fields
+        return f"{key.removesuffix(name).replace('.', ': ')}{plugins.unknown('setting', name, known)}"
+    return f"{key} is missing" if first["type"] == "missing" else f"{key} {describe_invalid(first)}"

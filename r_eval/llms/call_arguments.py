@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.json_text import FENCE, Budget, JSONTextError, first_object, json_values, plain_data, requoted
+from r_eval.llms.json_text import CLOSING, FENCE, TOKEN, Budget, JSONTextError, first_object, json_values, plain_data
 
 MAX_TEXT, MAX_CALLS = 20_000, 64
 """Characters of a reply in which calls are looked for, and calls that are read."""
@@ -35,7 +35,13 @@ NESTING = {
 PAIR = re.compile(r"([A-Za-z_]\w*)\s*[=:]\s*(.*)", re.DOTALL)
 VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
 """What tells a value in Python's notation from bare text."""
+BROKEN = re.compile(r"[{}<>]|[\"'’”]\s*+:")
+"""What stands in damaged JSON or tags, and hardly in bare text."""
 WORDS = {"true": True, "false": False, "null": None}
+
+
+ESCAPE = re.compile(r"\\.|\"", re.DOTALL)
+ESCAPES = {"\\'": "'", '"': '\\"'}
 
 
 class ArgumentReader:
@@ -68,31 +74,25 @@ class ArgumentReader:
         if isinstance(value, str):
             call = self.from_text(name, value)
             return None if call.error else call.arguments
-        only = self._only_parameter(name)
         if value and not isinstance(value, dict):
-            return {only: value} if only and (name == "Finish" or not isinstance(value, list)) else None
+            is_taken = name == "Finish" or not isinstance(value, list)
+            return {self._main_parameter(name): value} if is_taken else None
         return value or {}
 
     def from_text(self, name: str, text: str) -> ToolCall:
-        """A call with arguments as text: tagged parameters, JSON, `key="value"`, or the only parameter's bare value."""
+        """A call with arguments as text: tagged parameters, JSON, `key="value"`, or the main parameter's bare value."""
         text = FENCE.sub("", text.strip()).strip("`").strip()
-        tagged = self._tagged(name, text)
-        if tagged or not text:
-            return self.call(name, tagged, not tagged or text.endswith(">"))
-        if text[0] == "{":
-            try:
-                found = first_object(text, self.budget)
-            except JSONTextError:
-                return self.call(name, None)
-            return self.call(name, found.value, found.is_closed)
-        arguments, places = self._python(name, text) or ({}, 0)
-        if arguments and not places and arguments.keys() <= self.parameters(name).keys():
-            return self.call(name, arguments)
-        only = self._only_parameter(name)
-        if only is None:
+        if tagged := self._tagged(name, text):
+            return self.call(name, tagged, text.endswith(">"))
+        if not text.startswith("{"):
+            arguments, is_data = self._in_brackets(name, text, "[", True)
+            is_value = is_data or len(self.parameters(name)) == 1 or not BROKEN.search(text)
+            return self.call(name, arguments if is_value else None)
+        try:
+            found = first_object(text, self.budget)
+        except JSONTextError:
             return self.call(name, None)
-        first = next(iter(arguments.values()), None) if len(arguments) == places == 1 else None
-        return self.call(name, {only: first if isinstance(first, str) else self._typed(text, name, only)})
+        return self.call(name, found.value, found.is_closed)
 
     def bracketed(self, name: str, text: str, start: int) -> tuple[ToolCall, int, bool]:
         """The call whose opening bracket stands before `start`, where it ends, and whether all of it is plain data."""
@@ -122,15 +122,15 @@ class ArgumentReader:
         pairs = {match[1]: match[2].strip("\"'“”‘’ \n") for match in map(PAIR.fullmatch, parts) if match}
         is_named = pairs.keys() <= set(names) or (opening == "(" and "=" in plain)
         if is_bare or python or len(pairs) < len(parts) or not is_named:
-            pairs = {names[0] if names else "input": plain}
+            pairs = {self._main_parameter(name): plain}
         return {key: self._typed(value, name, key) for key, value in pairs.items()}, False
 
     def _python(self, name: str, inside: str, is_closed: bool = True) -> tuple[dict[str, Any], int] | None:
         """Arguments in Python's or JSON's notation, and how many of them had no name; None where not all are data."""
         if len(inside) > MAX_TEXT // 4:
             return None
-        for mend in (str, requoted):
-            source = f"f({mend(inside)}\n)"
+        for is_repaired, text in enumerate((inside, TOKEN.sub(_requoted, inside))):
+            source = f"f({text}\n)"
             try:
                 with warnings.catch_warnings(action="ignore"):
                     call = ast.parse(source, mode="eval").body
@@ -144,7 +144,7 @@ class ArgumentReader:
                 found = plain_data({key: self._literal(source, node, name, key) for key, node in nodes.items()})
             except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
                 continue
-            if mend is requoted:
+            if is_repaired:
                 found = {key: _unquoted(value) for key, value in found.items()}
                 texts = "".join(map(str, found.values()))
                 if not is_closed and ('"' in texts or texts.count("“") != texts.count("”")):
@@ -153,11 +153,7 @@ class ArgumentReader:
         return None
 
     def _literal(self, source: str, node: ast.expr, name: str, key: str) -> Any:
-        """A value in Python's or JSON's notation, as it is written where the tool wants a text.
-
-        Raises:
-            ValueError: It is no plain data.
-        """
+        """A value in Python's or JSON's notation, as it is written where the tool wants a text."""
         value = ast.literal_eval(JSONWords().visit(node))
         if name == "Finish" and isinstance(value, bool | None):
             return "None" if value is None else value  # an answer: none, yes or no
@@ -202,11 +198,11 @@ class ArgumentReader:
         kind = {bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}.get(type(value))
         return value if kind in kinds or (kind == "integer" and "number" in kinds) else text
 
-    def _only_parameter(self, name: str) -> str | None:
-        """The parameter that a value without a name must be: the only one, or the only one that is required."""
-        names = list(self.parameters(name))
-        required = [n for n in names if n in (self.tools[name].parameters.get("required") or [])]
-        return next((some[0] for some in (names, required) if len(some) == 1), None)
+    def _main_parameter(self, name: str) -> str:
+        """The parameter that a value without a name is for: the first that is required, or the first."""
+        names = list(self.parameters(name)) or ["input"]
+        required = self.tools[name].parameters.get("required") if name in self.tools else None
+        return next((one for one in names if one in (required or names)), names[0])
 
 
 class JSONWords(ast.NodeTransformer):
@@ -214,6 +210,15 @@ class JSONWords(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(WORDS[node.id]) if node.id in WORDS else node
+
+
+def _requoted(token: re.Match[str]) -> str:
+    """A text in the quotes of JSON, closed, its own quotes escaped; a bracket as it is."""
+    text = token[0]
+    if not token["string"]:
+        return text
+    inner = text[1:-1] if len(text) > 1 and text[-1] == CLOSING[text[0]] else text[1:]
+    return f'"{ESCAPE.sub(lambda match: ESCAPES.get(match[0], match[0]), inner)}"'
 
 
 def _unquoted(value: Any) -> Any:

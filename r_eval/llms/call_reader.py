@@ -183,9 +183,8 @@ class CallReader(ArgumentReader):
                 following = NEXT_LINE.search(text, given.end(), end)
                 end = following.start() if following else end
                 call = self.from_text(name, text[given.end() : end])
-                if not known and call.error and self.loose and not NONE_NAME.fullmatch(name):
-                    call = self.call(name, {"input": text[given.end() : end].strip()})
-                if known or call.arguments:
+                is_named = call.arguments and "input" not in call.arguments
+                if known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
                     yield Found(begin, end, call)
             elif known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
                 yield Found(begin, match.end(), self.call(name, None if self.parameters(name) else {}))

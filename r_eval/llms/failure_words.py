@@ -193,7 +193,7 @@ CLASSES = {
     "timeout": "Timeout|DeadlineExceeded",
     "rate_limit": "RateLimit|ResourceExhausted|TooManyRequests|Throttl",
     "key": "Authentication|Unauthorized|PermissionDenied|NoCredentials",
-    "reply": "JSONDecode|ResponseValidation",
+    "reply": "JSONDecode|ResponseValidation|ValidationError",
     "connection": "Connect|ServerDisconnected|ProtocolError|ReadError|WriteError|NetworkError|OSError|ClientPayload",
     "request": "BadRequest|InvalidRequest|Unprocessable|InvalidArgument",
 }

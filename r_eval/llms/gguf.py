@@ -23,7 +23,7 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import Refusals, Refused, chat_body
+from r_eval.llms.chat import Refused, chat_body
 from r_eval.llms.model_files import find_gguf, model_fingerprint
 from r_eval.llms.preflight import preflight_request
 from r_eval.llms.reply import decode_body, encode_body, parse_reply
@@ -56,7 +56,6 @@ class GGUF(Persistent, LLM):
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
         self.connections = settings.connections or settings.slots
-        self.refusals = Refusals(name, "", model, self.adaptations)
         self._fingerprint = model_fingerprint(model)
         self._server: Any = None
         self._http: Any = None  # aiohttp's session

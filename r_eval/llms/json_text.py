@@ -1,25 +1,22 @@
-"""JSON as models write it: read strictly where it is sound, mended where it is not, within bounds on length and work.
+"""JSON as models write it: read strictly where it is sound, repaired where it is not, within bounds on length and work.
 
-Quotes are made sound, a cut end is completed, Python's literals are read as such. The rest is for json-repair, which
-guesses well, but on some inputs takes seconds for 20,000 characters: 9 microseconds for each, and up to 4 more for each
-bracket that opens. It only gets what it mends within 30 ms at the worst.
+The repair is json-repair's, which guesses well, but on some inputs takes seconds for 20,000 characters: 9 microseconds
+for each, and up to 4 more for each bracket that opens. It only gets what it repairs within 30 ms at the worst.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import itertools
 import json
 import re
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from r_eval.text import DEEPEST, clean_data
 
-MAX_LENGTH, MAX_LITERAL, MAX_DEPTH, MAX_OPEN = 200_000, 5_000, 100, 200
-"""Characters of a text that is read, and of a literal; levels of nesting; brackets that open in a mended value."""
+MAX_LENGTH, MAX_DEPTH, MAX_OPEN = 200_000, 100, 200
+"""Characters of a text that is read; levels of nesting; brackets that open in a repaired value."""
 START = re.compile(r"[{\[]")
 FENCE = re.compile(r"\A```\w*+\s*+|(?<!\s)\s*+```\Z")
 """The fence around a whole text."""
@@ -29,8 +26,6 @@ STRING = "|".join(
 )
 """A quoted text, to the end where it is not closed. A quote that more of it follows is a part: `"the film "Up" of"`."""
 TOKEN = re.compile(rf"(?P<string>{STRING})|[{{}}\[\]()]", re.DOTALL)
-ESCAPE = re.compile(r"\\.|\"", re.DOTALL)
-ESCAPES = {"\\'": "'", '"': '\\"'}
 CLOSING = {"{": "}", "[": "]", "(": ")", '"': '"', "'": "'", "“": "”", "‘": "’"}
 NO_VALUE = re.compile(r"[:=]\s*+(?:[,}\])]|\Z)|[{,]\s*+[\"'][^\"':]*+\Z")
 """A key without a value; json-repair would make one up."""
@@ -92,30 +87,22 @@ def _value(text: str, start: int, budget: Budget) -> JSONValue | None:
         return JSONValue(start, end, plain_data(value))
     except (ValueError, RecursionError) as error:
         budget.pieces -= (getattr(error, "pos", start + 4000) - start) // 20
-    end, missing = _extent(text, start, budget)
+    end, is_closed = _extent(text, start, budget)
     piece, cost = text[start:end], (end - start) * (9 + 4 * sum(text.count(sign, start, end) for sign in "{[("))
-    readers: list[Callable[[str], Any]] = [DECODER.decode] if piece else []
-    readers += [ast.literal_eval] if 0 < len(piece) <= MAX_LITERAL else []
-    if "{" in piece and cost <= budget.repair and not NO_VALUE.search(piece):
-        budget.repair -= cost
-        readers.append(_repaired)
-    sound = requoted(piece) + missing
-    for reader in readers:
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                value = plain_data(reader(sound))
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(value, dict | list):
-            return JSONValue(start, end, value, not missing)
-    return None
+    if not piece or cost > budget.repair or NO_VALUE.search(piece):
+        return None
+    budget.repair -= cost
+    import json_repair  # takes 40 ms
+
+    try:
+        value = plain_data(json_repair.repair_json(piece, return_objects=True, skip_json_loads=True))
+    except Exception:  # noqa: BLE001  some texts break it in its own ways
+        return None
+    return JSONValue(start, end, value, is_closed) if isinstance(value, dict | list) else None
 
 
-def _extent(text: str, start: int, budget: Budget) -> tuple[int, str]:
-    """Where the brackets are closed that open at a place of a text, and the brackets missing at its end.
-
-    It begins and ends at the same place where there are too many brackets.
-    """
+def _extent(text: str, start: int, budget: Budget) -> tuple[int, bool]:
+    """Where the brackets are closed that open at a place of a text, and whether they are; no more than `MAX_OPEN`."""
     stack: list[str] = []
     opened, position = 0, start
     for token in TOKEN.finditer(text, start):
@@ -124,7 +111,7 @@ def _extent(text: str, start: int, budget: Budget) -> tuple[int, str]:
         position = token.end()
         opened += piece in "{[("
         if opened > MAX_OPEN or budget.pieces < 0:
-            return start, ""
+            return start, False
         if token["string"]:
             if len(piece) < 2 or piece[-1] != CLOSING[piece[0]]:
                 break
@@ -134,32 +121,9 @@ def _extent(text: str, start: int, budget: Budget) -> tuple[int, str]:
             while stack.pop() != piece:
                 pass
             if not stack:
-                return token.end(), ""
+                return token.end(), True
     budget.pieces -= (len(text) - position) // 20
-    return len(text), "".join(reversed(stack))
-
-
-def requoted(text: str) -> str:
-    """A text whose quoted parts are in JSON's quotes, closed, their own quotes escaped."""
-    return TOKEN.sub(_requoted, text)
-
-
-def _requoted(token: re.Match[str]) -> str:
-    """A text in the quotes of JSON, closed, its own quotes escaped; a bracket as it is."""
-    text = token[0]
-    if not token["string"]:
-        return text
-    inner = text[1:-1] if len(text) > 1 and text[-1] == CLOSING[text[0]] else text[1:]
-    return f'"{ESCAPE.sub(lambda match: ESCAPES.get(match[0], match[0]), inner)}"'
-
-
-def _repaired(text: str) -> Any:
-    import json_repair  # takes 40 ms
-
-    try:
-        return json_repair.repair_json(text, return_objects=True, skip_json_loads=True)
-    except Exception as error:  # some texts break it in its own ways
-        raise JSONTextError("it is no JSON") from error
+    return len(text), False
 
 
 def plain_data(value: Any) -> Any:

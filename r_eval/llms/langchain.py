@@ -25,7 +25,7 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
-from r_eval.llms.chat import Refusals, Refused, chat_body, fold_system
+from r_eval.llms.chat import Refused, chat_body, fold_system
 from r_eval.llms.model_files import file_fingerprint
 from r_eval.llms.reasoning import split_text
 from r_eval.llms.reply import parse_reply
@@ -60,7 +60,6 @@ class LangChain(Persistent, LLM):
         super().__init__(name, model, settings)
         if ":" not in model:
             raise UserError(f"LLM '{name}': expected langchain/<module or file.py>:<factory>")
-        self.refusals = Refusals(name, "", model, self.adaptations)
         self._chat: Any = None
         self._fields: dict[str, str] = {}
 
@@ -81,7 +80,7 @@ class LangChain(Persistent, LLM):
         fields = {"temperature": _field(chat, "temperature"), "max_tokens": _field(chat, *LENGTHS)}
         self._fields = {setting: field for setting, field in fields.items() if field}
         if "temperature" not in self._fields:
-            self.refusals.learn("temperature", "the chat model has no field for it")
+            self.learn("temperature", "the chat model has no field for it")
         can_bind = type(chat).bind_tools is not BaseChatModel.bind_tools
         self.native_tools = can_bind and self.settings.native_tools is not False
         self._chat = chat
@@ -146,7 +145,7 @@ def _message(message: Message, entry: dict[str, Any], refused: Refused) -> Any:
     from langchain_core.messages import convert_to_messages, messages_from_dict
 
     kept = (message.extra or {}).get("langchain")
-    if kept and not refused.extra:
+    if kept and "extra" not in refused.names:
         own = messages_from_dict([kept])[0]
         reply = _reply(own)
         if split_text(reply.text)[1] == message.content and reply.tool_calls == message.tool_calls:

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, Field
 from r_eval.llms import failures, tokens
 from r_eval.llms.attempts import CircuitBreaker, Effort, Persistent, ServerDown, Unreachable
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import Refusals, Refused, chat_body
+from r_eval.llms.chat import Refused, chat_body
 from r_eval.llms.preflight import learn_capabilities
 from r_eval.llms.rate_limit import AdaptiveLimiter
 from r_eval.llms.reply import decode_body, encode_body, parse_reply, read_body
@@ -31,6 +31,13 @@ from r_eval.records import Tokens
 OPENAI = "https://api.openai.com/v1"
 LARGE = 2**13
 """Bytes of an answer above which it is read beside the event loop: broken arguments take 4 ms for a thousand bytes."""
+RETURNS_REASONING: Mapping[str, str] = {
+    "api.deepseek.com": "reasoning_content",
+    "api.moonshot.ai": "reasoning_content",
+    "api.moonshot.cn": "reasoning_content",
+    "openrouter.ai": "reasoning",
+}
+"""Providers that want a model's reasoning back beside its tool calls, by host, and the key in which they want it."""
 
 Answer = tuple[bytes, int, Mapping[str, str]]
 """A body, its status and its headers."""
@@ -40,7 +47,7 @@ def _is_server(address: str) -> str:
     with contextlib.suppress(ValueError):
         if urlsplit(address).scheme in ("http", "https") and urlsplit(address).hostname:
             return address.rstrip("/")
-    raise ValueError("the address of a server, such as http://127.0.0.1:8000/v1")
+    raise ValueError("must be the address of a server, such as http://127.0.0.1:8000/v1")
 
 
 Address = Annotated[str, AfterValidator(_is_server)]
@@ -82,7 +89,7 @@ class OpenAI(Persistent, LLM):
         self.base_url, self.api_key_env = settings.base_url, settings.api_key_env
         self.needs_key = self.base_url == OPENAI
         self.native_tools = settings.native_tools is not False
-        self.refusals = Refusals(name, self.base_url, model, self.adaptations)
+        self.refused = Refused(reasoning=RETURNS_REASONING.get(urlsplit(self.base_url).hostname or "", ""))
         self._secrets = Secrets()
         self._client: Any = None
         self._resources = contextlib.AsyncExitStack()

@@ -87,8 +87,7 @@ async def _first_reply(llm: OpenAI, request: Request) -> Reply:
         if not llm.native_tools or error.cause not in ("request", "server"):
             raise
         reply = await llm.generate(dataclasses.replace(request, tools=()), 1)
-        llm.native_tools = False
-        llm.refusals.learn("tools", str(error))
+        llm.learn("tools", str(error))
         return reply
 
 
@@ -108,5 +107,4 @@ async def _probe_tools(llm: OpenAI, request: Request, reply: Reply) -> None:
     except LLMError:  # the first request was answered, so nothing speaks against tools
         return
     if not twice.estimated and twice.tokens.prompt > without.tokens.prompt:
-        llm.native_tools = False
-        llm.refusals.learn("tools", "the server takes tools, but they do not reach the model's prompt")
+        llm.learn("tools", "the server takes tools, but they do not reach the model's prompt")

@@ -3,9 +3,8 @@
 The file is `reply_store.sqlite` in R-Eval's cache folder, or the one that the variable R_EVAL_REPLIES names.
 Any number of processes may use it at once. What reads and writes it for an episode is in `replay`.
 
-- `put` returns once the reply is committed: it survives the death of the process. One thread commits, in groups.
-- Nothing on the event loop waits for a lock. The loop reads small replies, which in WAL mode waits for no write;
-  whatever cannot be had at once, is large, or writes is left to the thread, which waits for other processes.
+- One thread reads and writes, in groups, so that nothing on the event loop waits for a lock.
+- `put` returns once the reply is committed: it survives the death of the process.
 - The file is never a reason to refuse a run. A damaged one is moved aside, and one of another program is left alone;
   where no file can be written, no reply is kept.
 - Not LMDB: a little faster, but it needs a size in advance and maps the file, so that a truncated one ends the process.
@@ -23,7 +22,6 @@ import logging
 import os
 import queue
 import sqlite3
-import sys
 import threading
 import time
 import zlib
@@ -32,7 +30,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from r_eval.files import cache_folder
-from r_eval.llms.reply_key import Kept, ReplyKey
+from r_eval.llms.replay import Kept, ReplyKey
 
 logger = logging.getLogger("r_eval")
 T = TypeVar("T")
@@ -43,8 +41,6 @@ LOCK_SECONDS = 60.0
 """How long the thread waits for the writes of other processes."""
 DAYS = 30
 """How long replies that only serve the resume of their own episode are kept."""
-LARGE_BYTES = 65_536
-"""Size from which a reply is read on the thread."""
 
 APPLICATION_ID, VERSION = 0x52457661, 1
 SCHEMA = f"""
@@ -56,7 +52,7 @@ CREATE TABLE replies (key BLOB PRIMARY KEY, owner BLOB NOT NULL, shared INTEGER 
 CREATE INDEX own ON replies (owner) WHERE NOT shared;
 COMMIT;
 """
-FIND = "SELECT key, owner, crc, iif(length(reply) < ?, reply, NULL) FROM replies WHERE key IN (?, ?) ORDER BY key != ?"
+FIND = "SELECT key, owner, crc, reply FROM replies WHERE key IN (?, ?) ORDER BY key != ?"
 PUT = "INSERT OR IGNORE INTO replies VALUES (?, ?, 1, ?, ?, ?)"
 PUT_OWN = "INSERT OR REPLACE INTO replies VALUES (?, ?, 0, ?, ?, ?)"
 DELETE = "DELETE FROM replies WHERE key = ?"
@@ -73,18 +69,13 @@ def store_path() -> Path:
 
 
 class ReplyStore:
-    """The store; it never fails, but keeps nothing once it is closed, or where its file has turned out to be of no use.
-
-    Its file is opened on the thread.
-    """
+    """The store; it never fails, but keeps nothing once it is closed, or where its file is of no use."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or store_path()
-        self._reader: sqlite3.Connection | None = None
-        self._writer: sqlite3.Connection | None = None
-        self._reading = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
         self._inode = (0, 0)
-        self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any] | None] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
         self._forgotten: collections.deque[bytes] = collections.deque()
         self._closed = self._given_up = False
         self._thread = threading.Thread(target=self._work, name="reply-store", daemon=True)
@@ -92,17 +83,7 @@ class ReplyStore:
 
     async def find(self, key: ReplyKey) -> Kept | None:
         """The reply of a key: the episode's own, else a shared one; None where there is none that can be read."""
-        if self._reading.acquire(blocking=False):  # it is held elsewhere while the file is closed
-            try:
-                if self._reader is not None:
-                    kept, unread = _find(self._reader, key, LARGE_BYTES)
-                    if not unread:
-                        return kept
-            except sqlite3.Error:
-                pass  # locked for a moment, or damaged: the thread waits, or begins a new file
-            finally:
-                self._reading.release()
-        return await self._hand_over(functools.partial(_find_or_delete, key=key))
+        return await self._hand_over(functools.partial(_find, key=key))
 
     async def put(self, key: ReplyKey, kept: Kept) -> None:
         """Keep a reply under its shared key, where that is free, else under the episode's own."""
@@ -128,7 +109,6 @@ class ReplyStore:
 
     def _work(self) -> None:
         """Carry out what is handed over, in groups, until the store is closed."""
-        self._carry_out([])
         is_last = False
         while not is_last:
             taken = [self._jobs.get()]
@@ -137,10 +117,10 @@ class ReplyStore:
             is_last = None in taken
             jobs = [job for job in taken if job is not None]
             results = self._carry_out([work for work, _ in jobs])
-            waiting = [(job[1], result) for job, result in zip(jobs, results, strict=True) if job[1] is not None]
-            for loop in {done.get_loop() for done, _ in waiting}:  # each is woken once
+            pairs = [(done, result) for (_, done), result in zip(jobs, results, strict=True)]
+            for loop in {done.get_loop() for done, _ in pairs}:  # each is woken once
                 with contextlib.suppress(RuntimeError):  # it is closed: nobody waits any more
-                    loop.call_soon_threadsafe(_set_results, [pair for pair in waiting if pair[0].get_loop() is loop])
+                    loop.call_soon_threadsafe(_set_results, [pair for pair in pairs if pair[0].get_loop() is loop])
         self._disconnect()
 
     def _carry_out(self, group: Sequence[Work[Any]]) -> list[Any]:
@@ -169,7 +149,7 @@ class ReplyStore:
         return [None] * len(group)
 
     def _connected(self, damage: Exception | None) -> sqlite3.Connection:
-        """The connection for writing, to the file that lies there now.
+        """The connection to the file that lies there now.
 
         Args:
             damage: What was found wrong with the file, which is moved aside then.
@@ -177,8 +157,8 @@ class ReplyStore:
         Raises:
             OSError, sqlite3.Error, ValueError: The file is damaged, or another program's, or cannot be written.
         """
-        if self._writer is not None and damage is None and self._inode == _inode(self.path):
-            return self._writer
+        if self._connection is not None and damage is None and self._inode == _inode(self.path):
+            return self._connection
         self._disconnect()
         if self.path.exists() and not self.path.is_file():
             raise OSError("it is not a file")
@@ -187,28 +167,27 @@ class ReplyStore:
             with contextlib.suppress(OSError):  # some network file systems know no locks
                 fcntl.flock(lock, fcntl.LOCK_EX)  # so that two processes do not make or move a file at once
             if damage is not None and self._inode == _inode(self.path):  # else another process has moved it already
-                aside = _move_aside(self.path)
                 text = "The reply store %s was damaged (%s); it is now %s, and a new one begins"
-                logger.warning(text, self.path, damage, aside)
-            if _is_foreign(self.path):
-                raise OSError("it is a database of another program or version, and is left alone")
+                logger.warning(text, self.path, damage, _move_aside(self.path))
             self.path.touch()
-            self._writer, self._inode = _connect(self.path, LOCK_SECONDS), _inode(self.path)
-            if not self._writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                self._writer.executescript(SCHEMA)  # before WAL: the file itself says whose it is
-            self._writer.execute("PRAGMA journal_mode = WAL")
-            self._writer.execute("PRAGMA synchronous = NORMAL")
-            self._writer.execute(PRUNE, (time.time() - DAYS * 86400,))
-        self._reader = _connect(self.path, 0)
-        return self._writer
+            connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+            connection.text_factory = bytes  # in a damaged row, bytes that are no text may be marked as text
+            self._connection, self._inode = connection, _inode(self.path)
+            marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                connection.executescript(SCHEMA)  # before WAL: the file itself says whose it is
+            elif marks != [APPLICATION_ID, VERSION]:
+                raise OSError("it is a database of another program or version, and is left alone")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(PRUNE, (time.time() - DAYS * 86400,))
+        return connection
 
     def _disconnect(self) -> None:
-        with self._reading:
-            for connection in (self._reader, self._writer):  # the last one that is closed writes the file out
-                with contextlib.suppress(sqlite3.Error):
-                    if connection is not None:
-                        connection.close()
-            self._reader = self._writer = None
+        if self._connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+        self._connection = None
 
 
 def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
@@ -217,24 +196,16 @@ def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_result(result)
 
 
-def _find(connection: sqlite3.Connection, key: ReplyKey, below: int) -> tuple[Kept | None, list[bytes]]:
-    """The reply of a key, and the keys of the rows that could not be read, or are not below a size."""
-    unread: list[bytes] = []
-    for row_key, owner, crc, data in connection.execute(FIND, (below, key.own, key.shared, key.own)).fetchall():
+def _find(connection: sqlite3.Connection, key: ReplyKey) -> Kept | None:
+    """The reply of a key; rows that cannot be read are deleted."""
+    for row_key, owner, crc, data in connection.execute(FIND, (key.own, key.shared, key.own)).fetchall():
         try:
             if zlib.crc32(owner + data) == crc:
-                return Kept.from_json(data, owner), unread
+                return Kept.from_json(data, owner)
         except (TypeError, ValueError, RecursionError):
             pass  # a damaged row may hold anything
-        unread.append(row_key)
-    return None, unread
-
-
-def _find_or_delete(connection: sqlite3.Connection, key: ReplyKey) -> Kept | None:
-    """The reply of a key; rows that cannot be read are deleted."""
-    kept, unread = _find(connection, key, sys.maxsize)
-    connection.executemany(DELETE, [(row_key,) for row_key in unread])
-    return kept
+        connection.execute(DELETE, (row_key,))
+    return None
 
 
 def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
@@ -245,26 +216,6 @@ def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
     values = (kept.owner, time.time(), zlib.crc32(kept.owner + data), data)
     if key.shared is None or not connection.execute(PUT, (key.shared, *values)).rowcount:
         connection.execute(PUT_OWN, (key.own, *values))
-
-
-def _connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """A connection that waits so many seconds for others."""
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
-    connection.text_factory = bytes  # in a damaged row, bytes that are no text may be marked as text
-    return connection
-
-
-def _is_foreign(path: Path) -> bool:
-    """Whether a file has the head of a database of another program, or of another version of this one."""
-    if not path.exists() or not path.stat().st_size:
-        return False
-    uri = f"{path.absolute().as_uri()}?immutable=1"  # changes nothing, and makes no files beside it
-    with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
-        try:
-            marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
-        except sqlite3.DatabaseError:
-            return False
-    return marks != [APPLICATION_ID, VERSION]
 
 
 def _inode(path: Path) -> tuple[int, int]:

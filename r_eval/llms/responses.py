@@ -1,13 +1,16 @@
 """`responses/<model>`: the Responses API at OpenAI, at Azure and at servers that speak it, through the openai package.
 
-Conversations are stateless: the server stores nothing, and reasoning goes back encrypted (see `response_items`). The
-API has no stop texts and no seed. The package signs in and sends; its own retries and redirects are off, and all else
-is as for `openai/`.
+Conversations are stateless: the server stores nothing, and reasoning goes back encrypted. Where a reply has reasoning,
+or anything that R-Eval does not know, its output items are in `Reply.extra["items"]` and go back with the message, in
+their order; all but the arguments of calls verbatim. The API has no stop texts and no seed. The package signs in and
+sends; its own retries and redirects are off, and all else is as for `openai/`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import json
 from collections.abc import Awaitable
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -15,12 +18,14 @@ from typing import Any, Literal
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures
 from r_eval.llms.attempts import Unreachable
-from r_eval.llms.base import LLMError, Request
-from r_eval.llms.chat import Refused
+from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall
+from r_eval.llms.chat import Refused, offered
+from r_eval.llms.json_text import plain_data
 from r_eval.llms.openai import OPENAI, Address, Answer, OpenAI
-from r_eval.llms.reply import read_body
-from r_eval.llms.response_items import read_reply, render
+from r_eval.llms.reasoning import split_text
+from r_eval.llms.reply import parse_reply, read_body
 from r_eval.llms.secrets import Secrets
+from r_eval.llms.tool_calls import repair_history
 
 TOKEN_SCOPE = "https://cognitiveservices.azure.com/.default"
 MIN_OUTPUT = 16
@@ -31,6 +36,97 @@ UNSAID = frozenset({"include", "store"})
 """What a request can do without, and no grid asks for."""
 NAMES = {"max_tokens": "max_output_tokens", "effort": "reasoning"}
 """Parameters by the names that `failures` has for them."""
+MAX_ITEMS = 2000
+"""Of a response."""
+PLAIN = frozenset({"message", "function_call"})
+PLAIN_KEYS = frozenset({"type", "id", "status", "role", "content", "call_id", "name", "arguments"})
+"""Items and their keys that are not missed where they do not go back as they came."""
+
+
+def _input_items(message: Message) -> list[dict[str, Any]]:
+    """A message as input items.
+
+    An assistant's message that still says what its reply said goes back as the reply's own items, in their order. A
+    reasoning item belongs to the item after it: the API takes neither without the other, so it is left out where that
+    one was changed or left out.
+    """
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.call_id, "output": message.content}]
+    if message.role != "assistant":
+        return [{"role": "developer" if message.role == "system" else "user", "content": message.content}]
+    own: list[dict[str, Any]] = (message.extra or {}).get("items") or []
+    calls = {call.id: call for call in message.tool_calls}
+    is_unchanged = split_text(_text(own)[0])[1] == message.content
+    items: list[dict[str, Any]] = []
+    is_kept = False
+    for item in reversed(own):
+        kind, call = item.get("type"), None
+        if kind == "function_call":
+            call = calls.pop(item.get("call_id", ""), None)
+            is_kept = call is not None
+        elif kind != "reasoning":
+            is_kept = is_unchanged or kind != "message"
+        if is_kept:
+            items.append(item if call is None else {**item, **_call_item(call)})
+    text = [] if is_unchanged or not message.content else [{"role": "assistant", "content": message.content}]
+    return [*text, *reversed(items), *map(_call_item, calls.values())]
+
+
+def _call_item(call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments, ensure_ascii=False)
+    return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
+
+
+def parse_response(data: Any) -> Reply:
+    """The reply in a response.
+
+    Raises:
+        LLMError: It says that it failed.
+        ValueError, TypeError, KeyError, AttributeError: A part of it has a wrong type, or is too much.
+    """
+    if len(data["output"]) > MAX_ITEMS:
+        raise ValueError(f"more than {MAX_ITEMS} items")
+    data = plain_data(data)
+    items: list[dict[str, Any]] = [dict(item) for item in data["output"]]
+    status, reason = data.get("status"), (data.get("incomplete_details") or {}).get("reason")
+    if reason == "content_filter":
+        raise LLMError("content_filter", "the content filter cut the response off")
+    if status == "failed":
+        raise LLMError("server", "the response failed, and does not say why")
+    if status not in ("completed", "incomplete", None):
+        raise ValueError("it is not complete")
+    text, is_refusal = _text(items)
+    made = [item for item in items if item.get("type") == "function_call"]
+    thinking = [item for item in items if item.get("type") == "reasoning"]
+    message = {
+        "refusal" if is_refusal else "content": text,
+        "reasoning": [part["text"] for item in thinking for k in ("summary", "content") for part in item.get(k) or ()],
+        "tool_calls": [  # as chat completions have them
+            {
+                "id": (item.get("call_id") or "").strip(),
+                "name": item["name"].strip(),
+                "arguments": item.get("arguments"),
+            }
+            for item in made
+        ],
+    }
+    choice = {
+        "message": message,
+        "finish_reason": reason if status == "incomplete" else "tool_calls" if made else "stop",
+    }
+    extra = None
+    if not all(item["type"] in PLAIN and not any(item[key] for key in item.keys() - PLAIN_KEYS) for item in items):
+        items = [{k: item[k] for k in item if (item["type"], k) != ("function_call", "arguments")} for item in items]
+        extra = {"items": items}
+    return dataclasses.replace(parse_reply({"choices": [choice], "usage": data.get("usage")}), extra=extra)
+
+
+def _text(items: list[dict[str, Any]]) -> tuple[str, bool]:
+    """The text of a response's messages, and whether it is a refusal."""
+    parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
+    refusals = [part["refusal"] for part in parts if part.get("type") == "refusal"]
+    texts = [part["text"] for part in parts if part.get("type") == "output_text"]
+    return "".join(texts) or "".join(refusals), bool(refusals)
 
 
 class Responses(OpenAI):
@@ -54,7 +150,7 @@ class Responses(OpenAI):
         reasoning: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
 
     settings: Settings
-    _parse = staticmethod(read_reply)
+    _parse = staticmethod(parse_response)
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
@@ -81,11 +177,10 @@ class Responses(OpenAI):
         except ImportError:
             raise MissingExtra("openai", "responses", f"The LLM {self.name}") from None
         settings = self.settings
-        secret = self._token_provider(list(headers.values())) if settings.entra else key or "none"
         if settings.api_key_header and key:
             self._options = {"headers": {settings.api_key_header: key, "Authorization": openai.Omit()}}
         return openai.AsyncOpenAI(
-            api_key=secret,
+            api_key=self._token_provider(list(headers.values())) if settings.entra else key or "none",
             base_url=self.base_url,
             default_headers={"Accept-Encoding": "identity", **headers},
             max_retries=0,
@@ -118,24 +213,32 @@ class Responses(OpenAI):
         return (await self._answer(self._client.get("/models", cast_to=bytes, options=self._options)))[0]
 
     def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
-        body = {
+        messages = repair_history(sent.messages)
+        if "extra" in refused.names:
+            messages = tuple(dataclasses.replace(message, extra=None) for message in messages)
+        first = next((i for i, message in enumerate(messages) if message.role != "system"), 0)
+        body: dict[str, Any] = {
             "model": self.model,
+            "input": [item for message in messages[first:] for item in _input_items(message)],
             "max_output_tokens": max(MIN_OUTPUT, sent.max_tokens or self.max_tokens),
             "temperature": self.temperature,
             "store": False,
             "include": ["reasoning.encrypted_content"],
-            **render(sent, refused.extra),
         }
+        if first:
+            body["instructions"] = "\n\n".join(message.content for message in messages[:first])
+        if sent.tools:
+            body["tools"] = [{"type": "function", "strict": False, **tool["function"]} for tool in offered(sent.tools)]
+            body["tool_choice"] = sent.tool_choice
         if self.settings.reasoning:
             body["reasoning"] = {"effort": self.settings.reasoning}
         return {key: value for key, value in body.items() if key not in refused.names}
 
-    def _learn(self, error: LLMError, sent: Request, refused: Refused) -> bool:
+    def _learn_from(self, error: LLMError, sent: Request, refused: Refused) -> bool:
         name = NAMES.get(error.parameter, error.parameter)
         if name not in OPTIONAL | UNSAID or name not in self._body(sent, refused):
             return False
-        self.refusals.learn(name, str(error), is_said=name in OPTIONAL)
-        self.native_tools = self.native_tools and name != "tools"
+        self.learn(name, str(error), is_noted=name in OPTIONAL)
         return True
 
     async def _post(self, body: bytes) -> Answer:

@@ -139,13 +139,13 @@ def parse_arguments(
     """
     of = f"of {name[:100]}" if name else "of the call"
     try:
-        for _ in range(3):
-            if isinstance(raw, str) and len(raw) <= MAX_LENGTH:
-                raw = _value(FENCE.sub("", raw.strip()), cut, budget)
-        if _is_too_long(raw):
+        data: Any = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
+        if len(data) > MAX_LENGTH:
             return {}, f"The arguments {of} are too long: more than {MAX_LENGTH:,} characters."
-        data: Any = plain_data({} if raw is None else raw)
-    except JSONTextError as error:
+        for _ in range(3):
+            data = _value(FENCE.sub("", data.strip()), cut, budget) if isinstance(data, str) else data
+        data = plain_data({} if data is None else data)
+    except (JSONTextError, RecursionError) as error:
         return {}, f"The arguments {of} cannot be used: {error}. Send one JSON object."
     if not isinstance(data, dict):
         return {}, f"The arguments {of} are not a JSON object. Send one, with the parameters as its keys."
@@ -153,11 +153,7 @@ def parse_arguments(
 
 
 def _value(text: str, cut: bool, budget: Budget | None) -> Any:
-    """The value of a text of arguments.
-
-    Raises:
-        JSONTextError: There is none, or only one whose end was cut off.
-    """
+    """The value of a text of arguments; a `JSONTextError` where there is none, or its end was cut off."""
     if text in ("", "None"):
         return None
     try:
@@ -167,17 +163,6 @@ def _value(text: str, cut: bool, budget: Budget | None) -> Any:
     if cut and not found.is_closed:
         raise JSONTextError("the call was cut off before its end; make it shorter")
     return found.value
-
-
-def _is_too_long(data: Any) -> bool:
-    """Whether a value has too many characters, each of its parts counted as ten more; it may be nested to any depth."""
-    left, parts = MAX_LENGTH, [data]
-    while parts and left >= 0:
-        part = parts.pop()
-        left -= 10 + (len(part) if isinstance(part, str) else 0)
-        parts += part if isinstance(part, dict | list | tuple) else ()
-        parts += part.values() if isinstance(part, dict) else ()
-    return left < 0
 
 
 # Written into a prompt

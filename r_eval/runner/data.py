@@ -17,6 +17,8 @@ from r_eval.tasks.questions import choose, folded, read_questions
 
 LOADING = ("broken", "config", "split", "format", "level")
 """Keys of a task that say how data is read, whatever its format."""
+PRGB = "prgb"
+"""The format whose questions come with noise of several levels."""
 
 
 def data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping[str, Any]) -> Task:
@@ -45,6 +47,34 @@ def data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping[
     told = {key: getattr(data, key) for key in ("format", "records", "asked", "broken", "left_out", "version")}
     found = {"questions": data.questions, "demonstrations": shown, "data": told, "notes": data.notes()}
     return dataclasses.replace(task, **{**changes, **found})
+
+
+def has_noise(task: Task | TaskEntry) -> bool:
+    """Whether the questions of a task, or of a grid's entry that names its data, come with noise: those of PRGB."""
+    form = task.format
+    if isinstance(task, TaskEntry) and form is None and task.task in task_files():
+        form = installed(task.task).format
+    return (form.get("format") if isinstance(form, Mapping) else form) == PRGB
+
+
+def remade_task(task: Task, settings: Mapping[str, Any]) -> Task:
+    """An embedded task whose questions are made anew from its world, with other `noise`, `variants` or `resample`.
+
+    Raises:
+        UserError: The task has no world, or a setting is wrong.
+    """
+    from r_eval.tasks.placeholders.embedded import SUFFIX, world_data
+
+    form = task.format if isinstance(task.format, Mapping) else {}
+    world = task_files()[task.name].with_name(f"{form.get('language')}{SUFFIX}")
+    if not has_noise(task) or not world.is_file():
+        key = next(iter(settings))
+        raise UserError(f"task '{task.name}': {key}: goes with data: FILE, or with an embedded task of PRGB")
+    try:
+        data = world_data(world, form["task"], settings)
+    except UserError as error:
+        raise UserError(f"task '{task.name}': {error}") from None
+    return dataclasses.replace(task, questions=tuple(data.questions), notes=data.notes())
 
 
 def _own(entry: TaskEntry, changes: Mapping[str, Any]) -> Task | None:

@@ -15,7 +15,7 @@ from r_eval.errors import Unwritable
 from r_eval.isolation import describe, traceback_of
 from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.replay import ReplyStores
-from r_eval.records import SCHEMA, Episode, Outcome, Question, Seconds, SentMessage, Step, Usage
+from r_eval.records import SCHEMA, Episode, Outcome, Question, Step
 from r_eval.runner.clock import Clock
 from r_eval.runner.episode_llm import EpisodeLLM
 from r_eval.runner.plan import PlannedCell
@@ -102,9 +102,9 @@ async def run_episode(
         ending = _judged(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
-    seconds = _seconds(total, episode_llm, session)
-    messages, usage = episode_llm.sent.messages, episode_llm.totals.usage()
-    episode = _record(cell, question, epoch, key, ending, messages, steps, usage, seconds)
+    episode_llm.seconds.total = total
+    episode_llm.seconds.environment = session.seconds if session is not None else 0.0
+    episode = _record(cell, question, epoch, ending, steps, episode_llm)
     if is_cancelled:
         raise Cancelled(episode)
     return episode
@@ -135,7 +135,8 @@ async def _opened(
         doing = "the environment"
         try:
             # what a condition replaces is as the task has it
-            bare = cell.planned.environment.for_documents(given.context)
+            documents = () if cell.planned.passages == "none" else given.context
+            bare = cell.planned.environment.for_documents(documents)
             doing = f"the condition {cell.condition.name}" if cell.condition.parts else doing
             environment = cell.condition.environment(bare, changed, seeds)
             doing = "the environment"
@@ -165,25 +166,18 @@ async def _closed(session: Session) -> WorkflowResult | None:
     return None
 
 
-def _seconds(total: float, llm: EpisodeLLM, session: Session | None) -> Seconds:
-    """Where the time of an episode went."""
-    used, environment = llm.totals, session.seconds if session is not None else 0.0
-    return Seconds.model_construct(
-        total=total, llm=used.seconds, environment=environment, queue=used.queue, retry=used.retry
-    )
-
-
 def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> TaskInput:
     """What the workflow is told of a question."""
-    task = cell.planned.task
+    task, planned, workflow = cell.planned.task, cell.planned, cell.workflow
+    is_retrieved = workflow.retrieves and (planned.takes_documents or workflow.uses_gold)
     return TaskInput(
         text=question.question,
         instruction=task.instruction,
         demonstrations=demonstrations,
-        context=tuple(question.context),
+        context=tuple(question.context) if planned.passages == "prompt" and not is_retrieved else (),
         query=question.query,
         long=task.long,
-        solution=question if cell.workflow.uses_gold else None,
+        solution=question if workflow.uses_gold else None,
     )
 
 
@@ -232,20 +226,12 @@ def _judged(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
 
 
 def _record(
-    cell: PlannedCell,
-    question: Question,
-    epoch: int,
-    key: str,
-    ending: WorkflowResult,
-    messages: list[SentMessage],
-    steps: list[Step],
-    usage: Usage,
-    seconds: Seconds,
+    cell: PlannedCell, question: Question, epoch: int, ending: WorkflowResult, steps: list[Step], llm: EpisodeLLM
 ) -> Episode:
     task = cell.planned.task
     return Episode.model_construct(
         schema_=SCHEMA,
-        episode_id=key,
+        episode_id=episode_id(cell, question, epoch),
         question_id=question.id,
         task=task.name,
         domain=task.domain,
@@ -259,9 +245,9 @@ def _record(
         evidence=question.evidence,
         answer=ending.answer,
         outcome=ending.outcome,
-        messages=messages,
+        messages=llm.sent.messages,
         steps=steps,
-        usage=usage,
-        seconds=seconds,
+        usage=llm.usage,
+        seconds=llm.seconds,
         fingerprint=cell.fingerprint,
     )

@@ -8,40 +8,12 @@ from r_eval.llms.base import LLM, LLMError, Message, Reply, Request
 from r_eval.llms.reasoning import split_reasoning
 from r_eval.llms.replay import EpisodeReplies, ReplyStores
 from r_eval.llms.tool_calls import format_tool_call, interpret, render_tools, repair_history
-from r_eval.records import SentMessage, Step, Tokens, Usage
+from r_eval.records import Seconds, SentMessage, Step, Tokens, Usage
 from r_eval.runner.clock import Clock
 from r_eval.runner.truncation import ContextTruncator
 from r_eval.seeds import Seeds
 from r_eval.text import clean
 from r_eval.workflows.base import LimitReached, Limits
-
-
-@dataclasses.dataclass(slots=True)
-class LLMTotals:
-    """What an episode has used of its LLM: `Usage`, and the LLM's part of `Seconds`."""
-
-    cost: float | None = None
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    retries: int = 0
-    estimated: bool = False
-    seconds: float = 0.0
-    queue: float = 0.0
-    retry: float = 0.0
-
-    def usage(self) -> Usage:
-        """As a record has it."""
-        return Usage.model_construct(
-            calls=self.calls,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cached_tokens=self.cached_tokens,
-            retries=self.retries,
-            estimated=self.estimated,
-            cost=self.cost,
-        )
 
 
 class SentMessages:
@@ -84,6 +56,7 @@ class EpisodeLLM:
     Attributes:
         keeps_room: Whether the limits are met early enough for one more call, a last chance, to be within them.
         sent: What was sent to the LLM, as it was sent.
+        usage, seconds: What the episode has used of its LLM; of the seconds the LLM's part.
     """
 
     def __init__(
@@ -105,7 +78,8 @@ class EpisodeLLM:
         self._request: list[int] = []
         self._seeds = seeds if llm is not None and not llm.is_greedy else None
         self.keeps_room = keeps_room
-        self.totals = LLMTotals(cost=llm.cost(Tokens()) if llm is not None else None)
+        self.usage = Usage(cost=llm.cost(Tokens()) if llm is not None else None)
+        self.seconds = Seconds()
 
     @property
     def chat(self) -> bool:
@@ -125,9 +99,9 @@ class EpisodeLLM:
             able = "react, pal, rag and direct can do without"
             raise LLMError("request", f"{self._llm.name} is a base model: tools need a chat template; {able}")
         self._check(request)
-        self.totals.calls += 1
+        self.usage.calls += 1
         if self._seeds is not None:
-            request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.totals.calls}"))
+            request = dataclasses.replace(request, seed=self._seeds.of(f"reply {self.usage.calls}"))
         reply, seconds, replayed = await self._fitting(self._replies, request, self._llm.native_tools)
         self._count(reply)
         text = clean(reply.text)
@@ -153,8 +127,8 @@ class EpisodeLLM:
 
     def _check(self, request: Request) -> None:
         """See that the limits allow another call."""
-        limits, calls = self._limits, self.totals.calls
-        used = self.totals.prompt_tokens + self.totals.completion_tokens
+        limits, calls = self._limits, self.usage.calls
+        used = self.usage.prompt_tokens + self.usage.completion_tokens
         room = self.keeps_room and calls > 0
         if limits.tokens is not None and used + room * self._latest >= limits.tokens:
             raise LimitReached("tokens", f"{used:,} of {limits.tokens:,} tokens are used", request.messages)
@@ -183,17 +157,17 @@ class EpisodeLLM:
                 shortened = True
                 self.note(f"The context overflowed: {count} older observations are sent shortened.")
             else:
-                self.totals.seconds += seconds
+                self.seconds.llm += seconds
                 self._count_waits(reply)
                 return reply, seconds, replayed
 
     def _count_waits(self, made: Reply | LLMError) -> None:
         """Add the retries and the waits of a reply, or of an error."""
-        self.totals.retries += made.retries
-        self.totals.queue += made.queue
-        self.totals.retry += made.retry
+        self.usage.retries += made.retries
+        self.seconds.queue += made.queue
+        self.seconds.retry += made.retry
         if isinstance(made, LLMError):
-            self.totals.seconds += made.queue + made.retry
+            self.seconds.llm += made.queue + made.retry
 
     def note(self, text: str) -> None:
         """Record a message of the workflow's own."""
@@ -206,14 +180,14 @@ class EpisodeLLM:
             latest.error = error
 
     def _count(self, reply: Reply) -> None:
-        totals = self.totals
+        usage = self.usage
         self._latest = reply.tokens.prompt + reply.tokens.completion
-        totals.prompt_tokens += reply.tokens.prompt
-        totals.completion_tokens += reply.tokens.completion
-        totals.cached_tokens += reply.tokens.cached
-        totals.estimated = totals.estimated or reply.estimated
+        usage.prompt_tokens += reply.tokens.prompt
+        usage.completion_tokens += reply.tokens.completion
+        usage.cached_tokens += reply.tokens.cached
+        usage.estimated = usage.estimated or reply.estimated
         cost = self._llm.cost(reply.tokens) if self._llm else None
-        totals.cost = None if cost is None or totals.cost is None else totals.cost + cost
+        usage.cost = None if cost is None or usage.cost is None else usage.cost + cost
 
 
 def as_text(reply: Reply) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,8 +21,10 @@ from r_eval.runner.budget import Limit, Reached, check, limits, quantity
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
 from r_eval.runner.store import refuse_changes
+from r_eval.runner.terms import most_calls
 
-MEASURES = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "seconds")
+COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
+MEASURES = (*COUNTS, "seconds")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,10 +35,6 @@ class CellState:
     episodes: int
     recorded: int
     used: Mapping[str, float]
-
-    @property
-    def left(self) -> int:
-        return self.episodes - self.recorded
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +61,7 @@ class SystemEstimate:
 
     @property
     def left(self) -> int:
+        """How many episodes are to be run."""
         return self.episodes - self.recorded
 
 
@@ -77,13 +76,13 @@ class Estimate:
     @property
     def cost(self) -> float | None:
         """USD in all; None where a part of it is not known."""
-        return _sum([s.cost for s in self.systems if s.left])
+        return _sum(s.cost for s in self.systems if s.left)
 
     @property
     def seconds(self) -> float | None:
         """Wall time; LLMs run at the same time, and the systems of one share its connections."""
         llms = {s.llm for s in self.systems}
-        times = [_sum([s.seconds for s in self.systems if s.llm == llm and s.left]) for llm in llms]
+        times = [_sum(s.seconds for s in self.systems if s.llm == llm and s.left) for llm in llms]
         return None if None in times else max((time for time in times if time is not None), default=0.0)
 
 
@@ -103,77 +102,62 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
         refuse_changes(folder, manifest, plan)
     spent = {name: LLMUsage(**entry) for name, entry in manifest.get("spent", {}).items()}
     check(plan, spent)
-    cells = tuple(_cell_state(folder, cell, plan) for cell in plan.cells)
-    if plan.grid.stop_early is not None:
-        cells = tuple(_without_skipped(cell, manifest) for cell in cells)
-    names = dict.fromkeys(state.planned.cell.system for state in cells)
-    systems = (_system(plan, [c for c in cells if c.planned.cell.system == name], connections) for name in names)
-    found = Estimate(cells, tuple(systems))
+    cells = [_cell_state(folder, cell, plan, manifest) for cell in plan.cells]
+    by_system: dict[str, list[CellState]] = {}
+    for state in cells:
+        by_system.setdefault(state.planned.cell.system, []).append(state)
+    found = Estimate(tuple(cells), tuple(_system(plan, own, connections) for own in by_system.values()))
     seconds = float(manifest.get("seconds", 0.0))
     budgets = (_warning(limit, limit.used(spent, seconds), found) for limit in limits(plan))
     return dataclasses.replace(found, warnings=(*map(str, plan.drops), *filter(None, budgets)))
 
 
-def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan) -> CellState:
+def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan, manifest: Mapping[str, Any]) -> CellState:
     questions, epochs = planned.planned.asked, plan.grid.epochs
     expected = {episode_id(planned, question, epoch) for epoch in range(epochs) for question in questions}
-    newest: dict[str, dict[str, float] | None] = {}
+    newest: dict[str, dict[str, Any]] = {}
     for _, line in folder.cell_lines(planned.cell) if folder is not None else ():
         record = json.loads(line)
-        newest[record["episode_id"]] = _used(record)
-    done = [used for key, used in newest.items() if used is not None and key in expected]
-    used = {measure: sum(one[measure] for one in done) for measure in MEASURES}
-    return CellState(planned, len(questions) * epochs, len(done), used)
+        newest[record["episode_id"]] = record
+    done = [
+        record
+        for key, record in newest.items()
+        if key in expected and record["outcome"]["kind"] not in INFRASTRUCTURE_FAILURES
+    ]
+    used: dict[str, float] = {measure: sum(record["usage"][measure] for record in done) for measure in COUNTS}
+    times = [record["seconds"] for record in done]
+    used["seconds"] = sum(max(0.0, time["total"] - time["queue"] - time["retry"]) for time in times)
+    episodes = len(questions) * epochs
+    for entry in manifest.get("cells", ()) if plan.grid.stop_early is not None else ():
+        # what early stopping made needless, unless the grid has other questions by now
+        is_same = Cell(*(entry[key] for key in Cell._fields)) == planned.cell
+        if is_same and entry["episodes"] + entry.get("skipped", 0) == episodes:
+            episodes = entry["episodes"]
+            break
+    return CellState(planned, episodes, len(done), used)
 
 
-def _without_skipped(state: CellState, manifest: Mapping[str, Any]) -> CellState:
-    """A cell without the episodes that early stopping made needless, unless the grid has other questions by now."""
-    for entry in manifest.get("cells", ()):
-        if Cell(*(entry[key] for key in Cell._fields)) == state.planned.cell:
-            is_same = entry["episodes"] + entry.get("skipped", 0) == state.episodes
-            return dataclasses.replace(state, episodes=entry["episodes"]) if is_same else state
-    return state
-
-
-def _used(record: dict[str, Any]) -> dict[str, float] | None:
-    """Every measure of a recorded episode, its seconds without waits; None where it will be run again."""
-    if record["outcome"]["kind"] in INFRASTRUCTURE_FAILURES:
-        return None
-    seconds = record["seconds"]
-    own = max(0.0, seconds["total"] - seconds["queue"] - seconds["retry"])
-    return {**{measure: record["usage"][measure] for measure in MEASURES[:-1]}, "seconds": own}
-
-
-def _system(plan: Plan, cells: list[CellState], connections: int | None) -> SystemEstimate:
-    planned, llm = cells[0].planned, plan.llms.get(cells[0].planned.cell.llm)
-    used = {measure: sum(cell.used[measure] for cell in cells) for measure in MEASURES}
-    whole = CellState(planned, sum(cell.episodes for cell in cells), sum(cell.recorded for cell in cells), used)
-    counts = (planned.cell.system, planned.cell.llm, len(cells), whole.episodes, whole.recorded)
-    if whole.recorded == 0:
+def _system(plan: Plan, cells: Sequence[CellState], connections: int | None) -> SystemEstimate:
+    key = cells[0].planned.cell
+    llm = plan.llms.get(key.llm)
+    episodes, recorded = sum(cell.episodes for cell in cells), sum(cell.recorded for cell in cells)
+    counts = (key.system, key.llm, len(cells), episodes, recorded)
+    if recorded == 0:
         tokens = 0.0 if llm is None else None
         is_free = llm is None or llm.cost(Tokens(prompt=1, completion=1)) == 0
-        most_calls = sum(_most_calls(cell.planned, plan) * cell.episodes for cell in cells)
-        return SystemEstimate(*counts, "bounds", most_calls, tokens, tokens, 0.0 if is_free else None, None)
+        calls = float(sum(most_calls(plan, cell.planned) * cell.episodes for cell in cells))
+        return SystemEstimate(*counts, "bounds", calls, tokens, tokens, 0.0 if is_free else None, None)
+    means = {measure: sum(cell.used[measure] for cell in cells) / recorded for measure in MEASURES}
     expected = dict.fromkeys(MEASURES, 0.0)
     for cell in cells:
-        basis = cell if cell.recorded else whole
-        for measure, total in basis.used.items():
-            expected[measure] += total / basis.recorded * cell.left
+        for measure in MEASURES:
+            mean = cell.used[measure] / cell.recorded if cell.recorded else means[measure]
+            expected[measure] += mean * (cell.episodes - cell.recorded)
     calls, prompt, completion, cached, seconds = expected.values()
     tokens_left = Tokens(prompt=math.ceil(prompt), completion=math.ceil(completion), cached=int(cached))
     cost = 0.0 if llm is None else llm.cost(tokens_left)
-    at_once = min(whole.left, connections or (llm.connections if llm is not None else 1))
+    at_once = min(episodes - recorded, connections or (llm.connections if llm is not None else 1))
     return SystemEstimate(*counts, "episodes", calls, prompt, completion, cost, seconds / max(1, at_once))
-
-
-def _most_calls(cell: PlannedCell, plan: Plan) -> int:
-    """The most LLM calls that one episode can make."""
-    workflow, bound = cell.workflow, plan.limits
-    if not workflow.uses_llm:
-        return 0
-    most = bound.steps + int(bound.last_chance and workflow.last_chance) if workflow.uses_tools else 1
-    own: int = getattr(workflow, "max_calls", None) or most
-    return min(own, bound.calls or own)
 
 
 def _warning(limit: Limit, spent: float, found: Estimate) -> str | None:
@@ -182,17 +166,18 @@ def _warning(limit: Limit, spent: float, found: Estimate) -> str | None:
     if spent >= limit.amount:
         return f"{Reached(limit, spent)}; no new episode will be started"
     if limit.unit == "hours":
-        seconds = _sum([s.seconds for s in systems]) if limit.llm else found.seconds
+        seconds = _sum(s.seconds for s in systems) if limit.llm else found.seconds
         needed = None if seconds is None else seconds / 3600
     elif limit.unit == "usd":
-        needed = _sum([s.cost for s in systems])
+        needed = _sum(s.cost for s in systems)
     else:
-        needed = _sum([tokens for s in systems for tokens in (s.prompt_tokens, s.completion_tokens)])
+        needed = _sum(tokens for s in systems for tokens in (s.prompt_tokens, s.completion_tokens))
     if needed is None or spent + needed <= limit.amount:
         return None
     return f"{limit} will not suffice: {quantity(limit.unit, spent)} used, {quantity(limit.unit, needed)} more expected"
 
 
-def _sum(numbers: list[float | None]) -> float | None:
+def _sum(numbers: Iterable[float | None]) -> float | None:
     """The sum; None where a number is not known."""
-    return None if None in numbers else sum(number for number in numbers if number is not None)
+    known = list(numbers)
+    return None if None in known else sum(number for number in known if number is not None)

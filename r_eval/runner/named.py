@@ -34,7 +34,7 @@ def own_name(entry: LLMEntry | WorkflowEntry | ConditionEntry, given: str, taken
     """
     name = entry.name or given
     if name in taken:
-        raise UserError(f"the {kind} '{name}' stands twice in the grid; give one of them a name: of its own")
+        raise UserError(f"duplicate {kind} '{name}'; give one of them a name: of its own")
     return name
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
@@ -11,39 +10,25 @@ from r_eval.records import Episode
 from r_eval.runner.plan import Plan
 
 
-class RunObserver(Protocol):
-    """Is told what happens, to show it."""
+class RunObserver:
+    """Is called as a run proceeds; each method does nothing unless a subclass overrides it."""
 
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         """The run begins.
 
         Args:
-            done: How many episodes of each cell are kept from before.
-            spent: What each LLM was really asked; goes on counting.
+            done: How many episodes of each cell are recorded from before.
+            spent: What was requested of each LLM; goes on counting.
         """
 
     def loading(self, llm: str) -> None:
-        """An LLM is being made ready."""
+        """An LLM is being opened."""
 
     def finished(self, episode: Episode) -> None:
         """An episode is recorded."""
 
     def failed(self, llm: str, why: str) -> None:
-        """An LLM could not be opened (its episodes are recorded as llm_failure), or was stopped during the run."""
+        """An LLM could not be opened, or was stopped during the run: its remaining episodes are not started."""
 
     def held(self, why: str) -> None:
-        """A budget is reached: no more episodes are begun."""
-
-
-class NullObserver:
-    """Shows nothing."""
-
-    def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None: ...
-
-    def loading(self, llm: str) -> None: ...
-
-    def finished(self, episode: Episode) -> None: ...
-
-    def failed(self, llm: str, why: str) -> None: ...
-
-    def held(self, why: str) -> None: ...
+        """A budget is exhausted: no more episodes are started."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from r_eval.folder import Cell
 from r_eval.grid import Grid, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM, make_llm
 from r_eval.records import SCHEMA, Question
-from r_eval.runner.data import data_task
+from r_eval.runner.data import data_task, has_noise, remade_task
 from r_eval.runner.named import located, located_settings, own_name, workflow_class
 from r_eval.tasks.base import Task, custom, installed, matching, open_environment
 from r_eval.tasks.questions import choose, read_questions
@@ -47,8 +48,9 @@ class PlannedTask:
     Attributes:
         asked: As they are asked under the cell's condition.
         home: The environment over which the demonstrations are worked out, where it is another one.
-        replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
+        replaced: Hash of the settings of environment and task that a workflow replaces; empty where it replaces none.
         settings: The environment's.
+        unsuited: Ids of demonstrations that are left out, since they call what the environment does not offer.
         dropped: How many questions the condition drops.
         given: The questions as the task has them, by their ids, where a condition changes them.
     """
@@ -62,6 +64,17 @@ class PlannedTask:
     dropped: int = 0
     given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    unsuited: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def takes_documents(self) -> bool:
+        """Whether the questions' own documents can be found through the query APIs."""
+        return type(self.environment).for_documents is not Environment.for_documents
+
+    @functools.cached_property
+    def passages(self) -> str:
+        """Where the questions' own documents are: "prompt", "environment" or "none"."""
+        return self.task.usual_passages or ("environment" if self.takes_documents else "prompt")
 
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
@@ -81,7 +94,8 @@ class PlannedTask:
         its code, and the files that its settings name.
         """
         cls = type(self.environment)
-        parts = {"": self.environment.version, "APIs": _apis_hash(self.environment)}
+        apis = [[s.stub(), s.details, s.json_schema()] for s in self.environment.specs().values()]
+        parts = {"": self.environment.version, "APIs": short_hash([self.environment.description, apis])}
         if cls.__module__.startswith("r_eval.") and not cls.__module__.startswith("r_eval.environments.tools"):
             parts["settings"] = short_hash(self.settings)  # the files are part of its version
         else:
@@ -168,12 +182,11 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
-    given = list(_tasks(grid, limit))
     entries, sweep = expand(grid.vary, grid.workflows)
-    workflows = _workflows(entries, grid.folder)
+    workflows = _workflows(entries, grid)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
-    tasks = _PlannedTasks(given, entries, grid, limit)
+    tasks = _PlannedTasks(list(_tasks(grid, limit, {})), entries, grid, limit)
     conditions = _conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
@@ -187,9 +200,10 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
 
 def _conditions(grid: Grid) -> list[Combined]:
     found: dict[str, Combined] = {}
-    for entry in grid.conditions:
-        name = own_name(entry, entry.given, found, "condition")
-        found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
+    for number, entry in enumerate(grid.conditions):
+        with grid.located("conditions", number):
+            name = own_name(entry, entry.given, found, "condition")
+            found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
     for name, condition in found.items():
         if (name == CLEAN.name) != (not condition.parts):
             raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
@@ -208,55 +222,68 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
-def _workflows(entries: Iterable[WorkflowEntry], folder: Path) -> dict[str, Workflow]:
+def _workflows(entries: Iterable[WorkflowEntry], grid: Grid) -> dict[str, Workflow]:
     found: dict[str, Workflow] = {}
     for entry in entries:
-        name = own_name(entry, entry.workflow, found, "workflow")
-        cls, settings = workflow_class(entry, folder)
-        if entry.environment and not cls.uses_tools:
-            raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
-        found[name] = make_workflow(cls, name, settings)
+        keys = [("workflows", number) for number, given in enumerate(grid.workflows) if given is entry]
+        with grid.located(*(keys[0] if keys else ("vary",))):
+            name = own_name(entry, entry.workflow, found, "workflow")
+            cls, settings = workflow_class(entry, grid.folder)
+            if entry.environment and not cls.uses_tools:
+                raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
+            found[name] = make_workflow(cls, name, settings)
     return found
 
 
 def _llms(grid: Grid) -> dict[str, LLM]:
     found: dict[str, LLM] = {}
-    for entry in grid.llms:
-        name = own_name(entry, entry.llm, found, "LLM")
-        if name == NO_LLM:
-            raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
-        prefix, _, model = entry.llm.partition("/")
-        if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
-            model = located(model, grid.folder)
-        llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-        llm.name, llm.spec = name, entry.llm
-        found[name] = llm
+    for number, entry in enumerate(grid.llms):
+        with grid.located("llms", number):
+            name = own_name(entry, entry.llm, found, "LLM")
+            if name == NO_LLM:
+                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
+            prefix, _, model = entry.llm.partition("/")
+            if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
+                model = located(model, grid.folder)
+            llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
+            llm.name, llm.spec = name, entry.llm
+            found[name] = llm
     return found
 
 
-def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
+def _tasks(grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
+    """The tasks of a grid; those that have `noise`, with a workflow's own."""
+    from r_eval.analysis import metrics
+
     seen: set[str] = set()
-    for entry in grid.tasks:
-        for task in _named_tasks(entry, grid, limit):
-            if task.name in seen:
-                raise UserError(f"the task '{task.name}' stands twice in the grid")
-            seen.add(task.name)
-            yield task
+    for number, entry in enumerate(grid.tasks):
+        with grid.located("tasks", number):
+            for task in _named_tasks(entry, grid, limit, noise):
+                if task.name in seen:
+                    raise UserError(f"duplicate task '{task.name}'")
+                metrics.get(task.metric)
+                seen.add(task.name)
+                yield task
 
 
-def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Task]:
-    changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
+def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
+    varied = {"noise": {**(entry.noise or {}), **noise}} if noise else {}
+    changes: dict[str, Any] = entry.model_dump(include={"metric", "instruction", "passages"}, exclude_none=True)
     if entry.environment is not None:
         changes["environment"] = located_environment(entry.environment.environment, grid.folder)
         changes["settings"] = located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
-        yield data_task(entry, grid, limit, changes)
+        own_noise = varied if has_noise(entry) else {}
+        yield data_task(entry.model_copy(update=own_noise), grid, limit, changes)
         return
     if entry.questions is None:
         if entry.demonstrations is not None:
             raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
         for name in matching(entry.task):
             own = installed(name)
+            settings = {**entry.of_data, **(varied if has_noise(own) else {})}
+            if settings:
+                own = remade_task(own, settings)
             if "environment" in changes:
                 changes["home"] = own.environment
             yield dataclasses.replace(own, **changes)
@@ -274,7 +301,13 @@ class _PlannedTasks:
     def __init__(self, tasks: Sequence[Task], entries: Sequence[WorkflowEntry], grid: Grid, limit: int | None) -> None:
         self.tasks, self._grid = tasks, grid
         self._replaced = {entry.name or entry.workflow: entry.environment or {} for entry in entries}
-        self._chosen = {task.name: _choose(task, grid, limit) for task in tasks}
+        self._noise = {entry.name or entry.workflow: entry.noise or {} for entry in entries}
+        self._chosen = {("", task.name): (task, *_choose(task, grid, limit)) for task in tasks}
+        for noise in filter(None, self._noise.values()):
+            own = list(_tasks(grid, limit, noise))
+            if not any(map(has_noise, grid.tasks)) and not any(map(has_noise, own)):
+                raise UserError("noise: no task of the grid has noise of several levels")
+            self._chosen |= {(short_hash(noise), task.name): (task, *_choose(task, grid, limit)) for task in own}
         self._planned: dict[tuple[str, str], PlannedTask] = {}
         self._under: dict[tuple[str, str, str], PlannedTask] = {}
         self._environments: dict[str, Environment] = {}
@@ -287,14 +320,20 @@ class _PlannedTasks:
 
     def of(self, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it."""
-        settings = self._replaced[workflow]
-        replaced = short_hash(settings) if settings else ""
+        settings, noise = self._replaced[workflow], self._noise[workflow]
+        replaced = short_hash([settings, noise]) if settings or noise else ""
         if (task.name, replaced) not in self._planned:
-            asked, shown = self._chosen[task.name]
+            task, asked, shown = self._chosen[short_hash(noise) if noise else "", task.name]
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
-            environment = self._opened(task.environment, over)
+            numbers = [n for n, entry in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(task.name, entry.task)]
+            with self._grid.located("tasks", *numbers[:1]):
+                environment = self._opened(task.environment, over)
             home = self._home(task, bool(settings)) if shown else None
-            planned = PlannedTask(task, environment, asked, shown, home, replaced, settings=over)
+            unsuited = [q.id for q in shown if home and not _can_make_calls(q.program or "", home, environment)]
+            shown = tuple(question for question in shown if question.id not in unsuited)
+            planned = PlannedTask(
+                task, environment, asked, shown, home, replaced, settings=over, unsuited=tuple(unsuited)
+            )
             self._planned[task.name, replaced] = planned
         return self._planned[task.name, replaced]
 
@@ -330,11 +369,16 @@ class _PlannedTasks:
         return self._environments[key]
 
 
+def _can_make_calls(program: str, home: Environment, environment: Environment) -> bool:
+    """Whether an environment offers what a program for another one calls, with the same parameters."""
+    called = home.specs().keys() & set(re.findall(r"\b(\w+)\s*\(", program))
+    offered = environment.specs()
+    parameters = ([[p.name for p in specs[api].parameters] for specs in (home.specs(), offered)] for api in called)
+    return called <= offered.keys() and all(own == other for own, other in parameters)
+
+
 def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
     """The questions of a task that are asked, and those that are shown."""
-    from r_eval.analysis import metrics
-
-    metrics.get(task.metric)
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
@@ -374,6 +418,7 @@ def _cells(
                         "task": planned.task_version,
                         **planned.environment_parts,
                         "condition": short_hash(condition.identity()),
+                        "passages": planned.passages,
                         "limits": short_hash(dataclasses.asdict(limits)),
                         "shots": short_hash([q.id for q in planned.shown]),
                         "seed": str(grid.seed),
@@ -385,12 +430,6 @@ def _workflow_parts(workflow: Workflow) -> dict[str, str]:
     identity = workflow.identity()
     files = [with_prefix(kind, identity.pop(kind)) for kind in ("code", "prompt")]
     return with_prefix("workflow", {"": short_hash(identity), **files[0], **files[1]})
-
-
-def _apis_hash(environment: Environment) -> str:
-    """Hash of what LLMs are shown of an environment."""
-    specs = environment.specs().values()
-    return short_hash([environment.description, [[s.stub(), s.details, s.json_schema()] for s in specs]])
 
 
 def _matches(cell: Cell, rule: Any) -> bool:

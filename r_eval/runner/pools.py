@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -17,22 +17,22 @@ from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
 
 LLM_FREE_WORKERS = 2
-"""Episodes at once of workflows that use no LLM."""
+"""Concurrent episodes of workflows that use no LLM."""
 
 
-class EpisodePool(Protocol):
-    """Whatever carries out the episodes of one LLM, at most `size` at once."""
+@dataclasses.dataclass(frozen=True)
+class EpisodePool:
+    """Carries out the episodes of one LLM, at most `size` at once."""
 
     size: int
-
-    async def run_episode(self, cell: PlannedCell, question: Question, epoch: int) -> Episode: ...
+    run_episode: Callable[[PlannedCell, Question, int], Awaitable[Episode]]
 
 
 class Engine(Protocol):
     """Where episodes are carried out; records none of them."""
 
     def pool(self, llm: str) -> AbstractAsyncContextManager[EpisodePool]:
-        """The pool of an LLM of the plan, which is opened for the time of the block.
+        """The pool of an LLM of the plan, which is open for the time of the block.
 
         Raises:
             LLMError: The LLM cannot be opened.
@@ -44,7 +44,7 @@ class Engine(Protocol):
 
 @dataclasses.dataclass
 class LocalEngine:
-    """Carries out episodes in this process, side by side in its event loop."""
+    """Carries out episodes in this process, concurrently in its event loop."""
 
     plan: Plan
     resources: Resources
@@ -52,7 +52,7 @@ class LocalEngine:
     @contextlib.asynccontextmanager
     async def pool(self, llm: str) -> AsyncIterator[EpisodePool]:
         if llm == NO_LLM:
-            yield LocalPool(self.resources, None, LLM_FREE_WORKERS)
+            yield self._pool(None, LLM_FREE_WORKERS)
             return
         opened = self.plan.llms[llm]
         try:
@@ -62,21 +62,12 @@ class LocalEngine:
                 raise
             except Exception as error:
                 raise LLMError("request", f"{opened.name} cannot be opened: {describe(error)}") from error
-            yield LocalPool(self.resources, opened, opened.connections)
+            yield self._pool(opened, opened.connections)
         finally:
             await opened.close()
 
+    def _pool(self, llm: LLM | None, size: int) -> EpisodePool:
+        return EpisodePool(size, lambda cell, question, epoch: run_episode(cell, question, epoch, llm, self.resources))
+
     async def watch(self) -> None:
         await asyncio.Event().wait()
-
-
-@dataclasses.dataclass
-class LocalPool:
-    """The episodes of one LLM, which is open."""
-
-    resources: Resources
-    llm: LLM | None
-    size: int
-
-    async def run_episode(self, cell: PlannedCell, question: Question, epoch: int) -> Episode:
-        return await run_episode(cell, question, epoch, self.llm, self.resources)

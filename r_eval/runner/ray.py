@@ -28,13 +28,12 @@ from r_eval.errors import UserError
 from r_eval.folder import Cell
 from r_eval.grid import Grid
 from r_eval.llms.base import LLM, LLMError
-from r_eval.llms.replay import Kept, LLMUsage, ReplyStores
-from r_eval.llms.reply_key import ReplyKey
+from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
-from r_eval.runner.pools import LocalEngine
+from r_eval.runner.pools import EpisodePool, LocalEngine
 
 logger = logging.getLogger("r_eval")
 
@@ -59,9 +58,8 @@ class RayEngine:
         UserError: The cluster cannot be reached.
     """
 
-    def __init__(self, plan: Plan, resources: Resources, grid: Grid, limit: int | None) -> None:
-        self._plan, self._resources, self._grid, self._limit = plan, resources, grid, limit
-        self._joined = False
+    def __init__(self, plan: Plan, resources: Resources, limit: int | None) -> None:
+        self._plan, self._resources, self._limit, self._joined = plan, resources, limit, False
 
     def __enter__(self) -> RayEngine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -79,7 +77,7 @@ class RayEngine:
             ray.shutdown()
 
     @contextlib.asynccontextmanager
-    async def pool(self, llm: str) -> AsyncIterator[RayPool]:
+    async def pool(self, llm: str) -> AsyncIterator[EpisodePool]:
         """The actors of an LLM.
 
         Raises:
@@ -87,26 +85,26 @@ class RayEngine:
             UserError: It needs more GPUs than there are, or the grid cannot be run on the machines.
         """
         own = None if llm == NO_LLM else self._plan.llms[llm]
-        cells = self._plan.llm_cells(llm)
-        episodes = sum(len(cell.planned.asked) for cell in cells) * self._grid.epochs
+        cells, replies = self._plan.llm_cells(llm), self._resources.replies
+        episodes = sum(len(cell.planned.asked) for cell in cells) * self._plan.grid.epochs
         sizes = actor_sizes(own, [node["Resources"] for node in ray.nodes() if node["Alive"]], episodes)
         order = Order(
-            grid=_divided(self._grid, 1 if own is None or own.is_local or own.num_gpus else len(sizes)),
+            grid=_divided(self._plan.grid, 1 if own is None or own.is_local or own.num_gpus else len(sizes)),
             limit=self._limit,
             llm=llm,
             cells={cell.cell: cell.parts for cell in cells},
             resources=dataclasses.replace(self._resources, sandbox=None, replies=None),  # type: ignore[arg-type]
-            replies=(self._resources.replies.run, self._resources.replies.use_cache, self._resources.replies.cache_all),
+            replies=(replies.run, replies.use_cache, replies.cache_all),
             store=self._store,
             folder=str(Path.cwd()),
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
-        pool = RayPool(order, sizes, own, self._resources)
+        actors = RayPool(order, sizes, own, self._resources)
         try:
-            await pool.open()
-            yield pool
+            await actors.open()
+            yield EpisodePool(sum(sizes), actors.run_episode)
         finally:
-            await pool.close()
+            await actors.close()
 
     async def watch(self) -> None:
         """Raise once this machine's part of the cluster, or its head, is no more.
@@ -132,22 +130,28 @@ def _join() -> None:
         UserError: There is one, and it cannot be reached.
     """
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if os.environ.get(ADDRESS, "").startswith("ray://"):
+    address = os.environ.get(ADDRESS, "")
+    if address.startswith("ray://"):
         raise UserError(f"{ADDRESS}: type the command on a machine of the cluster, without ray:// in the address")
     before = signal.getsignal(signal.SIGTERM)
     try:
         try:
-            ray.init(None if os.environ.get(ADDRESS) else "auto", **quiet)
+            ray.init(None if address else "auto", **quiet)
         except ConnectionError:
-            if os.environ.get(ADDRESS):
+            if address:
                 raise
             ray.init("local", include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise UserError(f"the Ray cluster cannot be reached ({said}); `ray status` says what is there") from None
+        raise UserError(
+            f"the Ray cluster cannot be reached ({_line(error)}); `ray status` says what is there"
+        ) from None
     finally:
         with contextlib.suppress(ValueError):  # Ray takes SIGTERM for itself, and would end the process
             signal.signal(signal.SIGTERM, before)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: int) -> list[int]:
@@ -158,7 +162,6 @@ def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: 
     every CPU.
 
     Args:
-        llm: None for what needs no LLM.
         machines: What each machine offers, by Ray's names ("CPU", "GPU").
         episodes: How many there are at most; no more actors are made.
 
@@ -168,9 +171,8 @@ def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: 
     cpus = max(len(machines), int(sum(machine.get("CPU", 0) for machine in machines)))
     if llm is None:
         return [2] * max(1, min(cpus, math.ceil(episodes / 2)))
-    places = llm.connections
-    if llm.num_gpus or llm.is_local:
-        need = llm.num_gpus
+    places, need = llm.connections, llm.num_gpus
+    if need or llm.is_local:
         copies = sum(int(machine.get("GPU", 0) / need + 1e-6) for machine in machines) if need else len(machines)
         if not copies:
             most = max((machine.get("GPU", 0) for machine in machines), default=0)
@@ -185,8 +187,6 @@ def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: 
 
 def _divided(grid: Grid, actors: int) -> Grid:
     """A grid in which limits per minute are divided among so many actors."""
-    if actors == 1:
-        return grid
     copy = grid.model_copy(deep=True)
     for entry in copy.llms:
         settings: dict[str, Any] = entry.model_extra or {}
@@ -220,12 +220,25 @@ class Order:
     variables: Mapping[str, str]
 
 
+class _Slot:
+    """A place for an actor that carries out `size` episodes at once."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.actor: Any = None
+        self.starting = asyncio.Lock()
+
+    def end(self) -> None:
+        if self.actor is not None:
+            ray.kill(self.actor)
+        self.actor = None
+
+
 class RayPool:
-    """The actors of one LLM, as a pool; an actor that dies is replaced when an episode needs it."""
+    """The actors of one LLM; an actor that dies is replaced when an episode needs it."""
 
     def __init__(self, order: Order, sizes: list[int], llm: LLM | None, resources: Resources) -> None:
         self._order, self._llm, self._resources = order, llm, resources
-        self.size = sum(sizes)
         self._slots = [_Slot(size) for size in sizes]
         self._free: asyncio.Queue[_Slot] = asyncio.Queue()
         for k in range(max(sizes)):
@@ -239,7 +252,7 @@ class RayPool:
         Raises:
             LLMError, UserError: No actor can carry out an episode.
         """
-        results = await asyncio.gather(*(self._started(slot) for slot in self._slots), return_exceptions=True)
+        results = await asyncio.gather(*map(self._started, self._slots), return_exceptions=True)
         errors = [result for result in results if isinstance(result, BaseException)]
         for error in errors:
             if not isinstance(error, LLMError) or len(errors) == len(results):
@@ -257,28 +270,26 @@ class RayPool:
             except RayTaskError:
                 raise  # an exception in our own code
             except RayError as error:
-                logger.warning("an actor died; its episodes run again (%s)", " ".join(str(error).split())[:200])
+                logger.warning("an actor died; its episodes run again (%s)", _line(error))
                 if slot.actor is actor:  # else another episode has noticed it before
                     slot.end()
-                continue
             except LLMError as error:
                 trouble = error
-                continue
+            else:
+                if self._llm is not None:
+                    self._resources.replies.usage.setdefault(self._llm.name, LLMUsage()).include(usage)
+                record: Episode = episode
+                return record
             finally:
                 self._free.put_nowait(slot)
-            if self._llm is not None:
-                self._resources.replies.usage.setdefault(self._llm.name, LLMUsage()).include(usage)
-            record: Episode = episode
-            return record
         return await run_episode(cell, question, epoch, self._llm, self._resources, trouble)
 
     async def close(self) -> None:
         """Put the LLM away everywhere, which may take some seconds, and end the actors."""
-        actors = [slot.actor for slot in self._slots if slot.actor is not None]
+        closing = [slot.actor.close.remote() for slot in self._slots if slot.actor is not None]
         try:
             with contextlib.suppress(TimeoutError):
-                closing = asyncio.gather(*(_closed(actor) for actor in actors))
-                await asyncio.wait_for(closing, CLOSING_SECONDS)
+                await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), CLOSING_SECONDS)
         finally:
             for slot in self._slots:
                 slot.end()
@@ -301,7 +312,7 @@ class RayPool:
             except RayTaskError:
                 raise
             except RayError as error:
-                raise LLMError("worker", f"its process died: {' '.join(str(error).split())[:300]}") from None
+                raise LLMError("worker", f"its process died: {_line(error)}") from None
             if cause:
                 ray.kill(actor)
                 raise UserError(text) if cause == "user" else LLMError(cause, text)
@@ -309,38 +320,17 @@ class RayPool:
             return actor
 
 
-class _Slot:
-    """A place for an actor that carries out `size` episodes at once."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.actor: Any = None
-        self.starting = asyncio.Lock()
-
-    def end(self) -> None:
-        if self.actor is not None:
-            ray.kill(self.actor)
-        self.actor = None
-
-
-async def _closed(actor: Any) -> None:
-    with contextlib.suppress(RayError):
-        await actor.close.remote()
-
-
 class RemoteStore:
-    """A reply store that an actor holds."""
+    """A `ReplyStore` that an actor holds."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
     async def find(self, key: ReplyKey) -> Kept | None:
-        """The reply of a key; see `ReplyStore.find`."""
         kept: Kept | None = await self._actor.find.remote(key)
         return kept
 
     async def put(self, key: ReplyKey, kept: Kept) -> None:
-        """Keep a reply; see `ReplyStore.put`."""
         await self._actor.put.remote(key, kept)
 
     def forget(self, owner: bytes) -> None:
@@ -348,11 +338,11 @@ class RemoteStore:
 
 
 class EpisodeActor:
-    """Carries out episodes of one LLM in a process of its own; every method is called from afar."""
+    """Carries out episodes of one LLM in a process of its own; every method is called from another process."""
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._open = contextlib.AsyncExitStack()
+        self._stack = contextlib.AsyncExitStack()
         self._reported = LLMUsage()
 
     async def open(self) -> tuple[str, str]:
@@ -363,16 +353,15 @@ class EpisodeActor:
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
         self._replies = ReplyStores(RemoteStore(order.store), *order.replies)
-        sandbox = self._open.enter_context(Sandbox())
+        sandbox = self._stack.enter_context(Sandbox())
         resources = dataclasses.replace(order.resources, sandbox=sandbox, replies=self._replies)
         try:
             plan = await asyncio.to_thread(resolve, order.grid, order.limit)
             self._cells = {cell.cell: cell for cell in plan.llm_cells(order.llm)}
-            self._questions = {c: {q.id: q for q in cell.planned.asked} for c, cell in self._cells.items()}
             compare(self._cells, order.cells)
             if order.llm != NO_LLM:
                 await asyncio.to_thread(plan.llms[order.llm].fetch)
-            self._pool = await self._open.enter_async_context(LocalEngine(plan, resources).pool(order.llm))
+            self._pool = await self._stack.enter_async_context(LocalEngine(plan, resources).pool(order.llm))
         except UserError as error:
             return "user", f"on the machine {platform.node()}: {error}"
         except LLMError as error:
@@ -381,7 +370,8 @@ class EpisodeActor:
 
     async def run_episode(self, cell: Cell, question_id: str, epoch: int) -> tuple[Episode, LLMUsage]:
         """Run one episode; its record, and what was asked of the LLM since the last one."""
-        episode = await self._pool.run_episode(self._cells[cell], self._questions[cell][question_id], epoch)
+        planned = self._cells[cell]
+        episode = await self._pool.run_episode(planned, planned.planned.by_id[question_id], epoch)
         usage = self._replies.usage.setdefault(self._order.llm, LLMUsage())
         new, self._reported = usage.since(self._reported), dataclasses.replace(usage)
         return episode, new
@@ -389,7 +379,7 @@ class EpisodeActor:
     async def close(self) -> None:
         """Put the LLM away."""
         with contextlib.suppress(LLMError):
-            await self._open.aclose()
+            await self._stack.aclose()
 
 
 def compare(here: Mapping[Cell, PlannedCell], there: Mapping[Cell, Mapping[str, str]]) -> None:

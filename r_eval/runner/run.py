@@ -12,7 +12,7 @@ import importlib.util
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from r_eval import plugins
 from r_eval.environments.sandbox import Sandbox
@@ -27,7 +27,7 @@ from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled, Resources
 from r_eval.runner.looks import Looks
-from r_eval.runner.observer import NullObserver, RunObserver
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
 from r_eval.runner.pools import Engine, EpisodePool, LocalEngine
 from r_eval.runner.store import Store
@@ -59,13 +59,12 @@ class Runner:
         plan: Plan,
         store: Store,
         engine: Engine,
-        watcher: RunObserver,
-        replies: ReplyStores | None = None,
+        observer: RunObserver,
+        replies: ReplyStores,
         rule: Rule | None = None,
     ) -> None:
-        self.plan, self.store, self.engine, self.watcher = plan, store, engine, watcher
-        self.replies = replies or ReplyStores()
-        self.gate = BudgetGuard(plan, store.spent, store.clock, watcher.held)
+        self.plan, self.store, self.engine, self.observer, self.replies = plan, store, engine, observer, replies
+        self.gate = BudgetGuard(plan, store.spent, store.clock, observer.held)
         self.stopping = False
         self.unavailable: dict[str, str] = {}
         self.looks = Looks(plan, store, rule, self._is_halted) if rule is not None else None
@@ -73,8 +72,8 @@ class Runner:
         self._running: list[asyncio.Task[None]] = []
         self._to_open: list[str] = []
         self._begun = asyncio.Event()
-        self._left: collections.Counter[Cell] = collections.Counter()
-        self._took: dict[tuple[str, str], _Mean] = collections.defaultdict(_Mean)
+        self._left: dict[Cell, int] = {}
+        self._durations: dict[tuple[str, str], list[float]] = collections.defaultdict(lambda: [0.0, 0])
 
     def stop(self) -> None:
         """Begin no further episode; those in progress have a few seconds to end."""
@@ -95,26 +94,41 @@ class Runner:
         """
         if self.looks is not None:
             await self.looks.resume()
-        done = {c.cell: self.store.count(c) for c in self.plan.cells}
+        done = {c.cell: self.store.ledger(c).count() for c in self.plan.cells}
         names = (*self.plan.llms, NO_LLM)
-        self._to_open = [name for name in names if any(map(self.store.left, self.plan.llm_cells(name)))]
+        self._to_open = [name for name in names if any(map(self._missing, self.plan.llm_cells(name)))]
         if not self._to_open:
             self._begin()
         if self.looks is not None:
             self.looks.join(self._to_open)
-        self.watcher.started(self.plan, done, self.store.spent)
+        self.observer.started(self.plan, done, self.store.spent)
         try:
             with self.store.clock.running(), _few_collections():
                 async with asyncio.TaskGroup() as group:
-                    beside = [group.create_task(work) for work in (self._report(), self._sync(), self.engine.watch())]
+                    background = (self._report(), self._sync(), self.engine.watch())
+                    tasks = [group.create_task(work) for work in background]
                     await self._run_llms()
-                    for task in beside:
+                    for task in tasks:
                         task.cancel()
         except BaseExceptionGroup as errors:
-            raise _first(errors) from None
+            error: BaseException = errors
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            raise error from None
         if not self._begun.is_set() and not self.stopping:
             reasons = ((name, why.removeprefix(f"{name}: ")) for name, why in self.unavailable.items())
             raise UserError("; ".join(f"{name} cannot be used: {why}" for name, why in reasons))
+
+    def state(self) -> str:
+        """How the run ended."""
+        if self.store.is_complete():
+            return "complete"
+        if self.stopping:
+            return "interrupted"
+        return "budget" if self.gate.exhausted() else "incomplete"
+
+    def _missing(self, cell: PlannedCell) -> int:
+        return self.store.ledger(cell).left()
 
     def _begin(self) -> None:
         """Write down that the run goes on; before that nothing was written."""
@@ -129,21 +143,13 @@ class Runner:
         while True:
             await asyncio.sleep(MANIFEST_SECONDS)
             self.gate.flush()
-            await self.store.write_manifest_beside("running")
+            await self.store.write_manifest_in_thread("running")
 
     async def _sync(self) -> None:
         """See again and again that what is recorded is on the disk."""
         while True:
             await asyncio.sleep(SYNC_SECONDS)
             await self.store.sync()
-
-    def state(self) -> str:
-        """How the run ended."""
-        if self.store.is_complete():
-            return "complete"
-        if self.stopping:
-            return "interrupted"
-        return "budget" if self.gate.exhausted() else "incomplete"
 
     def _is_halted(self) -> bool:
         """Whether no episode of any LLM may be begun."""
@@ -152,42 +158,38 @@ class Runner:
     async def _run_llms(self) -> None:
         if self.store.crashed:
             for cell in self.plan.cells:
-                if not self.store.left(cell):
+                if not self._missing(cell):
                     await self.store.complete(cell)
         async with asyncio.TaskGroup() as group:
-            self._running = [group.create_task(self._take_part(llm)) for llm in self._to_open]
+            self._running = [group.create_task(self._run_llm(llm)) for llm in self._to_open]
 
-    async def _take_part(self, llm: str) -> None:
-        await self._run_llm(llm)
+    async def _run_llm(self, llm: str) -> None:
+        await self._run_missing(llm)
         if self.looks is not None:
             await self.looks.leave(llm)
 
-    async def _run_llm(self, llm: str) -> None:
+    async def _run_missing(self, llm: str) -> None:
         """Run the missing episodes of one LLM; where it cannot be opened, none of them is begun."""
         if not self.gate.allows(llm):
             self._begin()
             return
-        self.watcher.loading(llm)
+        self.observer.loading(llm)
         async with contextlib.AsyncExitStack() as stack:
             try:
                 pool = await stack.enter_async_context(self.engine.pool(llm))
             except LLMError as error:
-                self._leave_out(llm, str(error))
+                why = self.unavailable[llm] = self.store.unavailable[llm] = str(error)
+                self.observer.failed(llm, f"{why.rstrip('.')}; its episodes are not started")
                 return
             self._begin()
             with self.gate.running(llm):
                 while True:
-                    work = self._work(llm, [cell for cell in self.plan.llm_cells(llm) if self.store.left(cell)])
+                    work = self._work(llm, [cell for cell in self.plan.llm_cells(llm) if self._missing(cell)])
                     async with asyncio.TaskGroup() as group:
                         for _ in range(pool.size):
                             group.create_task(self._worker(work, pool))
                     if self.looks is None or not await self.looks.reached(llm):
                         break
-
-    def _leave_out(self, llm: str, why: str) -> None:
-        """Begin no episode of an LLM that cannot be opened."""
-        self.unavailable[llm] = self.store.unavailable[llm] = why
-        self.watcher.failed(llm, f"{why.rstrip('.')}; its episodes are not started")
 
     def _work(self, llm: str, cells: Sequence[PlannedCell]) -> Work:
         """The missing episodes; made as they are taken, so that a million of them are never listed.
@@ -197,23 +199,25 @@ class Runner:
         """
         wanted = self.store.missing if self.looks is None else self.looks.wanted
         missing = {cell.cell: wanted(cell) for cell in cells}
-        for cell in cells:
-            self._left[cell.cell] = self.store.left(cell)
-        firsts = {cell.cell.workflow: cell for cell in reversed(cells)}
+        self._left |= {cell.cell: self._missing(cell) for cell in cells}
         waiting = list(cells)
+        firsts = {cell.cell.workflow: cell for cell in reversed(cells)}
         order = [cell for cell in cells if firsts[cell.cell.workflow] is cell]
         while order or waiting:
-            if order:
-                cell, count = order.pop(0), 1
-            else:
-                cell = max(waiting, key=lambda one: self._took[llm, one.cell.workflow].value)
+            count = 1 if order else -1
+            cell = order.pop(0) if order else max(waiting, key=self._mean_seconds)
+            if count < 0:
                 waiting.remove(cell)
-                count = -1
             while count and (episode := next(missing[cell.cell], None)) is not None:
                 if self.stopping or llm in self._stopped or not self.gate.allows(llm):
                     return
                 yield cell, *episode
                 count -= 1
+
+    def _mean_seconds(self, cell: PlannedCell) -> float:
+        """What an episode of the cell's LLM and workflow takes; infinite as long as none has ended."""
+        total, count = self._durations[cell.cell.llm, cell.cell.workflow]
+        return total / count if count else math.inf
 
     async def _worker(self, work: Work, pool: EpisodePool) -> None:
         for cell, question, epoch in work:
@@ -229,8 +233,10 @@ class Runner:
                 self.replies.forget(episode.episode_id, cell.fingerprint)
             elif episode.outcome.cause in LLMError.FATAL:
                 self._stop_llm(episode)
-            self.watcher.finished(episode)
-            self._took[cell.cell.llm, cell.cell.workflow].add(episode.seconds.total)
+            self.observer.finished(episode)
+            durations = self._durations[cell.cell.llm, cell.cell.workflow]
+            durations[0] += episode.seconds.total
+            durations[1] += 1
             self._left[cell.cell] -= 1
             if self._left[cell.cell] == 0:
                 await self.store.complete(cell)
@@ -240,22 +246,7 @@ class Runner:
         if episode.llm not in self._stopped:
             self._stopped.add(episode.llm)
             why = episode.outcome.detail.rstrip(".")
-            self.watcher.failed(episode.llm, f"{why}; its remaining episodes are not started")
-
-
-class _Mean:
-    """The mean of numbers that come one by one; infinite as long as none came."""
-
-    def __init__(self) -> None:
-        self._sum, self._count = 0.0, 0
-
-    def add(self, number: float) -> None:
-        self._sum += number
-        self._count += 1
-
-    @property
-    def value(self) -> float:
-        return self._sum / self._count if self._count else math.inf
+            self.observer.failed(episode.llm, f"{why}; its remaining episodes are not started")
 
 
 @contextlib.contextmanager
@@ -271,91 +262,68 @@ def _few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The exception that is told of a group: the first that is none itself."""
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+class RunOptions(TypedDict, total=False):
+    """How a grid is run.
 
-
-def check_engine(name: str) -> None:
-    """Check that there is such an engine, and that what it needs is installed.
-
-    Raises:
-        UserError: The name is unknown.
-        MissingExtra: Ray is not installed.
+    Attributes:
+        limit: Keep only the first so many questions of every task.
+        connections: Concurrent requests to every LLM, in place of its own number.
+        engine: "local", this process, or "ray", the machines of a Ray cluster (see docs/scale.md).
+        fresh: Move what is in the folder aside and start over.
+        cache: Whether replies of earlier runs are reused and new ones kept (see `r_eval.llms.reply_store`); None does
+            so for LLMs at temperature 0.
+        watcher: Is called as the run proceeds.
+        on_runner: Called with the `Runner` before it starts; its `stop` ends the run early.
     """
-    if name not in ENGINES:
-        raise UserError(plugins.unknown("engine", name, ENGINES))
-    if name == "ray" and importlib.util.find_spec("ray") is None:
-        raise MissingExtra("ray", "ray", "The engine ray")
 
-
-@contextlib.contextmanager
-def _engine(name: str, plan: Plan, resources: Resources, grid: Grid, limit: int | None) -> Iterator[Engine]:
-    if name == "local":
-        yield LocalEngine(plan, resources)
-        return
-    from r_eval.runner.ray import RayEngine
-
-    with RayEngine(plan, resources, grid, limit) as engine:
-        yield engine
+    limit: int | None
+    connections: int | None
+    engine: str
+    fresh: bool
+    cache: bool | None
+    watcher: RunObserver | None
+    on_runner: Callable[[Runner], None] | None
 
 
 async def arun(
-    grid: Grid,
-    out: str | Path | None = None,
-    *,
-    limit: int | None = None,
-    connections: int | None = None,
-    engine: str = "local",
-    fresh: bool = False,
-    cache: bool | None = None,
-    watcher: RunObserver | None = None,
-    on_runner: Callable[[Runner], None] | None = None,
-    rule: Rule | None = None,
+    grid: Grid, out: str | Path | None = None, rule: Rule | None = None, **options: Unpack[RunOptions]
 ) -> RunFolder:
     """Run a grid, or resume it; returns the run's folder.
 
     Args:
         out: The run's folder; `runs/<grid name>` by default. What is recorded there already is kept.
-        limit: Keep only the first so many questions of every task.
-        connections: Requests at once, for every LLM, in place of its own number.
-        engine: "local", this process, or "ray", the machines of a Ray cluster (see docs/scale.md).
-        fresh: Move what is in the folder aside and start over.
-        cache: Whether replies of earlier runs are taken and new ones kept (see `r_eval.llms.reply_store`); by default
-            for LLMs whose temperature is 0.
-        watcher: Is told what happens.
-        on_runner: Called with the `Runner` before it starts, for stopping it.
-        rule: When a system is asked no further, where the grid has `stop_early`.
+        rule: When a system gets no further questions, where the grid has `stop_early`.
 
     Raises:
         UserError: The grid is wrong, the folder holds a run that differs from it, or no LLM can be opened.
     """
-    check_engine(engine)
-    plan = resolve(grid, limit)
+    engine, cache = options.get("engine", "local"), options.get("cache")
+    if engine not in ENGINES:
+        raise UserError(plugins.unknown("engine", engine, ENGINES))
+    if engine == "ray" and importlib.util.find_spec("ray") is None:
+        raise MissingExtra("ray", "ray", "The engine ray")
+    plan = resolve(grid, options.get("limit"))
     check(plan)
     if rule is not None:
         rule.check([planned.task.metric for planned in plan.tasks])
     for llm in plan.llms.values():
-        llm.connections = connections or llm.connections
+        llm.connections = options.get("connections") or llm.connections
     folder = RunFolder((Path(out) if out is not None else Path("runs") / grid.name).absolute())
-    with Store(folder, plan, fresh) as store, Sandbox() as sandbox:
-        needed = {cell.cell.llm for cell in plan.cells if store.left(cell)}
+    with Store(folder, plan, options.get("fresh", False)) as store, Sandbox() as sandbox:
+        needed = {cell.cell.llm for cell in plan.cells if store.ledger(cell).left()}
         for name in needed & plan.llms.keys():
             await asyncio.to_thread(plan.llms[name].fetch)
         cut = plan.limits.observation
-        shown = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
+        examples = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
         kept = ReplyStore()
         replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent, store.is_new)
-        resources = Resources(plan.limits, sandbox, shown, replies, grid.seed)
-        state = "interrupted"
+        resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
         try:
-            with _engine(engine, plan, resources, grid, limit) as carrying_out:
-                runner = Runner(plan, store, carrying_out, watcher or NullObserver(), replies, rule)
-                if on_runner is not None:
+            with _engine(engine, plan, resources, options.get("limit")) as carrying_out:
+                runner = Runner(plan, store, carrying_out, options.get("watcher") or RunObserver(), replies, rule)
+                if on_runner := options.get("on_runner"):
                     on_runner(runner)
+                state = "interrupted"
                 try:
                     await runner.run()
                     state = runner.state()
@@ -365,3 +333,14 @@ async def arun(
         finally:
             await asyncio.to_thread(kept.close)
     return folder
+
+
+@contextlib.contextmanager
+def _engine(name: str, plan: Plan, resources: Resources, limit: int | None) -> Iterator[Engine]:
+    if name == "local":
+        yield LocalEngine(plan, resources)
+        return
+    from r_eval.runner.ray import RayEngine
+
+    with RayEngine(plan, resources, limit) as engine:
+        yield engine

@@ -18,14 +18,17 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from r_eval import __version__
 from r_eval.disk import DRAFTS, CellWriter, open_to_write, refuse_links, seal, sync_all, write_whole
 from r_eval.errors import Unwritable, UserError
 from r_eval.fingerprints import changed_parts
-from r_eval.folder import Cell, RunFolder
-from r_eval.llms.base import LLM
+from r_eval.folder import Cell, RunFolder, described
 from r_eval.llms.replay import LLMUsage
 from r_eval.manifest import (
     CellPart,
@@ -39,12 +42,12 @@ from r_eval.manifest import (
     TaskPart,
     VaryPart,
 )
-from r_eval.records import Episode, Question
+from r_eval.records import Episode, Outcome, Question
 from r_eval.runner.budget import Reached, Stopwatch
 from r_eval.runner.ledger import Ledger
-from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
-from r_eval.runner.recordable import recordable
-from r_eval.tasks.seasons.season import keep_season
+from r_eval.runner.plan import Plan, PlannedCell
+from r_eval.tasks.seasons import keep_season
+from r_eval.text import clean, clean_data
 
 LOCK_SECONDS = 1.0
 """How long a lock is waited for: who asks whether a run goes on has it for a moment."""
@@ -52,6 +55,8 @@ LOCK_SECONDS = 1.0
 
 class Store:
     """A run folder opened for writing; use it as a context manager.
+
+    Every method that writes raises `Unwritable` where the disk refuses it; a file that is replaced is as it was then.
 
     Attributes:
         run_id: Under which replies are kept for the resume of this run.
@@ -81,13 +86,13 @@ class Store:
         self.unavailable: dict[str, str] = {}
         self.stopped: list[StoppedPart] = []
         self._numbers, self._written, self._writing = itertools.count(1), 0, threading.Lock()
-        self._refuse_strangers()
+        _refuse_strangers(folder)
         self._made = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
-        self._lock = self._locked()
+        self._lock = _locked(folder.path)
         try:
             if fresh and os.path.lexists(folder.run_file):
                 _move_aside(folder)
-                old, self._lock = self._lock, self._locked()
+                old, self._lock = self._lock, _locked(folder.path)
                 os.close(old)
             if os.path.lexists(folder.run_file):
                 self._compare()
@@ -101,30 +106,16 @@ class Store:
 
     def __exit__(self, *exception: object) -> None:
         try:
-            for writer in self._writers.values():
-                writer.close()
-        except OSError as error:
-            raise Unwritable(self.folder.path, error) from error
+            with _writable(self.folder.path):
+                for writer in self._writers.values():
+                    writer.close()
         finally:
             os.close(self._lock)
-            if not self.is_written and self.is_new:
-                self._take_away()
-
-    def _take_away(self) -> None:
-        """Leave nothing of a run that never began."""
-        (self.folder.path / ".lock").unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            for path in self._made:
-                path.rmdir()
-
-    def _refuse_strangers(self) -> None:
-        """See that the folder is a run, empty, or not there yet."""
-        path = self.folder.path
-        if path.exists() and not path.is_dir():
-            raise UserError(f"{path} is a file; choose a folder with --out")
-        is_run = os.path.lexists(self.folder.run_file)
-        if path.exists() and not is_run and any(not _own(each.name) for each in path.iterdir()):
-            raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
+            if not self.is_written and self.is_new:  # leave nothing of a run that never began
+                (self.folder.path / ".lock").unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    for path in self._made:
+                        path.rmdir()
 
     def _compare(self) -> None:
         """Read what an earlier run of this folder says of itself, and compare."""
@@ -138,36 +129,11 @@ class Store:
         self.crashed = manifest["state"] == "running"
         self._before = refuse_changes(self.folder, manifest, self.plan)
 
-    def _locked(self) -> int:
-        """A descriptor of the folder's lock file, which is held as long as it is open."""
-        path = self.folder.path / ".lock"
-        try:
-            lock = open_to_write(path, os.O_RDWR)
-        except OSError as error:
-            raise UserError(f"{self.folder.path} cannot be written: {error.strerror}") from None
-        deadline = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() < deadline:
-                    time.sleep(0.02)
-                    continue
-                holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip()
-                os.close(lock)
-                holder = holder if holder.isdecimal() else "unknown"
-                raise UserError(f"{self.folder.path} is in use by another r-eval (process {holder})") from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, str(os.getpid()).encode(), 0)
-        return lock
-
     def ledger(self, cell: PlannedCell) -> Ledger:
         """Which episodes of a cell are recorded; damaged lines of its file are set aside.
 
         Raises:
             UserError: The file is no regular file, or a link in the folder is in the way.
-            Unwritable: The damaged lines cannot be moved.
         """
         if cell.cell not in self._ledgers:
             asked, path = cell.planned.asked, cell.cell.path(self.folder.episodes_root)
@@ -175,66 +141,38 @@ class Store:
             if key not in self._places:
                 self._places[key] = {question.id: place for place, question in enumerate(asked)}
             refuse_links(path)
-            try:
+            with _writable(path):
                 self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
-            except OSError as error:
-                raise Unwritable(path, error) from error
         return self._ledgers[cell.cell]
 
     def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
         """The episodes of a cell that are still to be run, found as they are taken."""
         return self.ledger(cell).missing()
 
-    def left(self, cell: PlannedCell) -> int:
-        """How many of them there are."""
-        return self.ledger(cell).left()
-
-    def count(self, cell: PlannedCell) -> int:
-        """How many of a cell's wanted episodes are recorded."""
-        return self.ledger(cell).count()
-
     def is_complete(self) -> bool:
         """Whether every episode is recorded, and none is an infrastructure failure."""
-        return not any(self.left(cell) for cell in self.plan.cells)
+        return not any(self.ledger(cell).left() for cell in self.plan.cells)
 
     def append(self, cell: PlannedCell, episode: Episode) -> None:
-        """Record an episode; it is on the disk after the next `sync`.
-
-        Raises:
-            Unwritable: It could not be written.
-        """
-        ledger = self.ledger(cell)
+        """Record an episode; it is on the disk after the next `sync`."""
+        ledger, path = self.ledger(cell), cell.cell.path(self.folder.episodes_root)
         episode, line = recordable(episode)
-        try:
+        with _writable(path):
             writer = self._writers.get(cell.cell)
             if writer is None:
-                writer = self._writers[cell.cell] = CellWriter(cell.cell.path(self.folder.episodes_root))
+                writer = self._writers[cell.cell] = CellWriter(path)
             writer.append(seal(line))
-        except OSError as error:
-            raise Unwritable(cell.cell.path(self.folder.episodes_root), error) from error
         ledger.add(episode)
 
     async def sync(self) -> None:
-        """See that all that is recorded is on the disk, without holding the event loop up.
-
-        Raises:
-            Unwritable: The disk refuses it.
-        """
-        descriptors = [descriptor for file in self._writers.values() for descriptor in file.unsynced()]
-        try:
-            if descriptors:
+        """See that all that is recorded is on the disk, without holding the event loop up."""
+        with _writable(self.folder.path):
+            if descriptors := [each for file in self._writers.values() for each in file.unsynced()]:
                 await asyncio.to_thread(sync_all, descriptors)
-        except OSError as error:
-            raise Unwritable(self.folder.path, error) from error
 
     async def complete(self, cell: PlannedCell) -> None:
-        """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`).
-
-        Raises:
-            Unwritable: There is no room for it; the file is as it was.
-        """
-        writer = self._writers.pop(cell.cell, None)
-        ledger = self.ledger(cell)
+        """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`)."""
+        writer, ledger = self._writers.pop(cell.cell, None), self.ledger(cell)
 
         def close() -> None:
             if writer is not None:
@@ -242,64 +180,44 @@ class Store:
             if not ledger.left():
                 ledger.tidy()
 
-        try:
+        with _writable(self.folder.path):
             await asyncio.to_thread(close)
-        except OSError as error:
-            raise Unwritable(self.folder.path, error) from error
 
     def write_questions(self) -> None:
-        """Write down what is asked, so that the folder says it without the files that the questions came from.
-
-        Raises:
-            Unwritable: There is no room for it; the file is as it was.
-        """
+        """Write down what is asked, so that the folder says it without the files that the questions came from."""
         for planned in self.plan.tasks:
             path = self.folder.questions_file(planned.task.name)
             asked = {question.id: question for question in planned.asked}
             others = (q for q in self.folder.questions(planned.task.name) if q.id not in asked)
             lines = [f"{q.model_dump_json(exclude_defaults=True)}\n".encode() for q in (*asked.values(), *others)]
-            try:
+            with _writable(path):
                 write_whole(path, lines)
-            except OSError as error:
-                raise Unwritable(path, error) from error
         for entry in self.plan.grid.tasks:
             if entry.questions is not None:
                 copy = self.folder.questions_file(entry.task)
                 refuse_links(copy.with_suffix(".season.json"))
-                try:
+                with _writable(copy):
                     keep_season(self.plan.grid.folder / entry.questions, copy)
-                except OSError as error:
-                    raise Unwritable(copy, error) from error
 
     def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
         """Write run.json.
 
         Args:
             reached: The budgets that hold episodes back.
-
-        Raises:
-            Unwritable: There is no room for it; the file is as it was.
         """
         self.is_written = True
         self._write_manifest(next(self._numbers), self._manifest(state, reached))
 
-    async def write_manifest_beside(self, state: str) -> None:
-        """Write run.json in a thread, since the disk may be slow.
-
-        Raises:
-            Unwritable: There is no room for it; the file is as it was.
-        """
+    async def write_manifest_in_thread(self, state: str) -> None:
+        """Write run.json in a thread, since the disk may be slow."""
         await asyncio.to_thread(self._write_manifest, next(self._numbers), self._manifest(state, ()))
 
     def _write_manifest(self, number: int, manifest: Manifest) -> None:
         """Write one version of run.json, unless a later one is there."""
-        try:
-            with self._writing:
-                if number > self._written:
-                    write_whole(self.folder.run_file, manifest.text())
-                    self._written = number
-        except OSError as error:
-            raise Unwritable(self.folder.run_file, error) from error
+        with _writable(self.folder.run_file), self._writing:
+            if number > self._written:
+                write_whole(self.folder.run_file, manifest.text())
+                self._written = number
 
     def _manifest(self, state: str, reached: Sequence[Reached]) -> Manifest:
         plan, grid = self.plan, self.plan.grid
@@ -315,15 +233,30 @@ class Store:
             versions={"r-eval": __version__, "python": platform.python_version()},
             seed=grid.seed,
             grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),
-            vary=VaryPart(**plan.sweep.record()) if plan.sweep else None,
+            vary=VaryPart(**dataclasses.asdict(plan.sweep)) if plan.sweep else None,
             systems=[
                 SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, reference=c.workflow.uses_gold)
                 for name, c in systems.items()
             ],
-            llms={name: _llm_part(llm, self.unavailable.get(name)) for name, llm in plan.llms.items()},
-            tasks=[_task_part(planned) for planned in plan.tasks],
+            llms={
+                name: LLMPart(
+                    connections=llm.connections,
+                    adaptations=dict(llm.adaptations),
+                    unavailable=self.unavailable.get(name),
+                )
+                for name, llm in plan.llms.items()
+            },
+            tasks=[
+                TaskPart(
+                    **{key: getattr(p.task, key) for key in ("name", "id", "title", "domain", "level", "metric")},
+                    questions=len(p.asked),
+                    demonstrations=[question.id for question in p.shown],
+                    data=dict(p.task.data),
+                )
+                for p in plan.tasks
+            ],
             conditions=list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
-            cells=[_cell_part(cell, grid.epochs, self._skipped(cell)) for cell in plan.cells],
+            cells=[self._cell_part(cell) for cell in plan.cells],
             dropped=[dataclasses.asdict(drop) for drop in plan.drops],
             stopped=self.stopped,
             spent={name: SpentPart(**dataclasses.asdict(spent)) for name, spent in self.spent.items()},
@@ -331,35 +264,46 @@ class Store:
             left_out=[CellPart(**entry) for cell, entry in self._before.items() if cell not in planned],
         )
 
-    def _skipped(self, cell: PlannedCell) -> int:
-        return self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
+    def _cell_part(self, cell: PlannedCell) -> CellPart:
+        skipped = self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
+        return CellPart(
+            **cell.cell._asdict(),
+            episodes=len(cell.planned.asked) * self.plan.grid.epochs - skipped,
+            dropped=cell.planned.dropped,
+            skipped=skipped,
+            fingerprint=cell.fingerprint,
+            parts=cell.parts,
+        )
 
 
-def _llm_part(llm: LLM, unavailable: str | None) -> LLMPart:
-    return LLMPart(connections=llm.connections, adaptations=dict(llm.adaptations), unavailable=unavailable)
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Raise `Unwritable` where the disk refuses something."""
+    try:
+        yield
+    except OSError as error:
+        raise Unwritable(path, error) from error
 
 
-def _task_part(planned: PlannedTask) -> TaskPart:
-    task = planned.task
-    own = {key: getattr(task, key) for key in ("name", "id", "title", "domain", "level", "metric")}
-    demonstrations = [question.id for question in planned.shown]
-    return TaskPart(**own, questions=len(planned.asked), demonstrations=demonstrations, data=dict(task.data))
+def recordable(episode: Episode) -> tuple[Episode, str]:
+    """An episode and its JSON, which can be read back whatever a plug-in has put into it.
 
-
-def _cell_part(planned: PlannedCell, epochs: int, skipped: int) -> CellPart:
-    return CellPart(
-        **planned.cell._asdict(),
-        episodes=len(planned.planned.asked) * epochs - skipped,
-        dropped=planned.planned.dropped,
-        skipped=skipped,
-        fingerprint=planned.fingerprint,
-        parts=planned.parts,
-    )
-
-
-def now() -> str:
-    """The time in UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    Texts that no file can hold are mended (see `r_eval.text`); what is of a wrong type is a failure of the workflow.
+    """
+    try:
+        line = episode.model_dump_json(warnings=False)
+        Episode.model_validate_json(line)
+        return episode, line
+    except ValueError:
+        pass
+    try:
+        data = to_jsonable_python(episode.model_dump(warnings=False), fallback=repr)
+        mended = Episode.model_validate(clean_data(data))
+    except ValueError as error:
+        why = described(error) if isinstance(error, ValidationError) else clean(str(error))
+        outcome = Outcome(kind="tool_failure", cause="workflow", detail=f"what it did cannot be recorded: {why}")
+        mended = episode.model_copy(update={"outcome": outcome, "answer": "", "messages": [], "steps": []})
+    return mended, mended.model_dump_json()
 
 
 def refuse_changes(folder: RunFolder, manifest: Mapping[str, Any], plan: Plan) -> dict[Cell, dict[str, Any]]:
@@ -368,26 +312,64 @@ def refuse_changes(folder: RunFolder, manifest: Mapping[str, Any], plan: Plan) -
     Raises:
         UserError: One differs; names what changed.
     """
-    before: dict[Cell, dict[str, Any]] = {}
-    for entry in [*manifest["cells"], *manifest["left_out"]]:
-        before[Cell(*(entry[key] for key in Cell._fields))] = entry
+    before = {
+        Cell(*(entry[key] for key in Cell._fields)): entry for entry in [*manifest["cells"], *manifest["left_out"]]
+    }
     for planned in plan.cells:
         old = before.get(planned.cell)
         if old is None or old["fingerprint"] == planned.fingerprint:
             continue
-        if not planned.cell.path(folder.episodes_root).exists():
-            continue
-        raise UserError(
-            f"{folder.path}: the run there differs from this grid in: {changed_parts(old['parts'], planned.parts)} "
-            f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
-            "Use another --out, or --fresh to move the old run aside"
-        )
+        if planned.cell.path(folder.episodes_root).exists():
+            raise UserError(
+                f"{folder.path}: the run there differs from this grid in: {changed_parts(old['parts'], planned.parts)} "
+                f"(cell {planned.cell.system} on {planned.cell.task}); its episodes are not mixed with new ones. "
+                "Use another --out, or --fresh to move the old run aside"
+            )
     return before
 
 
-def _own(name: str) -> bool:
-    """Whether a file of a run folder may be there before its run.json."""
-    return name == ".lock" or name.startswith(".run.json.")
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor of the folder's lock file, which is held as long as it is open.
+
+    Raises:
+        UserError: Another process has it, or the folder cannot be written.
+    """
+    try:
+        lock = open_to_write(folder / ".lock", os.O_RDWR)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written: {error.strerror}") from None
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except OSError:
+            if time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            holder = os.pread(lock, 20, 0).decode("ascii", "replace").strip()
+            os.close(lock)
+            process = holder if holder.isdecimal() else "unknown"
+            raise UserError(f"{folder} is in use by another r-eval (process {process})") from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, str(os.getpid()).encode(), 0)
+    return lock
+
+
+def _refuse_strangers(folder: RunFolder) -> None:
+    """See that the folder is a run, empty, or not there yet."""
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is a file; choose a folder with --out")
+    if not path.exists() or os.path.lexists(folder.run_file):
+        return
+    if any(each.name != ".lock" and not each.name.startswith(".run.json.") for each in path.iterdir()):
+        raise UserError(f"{path} is not empty and not a run; choose another folder with --out")
 
 
 def _clear_drafts(folder: RunFolder) -> None:
@@ -401,9 +383,6 @@ def _clear_drafts(folder: RunFolder) -> None:
 
 def _move_aside(folder: RunFolder) -> None:
     """Give a run's folder another name, with the time in it."""
-    stamp = now().replace(":", "").replace("+0000", "Z")
-    target, number = folder.path.with_name(f"{folder.path.name}.{stamp}"), 1
-    while target.exists():
-        number += 1
-        target = folder.path.with_name(f"{folder.path.name}.{stamp}-{number}")
-    folder.path.rename(target)
+    stamp = f"{folder.path.name}.{now().replace(':', '').replace('+0000', 'Z')}"
+    names = itertools.chain([stamp], (f"{stamp}-{number}" for number in itertools.count(2)))
+    folder.path.rename(next(path for name in names if not (path := folder.path.with_name(name)).exists()))

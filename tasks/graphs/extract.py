@@ -1,4 +1,8 @@
-"""An LLM reads triples out of documents; names are made the same throughout, and what is known already is left out."""
+"""An LLM reads triples out of documents; names become those of reference lists, and what is known already is left out.
+
+A name that a list spells the same, but for case, width and spaces, needs no decision. For any other, as in DRAGON, the
+LLM sees the text and the five listed names that are nearest to it, and picks one or none; see `matching`.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,17 @@ import asyncio
 import collections
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any
 
+from r_eval.environments.corpus.sources import Document
+from r_eval.languages import recognised
 from r_eval.llms.json_text import json_values
-from r_eval.records import Document
-from r_eval.tasks.graphs.documents import chunks
-from r_eval.tasks.graphs.names import Names
-from r_eval.tasks.graphs.store import Triple
-from r_eval.tasks.graphs.tables import Row
+from r_eval.tasks.graphs.graph import Triple
+from r_eval.tasks.graphs.matching import NameList, match
+from r_eval.tasks.graphs.source import Row
 from r_eval.tasks.llm_client import LLMClient, prompt
 from r_eval.tasks.questions import folded
 
@@ -28,80 +33,83 @@ AT_ONCE = 256
 """Parts of documents that are worked on together."""
 MOST_VALUES = 100
 """Triples that one object of a reply may hold in lists."""
-
 KEYS = ("subject", "relation", "object")
+_BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
+"""Where a text may be split: paragraphs, lines, sentences."""
 
 
 @dataclasses.dataclass
 class Extracted:
-    """Triples, with their documents and raw names; and how many were dropped for which reason."""
+    """Triples, with their documents and raw names; how many were dropped for which reason; how names were matched."""
 
     rows: list[Row] = dataclasses.field(default_factory=list)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    matched: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
 
 async def extract(
-    documents: Iterable[tuple[str, Document]],
-    speaker: LLMClient,
-    names: Names | None = None,
-    relations: Names | None = None,
+    documents: Iterable[Document],
+    client: LLMClient,
+    names: NameList | None = None,
+    relations: NameList | None = None,
     known: Iterable[Triple] = (),
 ) -> Extracted:
     """Triples of documents, in their order; each once a document.
 
     Args:
-        documents: With their ids.
         names, relations: Reference lists; None leaves names as they are read.
         known: Facts that are no news, in the lists' names.
 
     Raises:
         UserError: The LLM failed.
     """
-    parts = ((key, part) for key, document in documents for part in chunks(document.text, CHUNK))
-    reader = _Reader(names, relations, known)
+    parts = ((document.id, part) for document in documents for part in chunks(document.text, CHUNK))
+    found = Extracted()
+    old = {_folded(triple) for triple in known}
+    seen: set[tuple[str, Triple]] = set()
+
+    async def read(part: str) -> list[tuple[Triple, Triple]]:
+        """The triples of a part, as they are read and in the lists' names."""
+        reply = await client.complete(prompt(f"extract.{recognised(part)}", text=part))
+        raw = triples_in(reply, found.dropped)
+        entities = [name for subject, _, object_ in raw for name in (subject, object_)]
+        as_entity = await match(entities, names, part, client, found.matched)
+        as_relation = await match([relation for _, relation, _ in raw], relations, part, client, found.matched)
+        return [((s, r, o), (as_entity[s], as_relation[r], as_entity[o])) for s, r, o in raw]
+
     while block := list(islice(parts, AT_ONCE)):
-        replies = await asyncio.gather(*(speaker.complete(prompt("extract", text=part)) for _, part in block))
-        for (key, _), reply in zip(block, replies, strict=True):
-            reader.read(key, reply)
-    return reader.found
+        replies = await asyncio.gather(*(read(part) for _, part in block))
+        for (key, _), triples in zip(block, replies, strict=True):
+            for raw, triple in triples:
+                same = _folded(triple)
+                if same[0] == same[2]:
+                    found.dropped["subject is object"] += 1
+                elif same in old:
+                    found.dropped["known"] += 1
+                elif (key, same) in seen:
+                    found.dropped["duplicate"] += 1
+                else:
+                    seen.add((key, same))
+                    found.rows.append(Row(triple, key, raw))
+    return found
 
 
-class _Reader:
-    """Takes the replies one after another."""
-
-    def __init__(self, names: Names | None, relations: Names | None, known: Iterable[Triple]) -> None:
-        self.found = Extracted()
-        self._names, self._relations = names, relations
-        self._known = {_same(triple) for triple in known}
-        self._seen: set[tuple[str, Triple]] = set()
-
-    def read(self, document: str, reply: str) -> None:
-        for raw in triples_in(reply, self.found.dropped):
-            triple = self._normalised(raw)
-            same = _same(triple)
-            if same[0] == same[2]:
-                self.found.dropped["subject is object"] += 1
-            elif same in self._known:
-                self.found.dropped["known"] += 1
-            elif (document, same) in self._seen:
-                self.found.dropped["duplicate"] += 1
-            else:
-                self._seen.add((document, same))
-                self.found.rows.append(Row(triple, document, raw))
-
-    def _normalised(self, raw: Triple) -> Triple:
-        subject, relation, object = raw
-        if self._relations is not None:
-            relation = self._relations.normalised(relation)
-        if self._names is not None:
-            subject, object = self._names.normalised(subject), self._names.normalised(object)
-        return subject, relation, object
+def _folded(triple: Triple) -> Triple:
+    subject, relation, object_ = triple
+    return folded(subject), folded(relation), folded(object_)
 
 
-def _same(triple: Triple) -> Triple:
-    """A triple as it is compared."""
-    subject, relation, object = triple
-    return folded(subject), folded(relation), folded(object)
+def chunks(text: str, longest: int) -> list[str]:
+    """A text in parts of at most so many characters, split at the end of a sentence where there is one."""
+    parts: list[str] = []
+    start = 0
+    while len(text) - start > longest:
+        ends = [match.end() for match in _BREAK.finditer(text[start : start + longest])]
+        end = start + (ends[-1] if ends and ends[-1] > longest // 2 else longest)
+        parts.append(text[start:end])
+        start = end
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
 
 
 def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
@@ -110,19 +118,20 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
     Args:
         dropped: Counts replies without any JSON, and what in them is no triple.
     """
-    found = [found.value for found in json_values(reply)]
-    if not found:
+    values = [found.value for found in json_values(reply)]
+    if not values:
         dropped["reply without triples"] += 1
-    return [triple for value in found for triple in _triples(value, dropped)]
+    return [triple for value in values for triple in _triples(value, dropped)]
 
 
 def _triples(value: Any, dropped: collections.Counter[str]) -> Iterator[Triple]:
+    inner: Iterable[Any] | None = None
     if isinstance(value, list) and not _is_triple(value):
-        for item in value:
-            yield from _triples(item, dropped)
-        return
-    if isinstance(value, dict) and not any(key in value for key in KEYS) and value:
-        for item in value.values():
+        inner = value
+    elif isinstance(value, Mapping) and value and not any(key in value for key in KEYS):
+        inner = value.values()
+    if inner is not None:
+        for item in inner:
             yield from _triples(item, dropped)
         return
     parts = [value.get(key) for key in KEYS] if isinstance(value, dict) else value if isinstance(value, list) else []
@@ -142,8 +151,7 @@ def _is_triple(value: list[Any]) -> bool:
 
 def _names(value: Any) -> list[str]:
     """The names that a value holds; none where one of them is no name."""
-    parts = value if isinstance(value, list) else [value]
-    names = [_name(part) for part in parts]
+    names = [_name(part) for part in (value if isinstance(value, list) else [value])]
     return [name for name in names if name is not None] if None not in names else []
 
 

@@ -1,70 +1,95 @@
-"""A question's text from the words of its relations."""
+"""A question's text: from the words of its relations, or by an LLM. The answer is always the graph's."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
+from string import Template
+from typing import Any
 
-from r_eval.tasks.graphs.asking import Asking, Hop
-from r_eval.tasks.graphs.file import Description, Frames, Words
+import yaml
+
+from r_eval.languages import recognised
+from r_eval.llms.json_text import json_values
+from r_eval.tasks.graphs.ask import Hop, QuestionPlan
+from r_eval.tasks.graphs.graph_file import Frames, RelationWords
+from r_eval.tasks.llm_client import LLMClient, one_line, prompt_file
+
+LONGEST = 400
+"""Characters of a question."""
 
 
-def worded(asking: Asking, words: Mapping[str, Words], frames: Frames) -> str | None:
-    """The question; None where a relation lacks the words that it takes."""
-    if any(hop.relation not in words for path in asking.paths for hop in path.hops):
+def word(plan: QuestionPlan, words: Mapping[str, RelationWords], frames: Frames) -> str | None:
+    """The question in a file's own words; None where a relation lacks those that it takes."""
+    hops = [hop for path in plan.paths for hop in path.hops]
+    if any(hop.relation not in words for hop in hops):
         return None
-    if asking.subgraph.type == "comparison":
-        return _comparison(asking, words)
-    if asking.subgraph.type == "conditional":
-        return _conditional(asking, words, frames)
-    (path,) = asking.paths
-    known = path.start
-    for hop in path.hops[:-1]:
-        described = _described(hop, words)
+    own = words[hops[-1].relation]
+    if plan.subgraph.type == "comparison":
+        text = (own.larger if plan.larger else own.smaller) if hops[0].relation == hops[1].relation else None
+        first, second = plan.named
+        return None if text is None else text.format(first=first, second=second)
+    if plan.subgraph.type == "conditional":
+        found = [_description(hop, path.start, words) for hop, path in zip(hops, plan.paths, strict=True)]
+        if found[0] is None or found[1] is None:
+            return None
+        return frames.conditional.format(kind=found[0][0], first=found[0][1], second=found[1][1])
+    name = plan.named[0]
+    for hop in hops[:-1]:
+        described = _description(hop, name, words)
         if described is None:
             return None
-        known = frames.bridge.format(kind=described.kind, clause=_clause(described, hop, known))
-    last = path.hops[-1]
-    own = words[last.relation]
-    if asking.subgraph.type == "set":
-        text = (own.forward_all or own.forward) if last.forward else (own.backward_all or own.backward)
-    else:
-        text = own.forward if last.forward else own.backward
-    return None if text is None else text.format(**{_slot(last): known})
+        name = frames.bridge.format(kind=described[0], clause=described[1])
+    last = hops[-1]
+    one, several = (own.forward, own.forward_all) if last.forward else (own.backward, own.backward_all)
+    text = (several or one) if plan.subgraph.type == "set" else one
+    return None if text is None else text.format(**{_slot(last): name})
 
 
-def _comparison(asking: Asking, words: Mapping[str, Words]) -> str | None:
-    relations = {path.hops[0].relation for path in asking.paths}
-    if len(relations) > 1:
-        return None
-    own = words[relations.pop()]
-    text = own.larger if asking.larger else own.smaller
-    first, second = asking.named
-    return None if text is None else text.format(first=first, second=second)
-
-
-def _conditional(asking: Asking, words: Mapping[str, Words], frames: Frames) -> str | None:
-    clauses: list[str] = []
-    kinds: list[str] = []
-    for path in asking.paths:
-        (hop,) = path.hops
-        described = _described(hop, words)
-        if described is None:
-            return None
-        kinds.append(described.kind)
-        clauses.append(_clause(described, hop, path.start))
-    return frames.conditional.format(kind=kinds[0], first=clauses[0], second=clauses[1])
-
-
-def _described(hop: Hop, words: Mapping[str, Words]) -> Description | None:
-    """The words for what a hop leads to."""
+def _description(hop: Hop, name: str, words: Mapping[str, RelationWords]) -> tuple[str, str] | None:
+    """The kind of thing that a hop from a name leads to, and the clause that describes it."""
     own = words[hop.relation]
-    return own.object if hop.forward else own.subject
-
-
-def _clause(described: Description, hop: Hop, known: str) -> str:
-    return described.clause.format(**{_slot(hop): known})
+    found = own.object if hop.forward else own.subject
+    return None if found is None else (found.kind, found.clause.format(**{_slot(hop): name}))
 
 
 def _slot(hop: Hop) -> str:
     """The end of the relation that is known before a hop."""
     return "subject" if hop.forward else "object"
+
+
+async def word_by_llm(plan: QuestionPlan, client: LLMClient) -> str | None:
+    """The question that an LLM wrote, in the language of the facts; None where its reply holds none."""
+    parts = prompt_parts("word", recognised(facts(plan)))
+    type = plan.subgraph.type
+    kind = ("larger" if plan.larger else "smaller") if type == "comparison" else type
+    text = Template(parts["prompt"]).substitute(
+        facts=facts(plan),
+        named="; ".join(plan.named),
+        answer="; ".join(plan.answers),
+        hidden=Template(parts["hidden"]).substitute(bridge=plan.bridge) if plan.bridge else "",
+        kind=parts["kinds"][kind],
+    )
+    return question_in(await client.complete(text.strip()))
+
+
+@functools.cache
+def prompt_parts(name: str, language: str) -> dict[str, Any]:
+    """The parts of a prompt that is a YAML file, in a language."""
+    parts: dict[str, Any] = yaml.safe_load(prompt_file(f"{name}.{language}.yaml"))
+    return parts
+
+
+def facts(plan: QuestionPlan) -> str:
+    """The triples, one a line."""
+    return "\n".join(f"({s} | {r} | {o})" for s, r, o in plan.subgraph.triples)
+
+
+def question_in(reply: str) -> str | None:
+    """The question in a reply: under the key "question", in the first of several objects; else a lone line with "?"."""
+    data = [found.value for found in json_values(reply)]
+    found = [value for entry in data for value in (entry if isinstance(entry, list) else [entry])]
+    for value in found:
+        if isinstance(value, dict) and isinstance(value.get("question"), str):
+            return one_line(value["question"], LONGEST)
+    return one_line(reply, LONGEST) if not found and reply.endswith(("?", "？")) else None

@@ -3,7 +3,8 @@
     data = load("hotpot_dev.json", "hotpotqa", samples=100, seed=0)
     data.questions, data.broken, data.left_out
 
-Files are streamed: a sample of a file of any size takes the memory of the sample.
+JSON lists and objects are read at once, above 500 MB through ijson; JSON Lines, CSV and Parquet record by record. Of a
+sample only the sample is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""COPEN's three tasks about concepts. The questions are put in our own words; the file's are not questions."""
+"""The sets about understanding: COPEN's three tasks about concepts, and AMiner's profiling.
+
+The questions are put in our own words; the files' are not questions.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator
 
-from r_eval.records import Question
+from r_eval.records import Document, Question
 from r_eval.tasks.loaders.base import Broken, Raw, RecordFormat, Text, content_id
 
 Id = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)]
@@ -100,3 +103,48 @@ class Cic(RecordFormat):
 def _concept(label: str) -> str:
     """The concept's name in `<id>_<Concept>`."""
     return label.rpartition("_")[2]
+
+
+LABELS = (
+    "Professor",
+    "Associate Professor",
+    "Assistant Professor",
+    "Researcher",
+    "Associate Researcher",
+    "Assistant Researcher",
+    "Lecturer",
+    "Engineer",
+    "Senior Engineer",
+    "Ph.D",
+    "Other",
+)
+
+
+class ProfilingRecord(Raw):
+    title_text: Text
+    name: Text
+    org: str = ""
+    title: Text
+
+
+class Profiling(RecordFormat):
+    """Which position a scholar holds, from what a search engine shows."""
+
+    name = "profiling"
+    expects = "profiling: a JSON list of records with title_text, org, name and title"
+    signature = frozenset({"title_text", "name", "title"})
+    level = "KU"
+    Raw: ClassVar[type[ProfilingRecord]] = ProfilingRecord
+
+    def question(self, raw: ProfilingRecord) -> Question:
+        label = raw.title.partition("(")[0].strip()
+        if not label:
+            raise Broken("title: holds no label in front of its bracket")
+        at = f" ({raw.org.strip()})" if raw.org.strip() else ""
+        text = (
+            f"Which position does {raw.name}{at} hold, going by these results of a web search? "
+            f"Choose one of: {', '.join(LABELS)}.\n{raw.title_text}"
+        )
+        context = [Document(title=f"{raw.name}{at}", text=raw.title_text)]
+        id = content_id(raw.name, raw.org, raw.title_text)
+        return self.make(id, text, [label], evidence=[], context=context, meta={"title": raw.title})

@@ -1,12 +1,15 @@
-"""CRUD-RAG's published tasks: one JSON object whose keys are tasks and whose values are lists of records.
+"""CRUD-RAG's published tasks: one JSON object whose keys are tasks and whose values are lists of records; and the
+questions that RAGQuestEval keeps for its documents.
 
 An event is in several of the lists under the same ID, so a question's id is `<key>:<ID>`, and its ID is what clusters
-it (`meta.document`). The news that a record was made from becomes `meta.sources`; the published retrieval database does
-not hold it word for word, so there are no ids of documents to be found. `thoughts` are read by nothing.
+it (`meta.document`). The news that a record was made from becomes `meta.sources`. The published retrieval database does
+not hold it word for word, so only sets of one's own (`r_eval.tasks.crud_builder`) name the documents to be found.
+`thoughts` are read by nothing.
 """
 
 from __future__ import annotations
 
+import collections
 import hashlib
 import itertools
 import json
@@ -20,7 +23,7 @@ from pydantic import Field, ValidationError
 from r_eval.languages import Language, language_of
 from r_eval.records import Level, Question
 from r_eval.tasks.loaders.base import Broken, Format, Item, LeftOut, Raw, Remark, Settings, Text, complaint
-from r_eval.tasks.loaders.reading import Fault, NotThisForm, Record, json_lists
+from r_eval.tasks.loaders.reading import Fault, NotThisForm, Record, json_lists, json_members
 
 Key = Literal[
     "continuing_writing",
@@ -60,6 +63,8 @@ class Event(Raw):
     """What the records of all tasks have in common: an id, and texts that the record was made from."""
 
     id: str | int = Field(alias="ID")
+    text_ids: list[str] = []
+    """Ids of the documents to be found; the published records have none."""
 
     level: ClassVar[Level] = "KA"
 
@@ -244,7 +249,7 @@ class CrudRag(Format):
             yield self._question(key, raw, reference)
 
     def _question(self, key: str, raw: Event, reference: str) -> Question:
-        meta = {"task": key, "document": str(raw.id), **raw.meta(), "sources": raw.sources()}
+        meta = {"task": key, "document": str(raw.id), **raw.meta(), "text_ids": raw.text_ids, "sources": raw.sources()}
         return Question(
             id=f"{key}:{raw.id}",
             question=raw.asked(),
@@ -253,10 +258,6 @@ class CrudRag(Format):
             query=raw.looked_up(),
             meta={name: value for name, value in meta.items() if value},
         )
-
-
-def _digest(*parts: str) -> bytes:
-    return hashlib.blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 def _remarks(key: str, raw: Event) -> Iterator[Remark]:
@@ -276,3 +277,64 @@ def is_error_message(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and bool(_ERROR_KEYS & {key.casefold() for key in value})
+
+
+UNANSWERABLE = "无法推断"
+"""What the file gives as the answer to a question that its document does not answer."""
+
+
+class Generated(Raw):
+    question: list[str]
+    answers: list[str]
+
+
+class CrudQuestions(Format):
+    """The files that RAGQuestEval keeps. Documents of which not every question has its answer are left out whole: which
+    answer is missing cannot be told.
+    """
+
+    name = "crud-questions"
+    expects = "CRUD-RAG's generated questions: a JSON object that has question and answers for each document's id"
+    level: ClassVar[Level] = "KS"
+
+    @classmethod
+    def fits(cls, path: Path, first: Sequence[Any]) -> int:
+        if first or path.is_dir():
+            return 0
+        try:
+            members = [record.data[1] for record in itertools.islice(json_members(path), 3)]
+        except NotThisForm:
+            return 0
+        return 2 if members and all(isinstance(m, dict) and {"question", "answers"} <= m.keys() for m in members) else 0
+
+    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
+        self.seen = 0
+        left: collections.Counter[str] = collections.Counter()
+        for record in json_members(Path(source)):
+            self.seen += 1
+            yield from self._questions(record, left)
+        for why, number in left.items():
+            yield LeftOut(why, number)
+
+    def _questions(self, record: Record, left: collections.Counter[str]) -> Iterator[Item]:
+        document, data = record.data
+        try:
+            made = Generated.model_validate(data)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            yield Fault(record.place, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+            return
+        if len(made.question) != len(made.answers):
+            left["documents of which not every question has an answer"] += 1
+            return
+        for number, (question, answer) in enumerate(zip(made.question, made.answers, strict=True)):
+            if not question.strip() or not answer.strip():
+                left["questions without text or answer"] += 1
+            elif answer.strip().rstrip("。.") == UNANSWERABLE:
+                left["unanswerable questions"] += 1
+            else:
+                yield self._question(f"{document}-{number}", question.strip(), answer.strip(), document)
+
+    def _question(self, id: str, question: str, answer: str, document: str) -> Question:
+        level = self.level_of_all or self.level
+        return Question(id=id, question=question, answers=[answer], level=level, meta={"document": document})

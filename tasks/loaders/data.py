@@ -5,17 +5,18 @@ from __future__ import annotations
 import collections
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from r_eval.errors import UserError
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Format, Item, LeftOut, Remark
+from r_eval.tasks.loaders.base import Format, LeftOut, Remark
 from r_eval.tasks.loaders.finding import TABLES, described, format_of, named
 from r_eval.tasks.loaders.hub import HUB
-from r_eval.tasks.loaders.reading import Fault, NotThisForm
-from r_eval.tasks.loaders.sampling import Sample
+from r_eval.tasks.loaders.reading import Fault, NotThisForm, forget
+from r_eval.tasks.questions import place_in_order
 
 BROKEN = 0.01
 """Share of broken records from which on a file is refused, where nothing else is said."""
@@ -99,28 +100,28 @@ def load(
         UserError: It cannot be read, is of another format, or more of it is broken.
     """
     source = str(source)
-    if format is None:
-        format = _found_out(source, settings or {})
-    reader = named(format)(level, **(settings or {}))
-    counting = _Counting(reader, source, Sample(samples, seed), skip)
     try:
-        for item in reader.read(source, samples, seed):
-            counting.take(item)
-    except NotThisForm as error:
-        if counting.records:
-            raise
-        raise UserError(f"{_mismatch(source, reader)} ({error})") from None
-    return counting.done(broken)
+        if format is None:
+            format = _found_out(source, settings or {})
+        reading = _Reading(named(format)(level, **(settings or {})), source, skip)
+        try:
+            questions = reading.questions(samples, seed)
+        except NotThisForm as error:
+            if reading.records:
+                raise
+            raise UserError(f"{_mismatch(source, reading.format)} ({error})") from None
+        return reading.result(questions, broken)
+    finally:
+        forget()
 
 
-class _Counting:
+class _Reading:
     """What has been read of a data set so far."""
 
-    def __init__(
-        self, reader: Format, source: str, sample: Sample[Question], skip: Callable[[Question], bool] | None
-    ) -> None:
-        self.reader, self.source, self.sample, self.skip = reader, source, sample, skip
-        self.asked = self.broken = 0
+    def __init__(self, format: Format, source: str, skip: Callable[[Question], bool] | None) -> None:
+        self.format, self.source, self.skip = format, source, skip
+        self.ids: set[str] = set()
+        self.broken = 0
         self.faults: list[Fault] = []
         self.left_out = collections.Counter[str]()
         self.reasons, self.levels = collections.Counter[str](), collections.Counter[str]()
@@ -129,29 +130,44 @@ class _Counting:
 
     @property
     def records(self) -> int:
-        return self.reader.seen or self.asked + self.broken + self.left_out.total()
+        return self.format.seen or len(self.ids) + self.broken + self.left_out.total()
 
-    def take(self, item: Item) -> None:
-        if isinstance(item, Question):
-            self._question(item)
-        elif isinstance(item, LeftOut):
-            self.left_out[item.why] += item.number
-        elif isinstance(item, Remark):
-            self.remarks[item.what] += item.number
-        else:
-            self._fault(item)
+    def questions(self, samples: int | None, seed: int) -> list[Question]:
+        """The questions that are wanted: those that come first in the seed's order of their ids, as the file has them.
 
-    def _question(self, question: Question) -> None:
+        What an id is worth does not depend on the others, so that new ones do not reshuffle the rest.
+        """
+        found = enumerate(self._wanted(samples, seed))
+        if samples is None:
+            return [question for _, question in found]
+        chosen = heapq.nsmallest(max(1, samples), found, key=lambda pair: place_in_order(pair[1].id, seed))
+        return [question for _, question in sorted(chosen, key=lambda pair: pair[0])][:samples]
+
+    def _wanted(self, samples: int | None, seed: int) -> Iterator[Question]:
+        for item in self.format.read(self.source, samples, seed):
+            if isinstance(item, Question):
+                if self._counted(item) and not (self.skip and self.skip(item)):
+                    yield item
+            elif isinstance(item, LeftOut):
+                self.left_out[item.why] += item.number
+            elif isinstance(item, Remark):
+                self.remarks[item.what] += item.number
+            else:
+                self._fault(item)
+
+    def _counted(self, question: Question) -> bool:
+        """Whether a question can be asked."""
         try:
             self.digest.update(question.model_dump_json().encode())
         except ValueError as error:  # half a surrogate pair, for one
             self._fault(Fault(f"{self.source}: question {question.id!r}", f"cannot be written: {str(error)[:120]}"))
-            return
-        if (self.skip is not None and self.skip(question)) or self.sample.offer(question.id, question):
-            self.asked += 1
-            self.levels[question.level] += 1
-        else:
+            return False
+        if question.id in self.ids:
             self.left_out[TWICE] += 1
+            return False
+        self.ids.add(question.id)
+        self.levels[question.level] += 1
+        return True
 
     def _fault(self, fault: Fault) -> None:
         self.broken += 1
@@ -162,11 +178,11 @@ class _Counting:
             raise UserError(self._nothing_right())
 
     def _nothing_right(self) -> str:
-        if not self.source.startswith(HUB) and format_of(Path(self.source)) == self.reader.name:
+        if not self.source.startswith(HUB) and format_of(Path(self.source)) == self.format.name:
             return f"{self.source}: none of the {self.broken:,} records that were read is right: {self.faults[0]}"
-        return f"{_mismatch(self.source, self.reader)} ({self.faults[0]})"
+        return f"{_mismatch(self.source, self.format)} ({self.faults[0]})"
 
-    def done(self, allowed: float) -> Data:
+    def result(self, questions: Sequence[Question], allowed: float) -> Data:
         """The result.
 
         Raises:
@@ -180,23 +196,23 @@ class _Counting:
                 f"{self.source}: {self.broken:,} of {self.records:,} records are broken, more than broken: {allowed:g} "
                 f"allows: {shown}"
             )
-        if not self.asked:
+        if not self.ids:
             why = ", ".join(f"{number:,} {reason}" for reason, number in self.left_out.items())
             if not why and not self.source.startswith(HUB):
                 why = f"it is {described(Path(self.source))}"
             raise UserError(f"{self.source}: holds no question{f' ({why})' if why else ''}")
         return Data(
-            self.reader.name,
-            tuple(self.sample.kept().values()),
+            self.format.name,
+            tuple(questions),
             self.records,
-            self.asked,
+            len(self.ids),
             self.broken,
             tuple(self.faults),
             dict(self.reasons),
             dict(self.left_out),
             dict(self.remarks),
             dict(sorted(self.levels.items())),
-            self.reader.version or self.digest.hexdigest(),
+            self.format.version or self.digest.hexdigest(),
         )
 
 

@@ -21,6 +21,7 @@ from r_eval.tasks.loaders.reading import (
     Record,
     csv_records,
     first_character,
+    is_parquet,
     json_members,
     json_records,
 )
@@ -109,9 +110,10 @@ def _first(path: Path) -> list[Any]:
     """The first records of a file, as far as it holds any in a form that is known."""
     if path.is_dir():
         return []
-    if path.suffix.lower() in TABLES and first_character(path) not in ("[", "{"):
+    opening = first_character(path)
+    if path.suffix.lower() in TABLES and opening not in ("[", "{"):
         return _taken(lambda: csv_records(path))
-    if first_character(path) not in ("[", "{"):
+    if opening not in ("[", "{") and not is_parquet(path):
         return []
     return _taken(lambda: json_records(path, inside="request_states")) or _taken(lambda: json_records(path))
 

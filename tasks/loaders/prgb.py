@@ -13,24 +13,32 @@ Of a sample whole records are taken, so that what is asked of a record is asked 
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
+import io
+import itertools
+import json
+import random
+import re
+import tokenize
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
+from rapidfuzz import fuzz
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Document, Level, Question
+from r_eval.seeds import Seeds
 from r_eval.tasks.loaders.base import Broken, Format, Item, LeftOut, Remark, Settings, complaint, mostly
 from r_eval.tasks.loaders.hub import HUB, hub_records
-from r_eval.tasks.loaders.prgb_cells import TRANSPOSED, from_cells
 from r_eval.tasks.loaders.reading import Fault, csv_records, first_character, json_records
 from r_eval.tasks.loaders.reading import Record as Read
-from r_eval.tasks.loaders.sampling import Sample
-from r_eval.tasks.placeholders.noise import LEVELS, Noise
-from r_eval.tasks.placeholders.record import Kind, Record
-from r_eval.tasks.placeholders.variants import Sampling, Variant, variants
+from r_eval.tasks.placeholders.record import Kind, Record, held
+from r_eval.tasks.placeholders.variants import LEVELS, Noise, Sampling, Variant, variants
 from r_eval.tasks.questions import place_in_order
 
 Count = Annotated[int, Field(ge=0, le=1000)]
@@ -39,6 +47,11 @@ OF_KIND: Mapping[Kind, Level] = {"filtering": "KS", "combination": "KU", "reason
 NAMES: Mapping[Language, str] = {"en": "Document {}", "zh": "文档{}"}
 """What a document is called, since it has no title."""
 
+SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+ALIKE = 55
+"""Likeness of two sentences, 0 to 100, from which on one may answer what the other does."""
+TRANSPOSED = frozenset({"placeholder", "answer"})
+"""The keys of the older form in place of `placeholder_item`."""
 OTHER_TASK = "records of another task"
 OTHER_LANGUAGE = "records in another language"
 TWICE = "records whose id stands twice"
@@ -53,6 +66,8 @@ class PrgbSettings(Settings):
         task, language: Only the records of that task, or whose question is in that language.
         variants: Of each record; "all" or a number.
         noise: Documents wanted of each level; none of a level that is not named.
+        library: Whether weak noise is taken from all records, as many as `noise` wants; nothing that is worded like
+            the question or what answers it.
         resample: Whether each variant has noise and order of its own, as the published code does.
         seed: Of what is drawn; the grid's where none is given.
     """
@@ -61,6 +76,7 @@ class PrgbSettings(Settings):
     language: Language | None = None
     variants: Annotated[int, Field(ge=1, le=1000)] | Literal["all"] = 3
     noise: dict[Noise, Count] = {"weak": 4, "moderate": 4, "hard": 1}
+    library: bool = False
     resample: bool = False
     seed: int | None = None
 
@@ -78,23 +94,18 @@ class Prgb(Format):
         sampling = self._sampling(seed)
         digest = hashlib.blake2b(f"{self.settings}{sampling.seed}".encode(), digest_size=8)
         self.seen = 0
-        known: set[str] = set()
-        chosen = Sample[Record](size, seed)
+        found: dict[str, Record] = {}
         for read in _records(source):
             self.seen += 1
             item = self._record(read, digest)
             if not isinstance(item, Record):
                 yield item
-            elif item.id in known:
+            elif found.setdefault(item.id, item) is not item:
                 yield LeftOut(TWICE)
-            elif size:
-                known.add(item.id)
-                chosen.offer(item.id, item)
-            else:  # all of them, or only to be counted
-                known.add(item.id)
-                yield from self._questions(item, sampling)
         self.version = digest.hexdigest()
-        for record in _whole(chosen.kept(), sampling, size or 0, seed):
+        if self.settings.library:
+            found = _with_library(found, self.settings.noise.get("weak", 0), sampling.seed)
+        for record in _whole(found, sampling, size, seed) if size else found.values():
             yield from self._questions(record, sampling)
 
     def _sampling(self, seed: int) -> Sampling:
@@ -183,14 +194,88 @@ def _place(read: Read) -> str:
     return f"{read.place}: record {id}" if isinstance(id, str | int) and str(id).strip() else read.place
 
 
-def _whole(kept: Mapping[str, Record], sampling: Sampling, size: int, seed: int) -> list[Record]:
+def _whole(found: Mapping[str, Record], sampling: Sampling, size: int, seed: int) -> list[Record]:
     """The records that come first in a seed's order and whose variants are no more than `size`; one at least."""
     taken: set[str] = set()
     total = 0
-    for id in sorted(kept, key=lambda id: place_in_order(id, seed)):
-        there = len(kept[id].placeholder_item.answer)
+    for id in sorted(found, key=lambda id: place_in_order(id, seed)):
+        there = len(found[id].placeholder_item.answer)
         total += there if sampling.variants is None else min(there, sampling.variants)
         if taken and total > size:
             break
         taken.add(id)
-    return [record for id, record in kept.items() if id in taken]
+    return [record for id, record in found.items() if id in taken]
+
+
+def _with_library(found: Mapping[str, Record], wanted: int, seed: int) -> dict[str, Record]:
+    """The records with weak noise out of the noise of all of them, `wanted` documents at most besides their own."""
+    texts = (text for record in found.values() for level in LEVELS.values() for text in getattr(record, level))
+    library = list(dict.fromkeys(texts))
+    changed = {}
+    for id, record in found.items():
+        tokens = record.tokens()
+        answering = [s for text in record.golden_doc for s in SENTENCES.split(text) if held(s, tokens)]
+        close = [record.query, *answering]
+        drawn = random.Random(Seeds(seed, id, 0).of("library")).sample(library, len(library))
+        apart = (text for text in drawn if not any(_alike_in(text, one) for one in close))
+        weak = [*record.noise_doc_level1, *itertools.islice(apart, wanted)]
+        changed[id] = record.model_copy(update={LEVELS["weak"]: weak})
+    return changed
+
+
+def _alike_in(text: str, other: str) -> bool:
+    """Whether a sentence of a text is worded like another one."""
+    return any(fuzz.ratio(sentence, other) >= ALIKE for sentence in SENTENCES.split(text) if sentence)
+
+
+def from_cells(data: Any) -> Any:
+    """A record of the older form, whose cells hold lists and mappings as JSON or as Python writes them, in the newer
+    one; one that is in it already, or is something else, as it stands.
+
+    Raises:
+        Broken: A cell cannot be read, or the placeholders have different numbers of values.
+    """
+    if not isinstance(data, Mapping) or ("placeholder_item" not in data and not data.keys() >= TRANSPOSED):
+        return data
+    row = dict(data)
+    for key in ("golden_doc", *LEVELS.values(), "placeholder_item", *TRANSPOSED):
+        if isinstance(row.get(key), str):
+            row[key] = _cell(key, row[key])
+    if "placeholder_item" in row:
+        return row
+    row.setdefault("noise_doc_level3", [])  # the level came later than this form
+    values = row.pop("placeholder")
+    if not isinstance(values, Mapping) or not all(isinstance(value, list) for value in values.values()):
+        raise Broken("placeholder: is no mapping of placeholders to lists of values")
+    if len({len(value) for value in values.values()}) > 1:
+        counts = ", ".join(f"{token} {len(value)}" for token, value in values.items())
+        raise Broken(f"placeholder: different numbers of values ({counts[:200]})")
+    variants = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    row["placeholder_item"] = {"placeholders": variants, "answer": row.pop("answer")}
+    return row
+
+
+def _cell(key: str, cell: str) -> Any:
+    """What a cell holds; an empty one, nothing."""
+    if not cell.strip():
+        return []
+    wrong = (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, tokenize.TokenError)
+    for read in (json.loads, _python_literal):
+        with contextlib.suppress(*wrong):
+            return read(cell.strip())
+    raise Broken(f"{key}: is neither JSON nor a list as Python writes it: {' '.join(cell.split())[:60]!r}")
+
+
+def _python_literal(cell: str) -> Any:
+    """A literal of Python's, of which only plain data is known.
+
+    Raises:
+        ValueError: It is none, or texts stand in it without commas between, as numpy prints them.
+    """
+    kinds = [token.type for token in tokenize.generate_tokens(io.StringIO(cell).readline)]
+    if (tokenize.STRING, tokenize.STRING) in itertools.pairwise(kinds):
+        raise ValueError("texts without a comma between")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about "\\d" and the like
+        value = ast.literal_eval(cell)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,21 +1,27 @@
-"""Reads data files record by record: JSON lists, JSON Lines, CSV. Never more of a file than one record is in memory."""
+"""Reads the records of data files: JSON lists and objects, JSON Lines, CSV, Parquet.
+
+A JSON list or object is read at once, and through ijson where it is larger than WHOLE; the rest record by record.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import dataclasses
+import functools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from r_eval.errors import UserError
-from r_eval.tasks.loaders.streaming import JsonStream, NotJson
+from r_eval.errors import MissingExtra, UserError
 
 BOM = b"\xef\xbb\xbf"
 PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How packed files begin."""
+PARQUET = b"PAR1"
+WHOLE = 500 * 2**20
+"""Bytes of the largest JSON list or object that is read at once; in memory it takes about five times as many."""
 LONGEST = 64 * 2**20
 """Bytes of the longest line that is read; a longer one is no record of any known dataset."""
 
@@ -44,70 +50,117 @@ class NotThisForm(UserError):
 
 
 def json_records(path: Path, inside: str = "") -> Iterator[Record | Fault]:
-    """The records of a JSON list or of JSON Lines, whichever the file is.
+    """The records of a JSON list, of JSON Lines or of a Parquet file, whichever the file is.
 
     Args:
         inside: Key of the list, where the file is one object that holds it.
 
     Raises:
-        UserError: The file cannot be read, or is a list that is not JSON from some record on.
+        MissingExtra: What reads such a file is not installed.
+        UserError: The file cannot be read, or is not JSON.
     """
     first = first_character(path)
-    if inside and first == "{":
-        return _list_items(path, inside)
-    return _list_items(path) if first == "[" else _json_lines(path)
+    if first == "P" and is_parquet(path):
+        return _parquet_records(path)
+    if first == "[" or (inside and first == "{"):
+        prefix = "item" if first == "[" else f"{inside}.item"
+        found = _streamed(path, prefix) if _is_large(path) else iter(_listed(_whole(path), inside))
+        return (Record(f"{path}: record {number}", item) for number, item in enumerate(found, 1))
+    return _json_lines(path)
 
 
 def json_members(path: Path) -> Iterator[Record]:
     """The members of one JSON object, as (key, value).
 
     Raises:
-        UserError: The file cannot be read, or is not JSON from some member on.
+        MissingExtra: It is so large that it needs ijson, which is not installed.
+        UserError: The file cannot be read, or is not JSON.
     """
-    with _streamed(path) as stream:
-        for line, key, value in stream.members():
-            yield Record(f"{path}:{line}", (key, value))
-        stream.finish()
+    value: Any = _streamed(path, "") if _is_large(path) else _whole(path)
+    if not isinstance(value, dict | Iterator):
+        raise NotThisForm(f"{path}: not one JSON object")
+    members = value.items() if isinstance(value, dict) else value
+    return (Record(f"{path}: {key}", (key, member)) for key, member in members)
 
 
 def json_lists(path: Path) -> Iterator[Record]:
     """The items of all lists that are members of one JSON object, as (the list's key, item).
 
     Raises:
-        UserError: The file cannot be read, or is not JSON from some item on.
+        MissingExtra, UserError: As `json_members`.
     """
-    with _streamed(path) as stream:
-        number, current = 0, ""
-        for line, key, item in stream.listed():
-            number = number + 1 if key == current else 1
-            current = key
-            yield Record(f"{path}:{line}: {key}, record {number}", (key, item))
-        stream.finish()
+    for member in json_members(path):
+        key, value = member.data
+        for number, item in enumerate(value if isinstance(value, list) else (), 1):
+            yield Record(f"{member.place}, record {number}", (key, item))
 
 
-def _list_items(path: Path, inside: str = "") -> Iterator[Record]:
-    with _streamed(path) as stream:
-        if inside:
-            for _ in stream.members(stop=inside):
-                pass
-        for number, (line, item) in enumerate(stream.items(), 1):
-            yield Record(f"{path}:{line}: record {number}", item)
-        if not inside:
-            stream.finish()
+def _listed(value: Any, inside: str) -> list[Any]:
+    if inside and isinstance(value, dict):
+        value = value.get(inside)
+    return value if isinstance(value, list) else []
 
 
-@contextlib.contextmanager
-def _streamed(path: Path) -> Iterator[JsonStream]:
-    """The one stream of a file; what is wrong with it while it is read becomes one sentence."""
+def _is_large(path: Path) -> bool:
+    with opened(path) as file:
+        return os.fstat(file.fileno()).st_size > WHOLE
+
+
+def _whole(path: Path) -> Any:
+    """What a JSON file says."""
+    at = path.stat()
+    return _parsed(path, at.st_mtime_ns, at.st_size)
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(path: Path, changed: int, size: int) -> Any:
+    """A JSON file, kept while its format is told and it is read; `forget` lets it go."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield JsonStream(file)
-    except NotJson as error:
-        raise NotThisForm(f"{path}:{error.line}: not valid JSON: {_short(error)}") from None
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise NotThisForm(f"{path}:{error.lineno}: not valid JSON: {_short(error)}") from None
     except UnicodeDecodeError as error:
         raise NotThisForm(f"{path}: not UTF-8 text ({error.reason})") from None
+    except (ValueError, RecursionError) as error:
+        raise NotThisForm(f"{path}: not valid JSON: {_short(error)}") from None
     except OSError as error:
         raise UserError(_unreadable(path, error)) from None
+
+
+forget = _parsed.cache_clear
+
+
+def _streamed(path: Path, prefix: str) -> Iterator[Any]:
+    """The items at a prefix of ijson's of a file that is too large to be read at once; members where it is ""."""
+    try:
+        import ijson
+    except ImportError:
+        raise MissingExtra("ijson", "datasets", f"reading {path}, which is over {WHOLE // 2**20} MiB") from None
+    with opened(path) as file:
+        read = ijson.items if prefix else ijson.kvitems
+        try:
+            yield from read(file, prefix, use_float=True)
+        except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
+            raise NotThisForm(f"{path}: not valid JSON: {_short(error)}") from None
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as Parquet does."""
+    with opened(path) as file:
+        return file.read(len(PARQUET)) == PARQUET
+
+
+def _parquet_records(path: Path) -> Iterator[Record]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise MissingExtra("pyarrow", "parquet", f"reading {path}") from None
+    try:
+        rows = (row for batch in parquet.ParquetFile(path).iter_batches() for row in batch.to_pylist())
+        for number, row in enumerate(rows, 1):
+            yield Record(f"{path}: record {number}", row)
+    except (ArrowException, OSError, ValueError) as error:
+        raise NotThisForm(f"{path}: not valid Parquet: {_short(error)}") from None
 
 
 def _json_lines(path: Path) -> Iterator[Record | Fault]:
@@ -150,7 +203,7 @@ def csv_records(path: Path) -> Iterator[Record | Fault]:
     """The rows of a CSV file with a heading, each a mapping; tabs or semicolons are told from commas by the heading.
 
     Raises:
-        UserError: The file cannot be read, or is not CSV from some line on.
+        UserError: The file cannot be read, or is not CSV in UTF-8 from some line on.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -164,8 +217,10 @@ def csv_records(path: Path) -> Iterator[Record | Fault]:
                     yield Fault(place, "not as many fields as the heading has")
                 else:
                     yield Record(place, row)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise NotThisForm(f"{path}: not valid CSV in UTF-8: {_short(error)}") from None
+    except UnicodeDecodeError as error:
+        raise NotThisForm(f"{path}: not UTF-8 text ({error.reason}); save the table as CSV in UTF-8") from None
+    except csv.Error as error:
+        raise NotThisForm(f"{path}: not valid CSV: {_short(error)}") from None
     except OSError as error:
         raise UserError(_unreadable(path, error)) from None
 
@@ -204,5 +259,5 @@ def _unreadable(path: Path, error: OSError) -> str:
     return f"{path}: cannot be read ({error.strerror or error})"
 
 
-def _short(error: Exception) -> str:
+def _short(error: BaseException) -> str:
     return " ".join(str(error).split())[:120]

@@ -1,8 +1,8 @@
 """Wikidata5M: questions about single facts, from triples, the names of their entities, and a phrase for each relation.
 
-The files are larger than memory should be, so they are read several times and only flags a byte each are kept for all
-entities: first who has a name, then how often each occurs, then which pairs of subject and relation are asked about,
-and last the objects and names of those. A pair with several objects has one gold that joins them by ";".
+The files are larger than memory should be, so they are read several times and only numbers are kept for all entities:
+first who has a name, then how often each occurs, then which pairs of subject and relation are asked about, and last the
+objects and names of those. A pair with several objects has one gold that joins them by ";".
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import collections
 import functools
 import hashlib
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +19,8 @@ from typing import Any, Literal
 from r_eval.records import Question
 from r_eval.tasks.loaders.base import Format, Item, LeftOut, Settings
 from r_eval.tasks.loaders.reading import Fault, lines
-from r_eval.tasks.loaders.sampling import Sample
+from r_eval.tasks.questions import place_in_order
 
-HIGHEST = 2**28
-"""Entities of a higher number are refused; Wikidata has about 140 million."""
 HIGH_SHARE, LOW_SHARE = 0.1, 0.5
 """The tenth of the subjects that occur most often are of high frequency, the half that occur least of low."""
 SPARE = 200
@@ -49,11 +47,13 @@ class Wikidata5M(Format):
     def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
         path, names = Path(source), Path(self.settings.aliases)
         digest = hashlib.blake2b(str(self.settings).encode(), digest_size=8)
-        named = Flags()
-        for _, fields in _rows(names, digest):
-            if (number := _number(fields[0], "Q")) is not None and len(fields) > 1:
-                named.raise_to(number, 1)
-        counts, subjects = Flags(), Flags()
+        named = {
+            number
+            for _, fields in _rows(names, digest)
+            if (number := _number(fields[0], "Q")) is not None and len(fields) > 1
+        }
+        counts = collections.Counter[int]()
+        subjects: set[int] = set()
         self.seen = 0
         for place, fields in _rows(path, digest):
             triple = _triple(fields)
@@ -61,25 +61,32 @@ class Wikidata5M(Format):
             if triple is None:
                 yield Fault(place, self.expects)
             else:
-                counts.add(triple[0])
-                counts.add(triple[2])
-                subjects.raise_to(triple[0], 1)
+                counts.update((triple[0], triple[2]))
+                subjects.add(triple[0])
         self.version = digest.hexdigest()
-        wanted = _wanted(counts, subjects, self.settings.frequency)
-        pairs = Sample[tuple[int, str]](None if size is None else size + SPARE, seed)
-        passed: collections.Counter[str] = collections.Counter()
+        least, most = _bounds([counts[subject] for subject in subjects], self.settings.frequency)
+        passed = collections.Counter[str]()
+        pairs: set[tuple[int, str]] = set()
         for s, p, o in _triples(path):
-            if why := _why_not(s, p, o, wanted, named):
-                passed[why] += 1
+            if p not in phrases():
+                passed["no phrase for the relation"] += 1
+            elif not least <= counts[s] <= most:
+                passed["not of the wanted frequency"] += 1
+            elif s not in named or o not in named:
+                passed["an entity has no name"] += 1
             else:
-                pairs.offer(f"Q{s}-{p}", (s, p))
+                pairs.add((s, p))
         yield from (LeftOut(why, number) for why, number in passed.items())
-        yield from self._questions(path, names, set(pairs.kept().values()), named)
+        if size is not None:
+            pairs = set(
+                heapq.nsmallest(size + SPARE, pairs, key=lambda pair: place_in_order(f"Q{pair[0]}-{pair[1]}", seed))
+            )
+        yield from self._questions(path, names, pairs, named)
 
-    def _questions(self, path: Path, names: Path, pairs: set[tuple[int, str]], named: Flags) -> Iterator[Item]:
+    def _questions(self, path: Path, names: Path, pairs: set[tuple[int, str]], named: set[int]) -> Iterator[Item]:
         objects: dict[tuple[int, str], dict[int, None]] = {pair: {} for pair in pairs}
         for s, p, o in _triples(path):
-            if (s, p) in objects and named[o] and len(objects[s, p]) <= MANY:
+            if (s, p) in objects and o in named and len(objects[s, p]) <= MANY:
                 objects[s, p][o] = None
         kept = {pair: list(found) for pair, found in objects.items() if len(found) <= MANY}
         if len(kept) < len(objects):
@@ -106,52 +113,16 @@ class Wikidata5M(Format):
         return 3 if isinstance(text, str) and _triple(text.rstrip("\n").split("\t")) else 0
 
 
-class Flags:
-    """A byte for each entity's number, 0 to 255, which stays at 255 once it is there."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-
-    def __getitem__(self, number: int) -> int:
-        return self._bytes[number] if number < len(self._bytes) else 0
-
-    def raise_to(self, number: int, value: int) -> None:
-        if number >= len(self._bytes):
-            self._bytes.extend(bytes(number + 1 - len(self._bytes) + len(self._bytes) // 8))
-        self._bytes[number] = value
-
-    def add(self, number: int) -> None:
-        self.raise_to(number, min(255, self[number] + 1))
-
-    def histogram(self, of: Flags) -> list[int]:
-        """How many of the entities that another set has flagged have each value."""
-        found = collections.Counter(itertools.compress(self._bytes, of._bytes))
-        return [found[value] for value in range(256)]
-
-
-def _wanted(counts: Flags, subjects: Flags, frequency: str | None) -> Callable[[int], bool]:
-    """Whether an entity is of the wanted frequency among those that are subjects, by its number."""
-    if frequency is None:
-        return lambda number: True
-    histogram = counts.histogram(subjects)
-    values = [value for value in range(1, 256) if histogram[value]]
-    total = sum(histogram[1:])
-    if frequency == "high":
-        fits = [v for v in values if sum(histogram[v:]) <= HIGH_SHARE * total] or values[-1:]
-        least = fits[0] if fits else 1
-        return lambda number: counts[number] >= least
-    fits = [v for v in values if sum(histogram[1 : v + 1]) <= LOW_SHARE * total] or values[:1]
-    most = fits[-1] if fits else 0
-    return lambda number: counts[number] <= most
-
-
-def _why_not(s: int, p: str, o: int, wanted: Callable[[int], bool], named: Flags) -> str:
-    """Why a triple makes no question; "" where it makes one."""
-    if p not in phrases():
-        return "no phrase for the relation"
-    if not wanted(s):
-        return "not of the wanted frequency"
-    return "" if named[s] and named[o] else "an entity has no name"
+def _bounds(counts: Sequence[int], frequency: str | None) -> tuple[float, float]:
+    """How often the subjects of a frequency occur, at least and at most."""
+    if frequency is None or not counts:
+        return 0, float("inf")
+    values = sorted(counts, reverse=frequency == "high")
+    wanted = max(1, int((HIGH_SHARE if frequency == "high" else LOW_SHARE) * len(values)))
+    last = values[wanted - 1]
+    inside = [value for value in values[:wanted] if wanted == len(values) or value != values[wanted]]
+    bound = inside[-1] if inside else last  # as many as share a count are in or out together
+    return (bound, float("inf")) if frequency == "high" else (0, bound)
 
 
 def _names(path: Path, wanted: set[int]) -> dict[int, list[str]]:
@@ -190,7 +161,7 @@ def _number(id: str, kind: str) -> int | None:
     digits = id.strip()[1:]
     if id.strip()[:1] != kind or not (digits.isascii() and digits.isdigit()) or len(digits) > 10:
         return None
-    return number if (number := int(digits)) < HIGHEST else None
+    return int(digits)
 
 
 @functools.cache

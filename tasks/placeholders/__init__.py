@@ -7,19 +7,7 @@ Everything here is a pure function over a `Record`; `r_eval.tasks.loaders.prgb` 
 from __future__ import annotations
 
 from r_eval.tasks.placeholders.expressions import BadExpression, parse, written
-from r_eval.tasks.placeholders.noise import LEVELS
-from r_eval.tasks.placeholders.record import Record
-from r_eval.tasks.placeholders.substitution import substituted
-from r_eval.tasks.placeholders.variants import Sampling, Variant, variants
+from r_eval.tasks.placeholders.record import Record, substituted
+from r_eval.tasks.placeholders.variants import LEVELS, Sampling, Variant, variants
 
-__all__ = [
-    "LEVELS",
-    "BadExpression",
-    "Record",
-    "Sampling",
-    "Variant",
-    "parse",
-    "substituted",
-    "variants",
-    "written",
-]
+__all__ = ["LEVELS", "BadExpression", "Record", "Sampling", "Variant", "parse", "substituted", "variants", "written"]

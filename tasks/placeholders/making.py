@@ -1,17 +1,10 @@
-"""Makes records with placeholders out of a world: things of some kinds, and sentences about their sides (`world`).
-
-- `filter`: one fact of one thing.
-- `combination_v1`: two sides of it; `_v2`: one side with several values; `_v3`: one side in two scenarios.
-- `comp`: which of three things has most of something. `compare_ad`: the same, where of one of them only the kind is
-  told, and what holds for the kind.
-- `deductive_v1`: what holds for the kind holds for the thing, unless it has a fact of its own. `deductive_v2`: the
-  thing is told by what another has to do with it.
+"""Makes records with placeholders out of a world, of what `drafts` can ask about it.
 
 Noise is of three levels: facts of things of other kinds, the same side of the thing's siblings, and what holds for its
-kind in general. Where that is what the answer follows from, the last level tells other sides of the kind.
+kind in general. Where one of these would answer too, the level tells other sides instead.
 
-Each record has a `program` besides, which finds its answer through the query API of the environment `documents`. It is
-no part of PRGB's form.
+Each document puts sentences of the world, or of an LLM, around one fact. Each record has a `program` besides, which
+finds its answer through the query API of the environment `documents`. It is no part of PRGB's form.
 
 The values of a record's variants are made for it: none stands elsewhere in the record, and none stands twice. The same
 file gives the same bytes.
@@ -19,44 +12,94 @@ file gives the same bytes.
 
 from __future__ import annotations
 
+import asyncio
+import collections
 import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from r_eval.environments.documents import MOST_PASSAGES
 from r_eval.errors import UserError
+from r_eval.languages import language_of
+from r_eval.llms.replay import ReplyStores
 from r_eval.seeds import Seeds
-from r_eval.tasks.placeholders.asking import put
-from r_eval.tasks.placeholders.noise import LEVELS, shuffled
-from r_eval.tasks.placeholders.substitution import held
-from r_eval.tasks.placeholders.topics import Topic, spread, topics
-from r_eval.tasks.placeholders.world import Subtask, Values, World
+from r_eval.tasks.llm_client import LLMClient, prompt
+from r_eval.tasks.placeholders.drafts import COMPARED, Draft, Fact, drafts, general_fact, plain_fact, spread
+from r_eval.tasks.placeholders.record import held
+from r_eval.tasks.placeholders.variants import LEVELS, shuffled
+from r_eval.tasks.placeholders.world import Values, World
 
-WEAK = 8
-"""Facts of other kinds in a record, at most."""
-OTHERS = 2
-"""Other sides of a kind in a record, at most."""
+WEAK, OTHERS = 8, 2
+"""Facts of other kinds in a record, and other sides of a kind, at most."""
 TRIES = 1000
 
 
-def made(world: World, count: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
+Writer = Callable[[Fact], str]
+"""Makes the document of a fact."""
+
+
+def made(
+    world: World, count: int | None = None, seed: int | None = None, document: Writer | None = None
+) -> list[dict[str, Any]]:
     """The records of a world, in the order of the sub-tasks; fewer where it has no more to ask about.
 
     Args:
         count: Of each sub-task that the world asks for; absent: as it says.
         seed: In place of the world's own.
+        document: Makes the document of a fact, in place of the world's sentences.
 
     Raises:
         UserError: There are too few values of a sort.
     """
-    maker = _Maker(world, world.placeholders.seed if seed is None else seed)
+    maker = _Maker(world, world.placeholders.seed if seed is None else seed, document)
     found = []
     for subtask, wanted in world.placeholders.records.items():
         number = count if count and wanted else wanted
-        chosen = spread(topics(subtask, world), number, Seeds(maker.seed, subtask, 0).of("topics"))
-        found += [maker.record(f"{subtask}-{place}", subtask, topic) for place, topic in enumerate(chosen, 1)]
+        chosen = spread(drafts(subtask, world), number, Seeds(maker.seed, subtask, 0).of("topics"))
+        found += [maker.record(f"{subtask}-{place}", draft) for place, draft in enumerate(chosen, 1)]
     return found
+
+
+async def write_documents(
+    world: World, llm: str, replies: ReplyStores, count: int | None = None, seed: int | None = None
+) -> tuple[dict[Fact, str], collections.Counter[str]]:
+    """A document that an LLM writes around each fact of the records of a world; see `made`.
+
+    Facts that it fails to put into words keep the world's own sentences, and are counted by the reason.
+
+    Raises:
+        UserError: The LLM failed.
+    """
+    facts: dict[Fact, str] = {}
+    maker = _Maker(world, 0, None)
+    made(world, count, seed, lambda fact: facts.setdefault(fact, maker.framed(fact)))
+    failed = collections.Counter[str]()
+    async with LLMClient(llm, replies) as writer:
+        written = await asyncio.gather(*(writer.complete(_asked(fact)) for fact in facts))
+    for fact, reply in zip(list(facts), written, strict=True):
+        text = " ".join(reply.split())
+        if reason := _unusable(text, fact):
+            failed[reason] += 1
+        else:
+            facts[fact] = text
+    return facts, failed
+
+
+def _asked(fact: Fact) -> str:
+    return prompt(f"placeholder-{language_of(fact.text)}", name=fact.subject, fact=fact.text)
+
+
+def _unusable(text: str, fact: Fact) -> str:
+    """Why a document that an LLM wrote cannot stand for a fact; "" where it can."""
+    if text.count(fact.text) != 1:
+        return "documents without the sentence, or with it twice"
+    rest = text.replace(fact.text, "")
+    if len(rest) < len(fact.subject):
+        return "documents of the sentence alone"
+    if any(char.isdigit() for char in rest) or (fact.value and fact.value in rest):
+        return "documents with a number or the value besides"
+    return ""
 
 
 def lines(records: Iterable[Mapping[str, Any]]) -> str:
@@ -67,17 +110,55 @@ def lines(records: Iterable[Mapping[str, Any]]) -> str:
 class _Maker:
     """Makes the records of one world, whose own facts are the same in all of them."""
 
-    def __init__(self, world: World, seed: int) -> None:
-        self.world, self.seed = world, seed
+    def __init__(self, world: World, seed: int, document: Writer | None) -> None:
+        self.world, self.seed, self.document = world, seed, document or self.framed
         draw = random.Random(Seeds(self.seed, "world", 0).of("facts"))
         taken: dict[str, set[str]] = {}
-        self._facts: dict[tuple[str, str, str], str] = {}
+        self._values: dict[tuple[str, str], str] = {}
         for kind_name, kind in world.kinds.items():
             for side in kind.dimensions:
-                for subject in (*kind.members, _general(kind_name)):
-                    for scenario in self._scenarios(side):
-                        given = world.facts.get(subject, {}).get(side)
-                        self._facts[subject, side, scenario] = given or self._drawn(side, taken, draw)
+                for subject in (*kind.members, f"\0{kind_name}"):
+                    own = world.facts.get(subject, {}).get(side)
+                    self._values[subject, side] = own or self._drawn(side, taken, draw)
+
+    def framed(self, fact: Fact) -> str:
+        """A document in the world's own sentences."""
+        frames = self.world.placeholders.premises if fact.general else self.world.placeholders.documents
+        if not frames:
+            return fact.text
+        frame = shuffled(frames, Seeds(0, fact.text, 0).of("document"))[0]
+        return frame.format(name=fact.subject, kind=fact.subject, fact=fact.text)
+
+    def record(self, id: str, draft: Draft) -> dict[str, Any]:
+        """One record.
+
+        Raises:
+            UserError: There are too few values for its variants.
+        """
+        golden = [self.document(fact) for fact in draft.golden]
+        noise = [[self.document(fact) for fact in level] for level in self._noise(draft)]
+        draw = random.Random(Seeds(self.seed, id, 0).of("values"))
+        texts = "\n".join([draft.query, *golden, *(text for level in noise for text in level)])
+        used: set[str] = set()
+        start = draw.randrange(COMPARED)
+        variants = []
+        for number in range(self.world.placeholders.variants):
+            values = {token: self._value(id, draft.side, texts, used, draw) for token in draft.placeholders}
+            variants.append(draft.arranged(values, start + number))
+        return {
+            "id": id,
+            "query": draft.query,
+            "golden_doc": golden,
+            **dict(zip(LEVELS.values(), noise, strict=True)),
+            "placeholder_item": {"placeholders": variants, "answer": [draft.answer(values) for values in variants]},
+            "program": draft.program(MOST_PASSAGES),
+        }
+
+    def _fact(self, member: str, side: str) -> Fact:
+        return plain_fact(self.world, member, side, self._values[member, side])
+
+    def _general(self, kind: str, side: str) -> Fact:
+        return general_fact(self.world, kind, side, self._values[f"\0{kind}", side])
 
     def _drawn(self, side: str, taken: dict[str, set[str]], draw: random.Random) -> str:
         """A value for a fact of the world; one that is there already only where there are no others."""
@@ -88,31 +169,6 @@ class _Maker:
         used.add(value)
         return value
 
-    def record(self, id: str, subtask: Subtask, topic: Topic) -> dict[str, Any]:
-        """One record.
-
-        Raises:
-            UserError: There are too few values for its variants.
-        """
-        asked = put(subtask, topic, self.world)
-        noise = self._noise(topic, asked.golden)
-        draw = random.Random(Seeds(self.seed, id, 0).of("values"))
-        texts = "\n".join([asked.query, *asked.golden, *(text for level in noise for text in level)])
-        used: set[str] = set()
-        start = draw.randrange(len(topic.members))
-        variants = []
-        for number in range(self.world.placeholders.variants):
-            values = {f"X{at}": self._value(id, side, texts, used, draw) for at, side in enumerate(asked.sides, 1)}
-            variants.append(asked.arranged(values, start + number))
-        return {
-            "id": id,
-            "query": asked.query,
-            "golden_doc": asked.golden,
-            **dict(zip(LEVELS.values(), noise, strict=True)),
-            "placeholder_item": {"placeholders": variants, "answer": [asked.answer(values) for values in variants]},
-            "program": asked.program(MOST_PASSAGES),
-        }
-
     def _value(self, id: str, side: str, texts: str, used: set[str], draw: random.Random) -> str:
         """A value that stands in none of the texts."""
         sort = self.world.dimensions[side].values
@@ -122,47 +178,28 @@ class _Maker:
                 return value
         raise UserError(f"values.{sort}: too few of them for the variants of {id}")
 
-    def _noise(self, topic: Topic, golden: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-        """Documents of the three levels."""
-        world, kind = self.world, self.world.kinds[topic.kind]
-        seed = Seeds(self.seed, topic.key, 0).of("noise")
+    def _noise(self, draft: Draft) -> tuple[list[Fact], list[Fact], list[Fact]]:
+        """Facts of the three levels."""
+        kind = self.world.kinds[draft.kind]
         far = [
-            self._fact(member, side, scenario)
-            for name, other in world.kinds.items()
+            self._fact(member, side)
+            for name, other in self.world.kinds.items()
             for member in other.members
-            for side, scenario in self._sides(other.dimensions)
-            if name != topic.kind
+            for side in other.dimensions
+            if name != draft.kind
         ]
-        asked = [(side, scenario) for side, scenario in self._sides(topic.sides)]
-        asked = [(side, scenario) for side, scenario in asked if scenario in (topic.scenarios or (scenario,))]
-        near = [self._fact(m, *side) for side in asked for m in kind.members if m not in topic.settled]
-        above = [self._general(topic.kind, *side) for side in asked]
-        if topic.heir is not None:
-            others = [self._general(topic.kind, *side) for side in self._sides(kind.dimensions) if side not in asked]
-            above = shuffled(others, seed)[:OTHERS]
-        return shuffled(far, seed)[:WEAK], [text for text in near if text not in golden], above
-
-    def _sides(self, dimensions: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Dimensions, each in each of its scenarios."""
-        for side in dimensions:
-            for scenario in self._scenarios(side):
-                yield side, scenario
-
-    def _scenarios(self, side: str) -> Sequence[str]:
-        return self.world.dimensions[side].scenarios or ("",)
-
-    def _fact(self, member: str, side: str, scenario: str) -> str:
-        value = self._facts[member, side, scenario]
-        return self.world.dimensions[side].fact.format(name=member, value=value, scenario=scenario)
-
-    def _general(self, kind: str, side: str, scenario: str) -> str:
-        value = self._facts[_general(kind), side, scenario]
-        return self.world.dimensions[side].general.format(kind=kind, value=value, scenario=scenario)
+        others = [side for side in kind.dimensions if side != draft.side]
+        near = [self._fact(member, draft.side) for member in kind.members if member not in draft.settled]
+        near = near or [self._fact(member, side) for member in kind.members for side in others]
+        above = [self._general(draft.kind, side) for side in (others if draft.premise else [draft.side])]
+        seed = Seeds(self.seed, draft.key, 0).of("noise")
+        return _some(far, seed, WEAK), _some(near, seed, WEAK), _some(above, seed, OTHERS)
 
 
-def _general(kind: str) -> str:
-    """What a kind is called among the subjects of facts; no member can be called so."""
-    return f"\0{kind}"
+def _some(facts: Iterable[Fact], seed: int, most: int) -> list[Fact]:
+    """Some facts by chance."""
+    by_text = {fact.text: fact for fact in facts}
+    return [by_text[text] for text in shuffled(list(by_text), seed)[:most]]
 
 
 def fresh(values: Values, draw: random.Random, used: set[str]) -> Iterator[str]:
@@ -171,8 +208,8 @@ def fresh(values: Values, draw: random.Random, used: set[str]) -> Iterator[str]:
         yield from (value for value in draw.sample(values.of, len(values.of)) if value not in used)
         return
     for _ in range(TRIES):
-        if values.numbers:
-            value = str(draw.randint(values.from_ or 0, values.to or 0))
+        if values.from_ is not None:
+            value = str(draw.randint(values.from_, values.to or 0))
         else:
             value = "".join(draw.choice(part) for part in values.parts)
         if value not in used:

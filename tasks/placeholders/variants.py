@@ -1,16 +1,26 @@
-"""Makes the variants of a record: which are taken, which documents come with each, in which order, and the answer."""
+"""Makes the variants of a record: which are taken, which documents come with each, in which order, and the answer.
+
+Noise, documents that do not answer the question, is of three levels. What is drawn depends on a seed and on the record
+alone. More noise of a level adds documents and keeps those that were there; noise of one level changes nothing in
+another; no document changes its place among the others.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from r_eval.seeds import Seeds
 from r_eval.tasks.placeholders.expressions import literals, mapped, parse, written
-from r_eval.tasks.placeholders.noise import Noise, drawn, shuffled
-from r_eval.tasks.placeholders.record import Record
-from r_eval.tasks.placeholders.substitution import held, substituted
+from r_eval.tasks.placeholders.record import Record, held, substituted
+
+Noise = Literal["weak", "moderate", "hard"]
+
+LEVELS: Mapping[Noise, str] = {"weak": "noise_doc_level1", "moderate": "noise_doc_level2", "hard": "noise_doc_level3"}
+"""The levels from far to near, each with the part of a record that holds its documents."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,3 +100,30 @@ def _answer(text: str, values: Mapping[str, str]) -> str:
     tree = parse(text)
     filled = mapped(tree, lambda literal: substituted(literal, values))
     return text if list(literals(filled)) == list(literals(tree)) else written(filled)
+
+
+def drawn(record: Record, counts: Mapping[Noise, int], seeds: Seeds, stream: str = "") -> dict[Noise, list[str]]:
+    """As many documents of each level as are wanted, or as there are.
+
+    A document that stands twice, among the right ones or in two levels, is one, and of the first of them.
+
+    Args:
+        counts: Documents wanted; none of a level that is not named.
+        stream: Told apart where variants are to have noise of their own.
+    """
+    found: dict[Noise, list[str]] = {}
+    known = set(record.golden_doc)
+    for level, part in LEVELS.items():
+        there = [text for text in dict.fromkeys(getattr(record, part)) if text not in known]
+        known.update(there)
+        found[level] = shuffled(there, seeds.of(f"noise {level} {stream}"))[: counts.get(level, 0)]
+    return found
+
+
+def shuffled(texts: Sequence[str], seed: int) -> list[str]:
+    """The texts in the order of their hashes under a seed: a text more or less leaves the order of the rest alone."""
+
+    def place(text: str) -> bytes:
+        return hashlib.blake2b(f"{seed}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+    return sorted(texts, key=place)

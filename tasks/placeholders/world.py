@@ -4,6 +4,9 @@
       records: {filter: 20, combination_v1: 8, comp: 6}    how many of each sub-task; absent: those of RECORDS
       variants: 4
       seed: 0
+      documents: ["{name} lies on the old road. {fact} Most people come on foot."]    absent: documents of one sentence
+      premises: ["This is known of every {kind}. {fact}"]   the same, of what holds for a kind
+      llm: openai/gpt-4o-mini                  writes the documents, in place of these
     values:                                    how values are made, by name
       length: {from: 110, to: 980}             whole numbers
       family: {parts: [[Ba, Ke, Or], [lo, ra], [ven, mis]]}    words, a part from each list
@@ -15,23 +18,28 @@
         general: "Unless told otherwise, a {kind} of the coast rises {value} metres above the water."
         ask: "How many metres does {name} rise above the water?"
         most: "Which rises highest above the water: {names}?"      of numbers; makes comparisons
+        ask_kind: "How many metres do a {kind} rise above the water? Name every height that is known."
       keepers:
         values: family
         fact: "{name} is kept by the family {value}."
-        also: "{name} is kept by the family {value} too."          several values at once
-        ask: "Who keeps {name}?"
-        ask_all: "Which families keep {name}? Name all of them."
         general: "A {kind} of the coast has been kept by the family {value} for the most part."
+        ask: "Who keeps {name}?"
+        also: "{name} is kept by the family {value} too."          several values at once
+        ask_all: "Which families keep {name}? Name all of them."
+        common: "Which family keeps both {first} and {second}?"
+        feature: "the family that keeps it"                        for the rules of relations
     kinds:
       lighthouse:
         dimensions: [height, keepers]
         members: [Orlan Light, Skarn Light, Ulva Light]
         member: "{name} is a {kind}."
-        relations: [{fact: "{name} takes its oil from {other}.", other: "the {kind} that {name} takes its oil from"}]
+        relations:
+          - fact: "{name} takes its oil from {other}."
+            rule: "A {kind} that takes its oil from another has {feature} in common with it."
     triples: mine.tsv                          subject, relation, object: facts of one's own about members
 
-A dimension with `scenarios: [by day, at night]` has `{scenario}` in its sentences, and a value in each. What a fact of
-the world is, where neither `triples` nor `facts: {member: {dimension: value}}` says, is made like any other value.
+What a fact of the world is, where neither `triples` nor `facts: {member: {dimension: value}}` says, is made like any
+other value.
 """
 
 from __future__ import annotations
@@ -44,7 +52,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from r_eval.files import yaml_keys
 from r_eval.tasks.files import Part, read_file
-from r_eval.tasks.graphs.tables import read_triples
+from r_eval.tasks.graphs.source import read_triples
 from r_eval.tasks.slots import check_slots
 
 Subtask = Literal[
@@ -81,9 +89,18 @@ class Values(Part):
             raise ValueError(f"from is {self.from_}, which is above to, {self.to}")
         return self
 
-    @property
-    def numbers(self) -> bool:
-        return self.from_ is not None
+
+SLOTS = {
+    "fact": {"name", "value"},
+    "ask": {"name"},
+    "general": {"kind", "value"},
+    "most": {"names"},
+    "also": {"name", "value"},
+    "ask_all": {"name"},
+    "ask_kind": {"kind"},
+    "common": {"first", "second"},
+    "feature": set[str](),
+}
 
 
 class Dimension(Part):
@@ -96,36 +113,31 @@ class Dimension(Part):
     most: str | None = None
     also: str | None = None
     ask_all: str | None = None
-    scenarios: list[str] = []
+    ask_kind: str | None = None
+    common: str | None = None
+    feature: str | None = None
 
     @model_validator(mode="after")
     def _slots(self) -> Self:
-        scenario = {"scenario"} if self.scenarios else set[str]()
-        check_slots("fact", self.fact, {"name", "value"} | scenario)
-        check_slots("ask", self.ask, {"name"} | scenario)
-        check_slots("general", self.general, {"kind", "value"} | scenario)
-        check_slots("most", self.most, {"names"})
-        check_slots("also", self.also, {"name", "value"})
-        check_slots("ask_all", self.ask_all, {"name"})
+        for key, slots in SLOTS.items():
+            check_slots(key, getattr(self, key), slots)
         if (self.also is None) != (self.ask_all is None):
             raise ValueError("also and ask_all go together")
-        if self.scenarios and (self.also or self.most):
-            raise ValueError("scenarios go with neither also nor most")
-        if len(self.scenarios) == 1:
-            raise ValueError("scenarios: needs two of them or more")
+        if self.common and not self.also:
+            raise ValueError("common: goes with also")
         return self
 
 
 class Relation(Part):
-    """What one member has to do with another: a sentence, and the other described by it."""
+    """What one member has to do with another: a sentence, and a rule that follows from it."""
 
     fact: str
-    other: str
+    rule: str
 
     @model_validator(mode="after")
     def _slots(self) -> Self:
         check_slots("fact", self.fact, {"name", "other"})
-        check_slots("other", self.other, {"name", "kind"})
+        check_slots("rule", self.rule, {"kind", "feature"})
         return self
 
 
@@ -149,10 +161,21 @@ class Wanted(Part):
     records: dict[Subtask, Annotated[int, Field(ge=0)]] = dict(RECORDS)
     variants: int = Field(4, ge=2)
     seed: int = 0
+    documents: list[str] = []
+    premises: list[str] = []
+    llm: str | None = None
     comma: str = ", "
     """Between the names in `{names}`."""
     gap: str = " "
     """Between two questions in a row."""
+
+    @model_validator(mode="after")
+    def _slots(self) -> Self:
+        for text in self.documents:
+            check_slots("documents", text, {"name", "fact"})
+        for text in self.premises:
+            check_slots("premises", text, {"kind", "fact"})
+        return self
 
 
 def _texts(value: object) -> object:
@@ -177,7 +200,7 @@ class World(Part):
         for name, dimension in self.dimensions.items():
             if dimension.values not in self.values:
                 raise ValueError(f"dimensions.{name}: values: there are none called {dimension.values!r}")
-            if dimension.most is not None and not self.values[dimension.values].numbers:
+            if dimension.most is not None and self.values[dimension.values].from_ is None:
                 raise ValueError(f"dimensions.{name}: most: goes with numbers only")
         members: set[str] = set()
         for name, kind in self.kinds.items():

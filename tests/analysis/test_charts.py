@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis.charts import Chart, charts, nice_top, short_names
+from r_eval.analysis.charts import Chart, charts, nice_top
 from r_eval.analysis.figures import write_figures
+from r_eval.analysis.palette import short_names
 from r_eval.analysis.plotly_figures import plotly_figure
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.views import frames

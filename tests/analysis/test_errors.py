@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 
 from r_eval import Run
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.errors import By, causes, matrix, responses, responses_table, separators
+from r_eval.analysis.errors import By, causes, responses, responses_table
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from r_eval.records import Question
@@ -89,54 +88,8 @@ def test_an_infrastructure_failure_is_counted_among_types_and_causes(asked: Resu
     assert causes(asked).set_index(["system", "cause"]).loc[("react+m", "llm_timeout"), "episodes"] == 1
 
 
-def test_the_matrix_has_every_episode(asked: Results) -> None:
-    found = matrix(asked)
-    assert len(found) == 3 * ASKED
-    assert found.iloc[1][["system", "question_id", "score"]].tolist() == ["react+m", "q1", 0.0]
-
-
-def separated(results: Results, name: str, system: str = "all systems") -> pandas.DataFrame:
-    found = separators(results)
-    return found[(found["property"] == name) & (found["system"] == system)]
-
-
-def test_questions_of_more_hops_are_told_from_those_of_one(asked: Results) -> None:
-    found = separated(asked, "hops")
-    assert found[["value", "share", "questions", "episodes"]].to_numpy().tolist() == [
-        ["1", 1.0, 15, 30],
-        ["3", 0.0, 14, 28],
-    ]
-    assert found["spread"].tolist() == [1.0, 1.0]
-
-
-def test_a_share_has_the_interval_of_its_questions_however_many_systems_answer_them(asked: Results) -> None:
-    one = separated(asked, "hops", "pal+m").iloc[0]
-    assert separated(asked, "hops").iloc[0]["share_low"] == pytest.approx(one["share_low"])
-
-
-@pytest.mark.parametrize(
-    ("name", "values"), [("calls", ["1", "3"]), ("popularity", ["high"]), ("kind", ["name"]), ("hops", ["1", "3"])]
-)
-def test_what_separates_stands_in_order_and_failures_of_the_infrastructure_take_no_part(
-    asked: Results, name: str, values: list[str]
-) -> None:
-    found = separated(asked, name, "direct+m")
-    assert found["value"].tolist() == values
-    assert found["episodes"].sum() == ASKED - 1
-
-
-def test_one_value_or_few_questions_make_no_spread(asked: Results, tmp_path: Path) -> None:
-    assert separated(asked, "kind")["spread"].isna().all()
-    few = load(write_answers(tmp_path / "few", {"react": "rw"}, changes=lambda cell, n: {"steps": [call("")] * n}))
-    assert separated(few, "calls")["spread"].isna().all()
-
-
-def test_a_run_without_its_questions_is_analysed_by_what_its_episodes_say(results: Results) -> None:
-    assert set(separators(results)["property"]) == {"popularity", "calls"}
-
-
 def test_nothing_recorded_gives_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
     empty = load(write_answers(tmp_path / "empty", {"react": "oo"}))
-    for view in (responses, causes, matrix, separators, responses_table):
+    for view in (responses, causes, responses_table):
         assert len(view(empty)) == 0, view.__name__
         assert types(view(empty)) == types(view(results)), view.__name__

@@ -13,6 +13,7 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.version import Version
 
 from r_eval.analysis.leaderboard import SYSTEM, board_rows, by_type, pipeline, standings
 from r_eval.analysis.leaderboard_page import approve, read_board, write_leaderboard
@@ -21,7 +22,7 @@ from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Outcome, Question, Step
 from r_eval.tasks.questions import write_questions
-from r_eval.tasks.seasons import Season, Version, keep_season, read_season, season_path, write_season
+from r_eval.tasks.seasons import Season, keep_season, read_season, season_path, write_season
 from tests.analysis.answers import KS, write_answers
 from tests.commands import typed_here
 
@@ -76,7 +77,7 @@ def over(
 
     number = max(map(len, verdicts.values()))
     letters = {workflow: own.replace("g", "w") for workflow, own in verdicts.items()}
-    updated = f"2026-03-{10 + Version.parse(version).minor:02}T09:41:12+00:00"
+    updated = f"2026-03-{10 + Version(version).minor:02}T09:41:12+00:00"
     return write_answers(folder, letters, conditions, changes, {KS: asked(version, number)}, updated=updated, **more)
 
 
@@ -255,7 +256,7 @@ def test_versions_stand_in_the_order_of_their_numbers(season: Write, tmp_path: P
 
 def test_a_run_is_of_the_season_that_has_its_questions(season: Write, tmp_path: Path) -> None:
     seasons = Seasons([season("1.9.0"), season("1.10.0", 2)])
-    assert seasons.of(over(tmp_path / "a", "1.10.0", {"rag": "rr"}), KS).version == Version(1, 10, 0)
+    assert seasons.of(over(tmp_path / "a", "1.10.0", {"rag": "rr"}), KS).version == Version("1.10.0")
     assert seasons.of(over(tmp_path / "b", "1.11.0", {"rag": "rr"}), KS).version is None
     assert seasons.of(over(tmp_path / "c", "1.10.0", {"rag": "rrr"}), KS).version is None
 
@@ -264,7 +265,7 @@ def test_the_sidecar_beside_the_runs_own_copy_is_enough(season: Write, tmp_path:
     run, found = over(tmp_path / "run", "1.3.0", {"rag": "rr"}), read_season(season("1.3.0"))
     assert found is not None
     write_season(run.questions_file(KS), found)
-    assert Seasons().of(run, KS).version == Version(1, 3, 0)
+    assert Seasons().of(run, KS).version == Version("1.3.0")
 
 
 def test_the_file_that_the_grid_names_is_looked_at(
@@ -274,7 +275,7 @@ def test_the_file_that_the_grid_names_is_looked_at(
     run = over(tmp_path / "run", "1.3.0", {"rag": "rr"}, grid=grid)
     season("1.3.0")
     monkeypatch.chdir(tmp_path)
-    assert Seasons().of(run, KS).version == Version(1, 3, 0)
+    assert Seasons().of(run, KS).version == Version("1.3.0")
 
 
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:

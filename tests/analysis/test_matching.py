@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from r_eval.analysis.compare import pairs
-from r_eval.analysis.matching import contributions, partners, upper_bound
+from r_eval.analysis.matching import partners, upper_bound
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from tests.analysis.answers import HOP, KS, write_answers
@@ -93,20 +93,6 @@ def test_each_question_counts_with_its_best_system_and_every_task_alike(tmp_path
     assert found.loc["all tasks", "gap"] == pytest.approx(5 / 6 - 2 / 3)
 
 
-def test_a_system_adds_what_it_alone_gets_right(tmp_path: Path) -> None:
-    run = write_answers(tmp_path / "run", {"react": "rrww", "pal": "wrrw", "fc": "wrww", "oracle": "rrrr"})
-    found = contributions(load(run)).set_index("system")["drop"]
-    assert found.to_dict() == {"react+m": 0.25, "pal+m": 0.25, "fc+m": 0.0}
-
-
-def test_the_drop_is_the_bound_less_the_bound_without_the_system(results: Results) -> None:
-    (whole,) = upper_bound(results).query("task == 'all tasks'")["score"]
-    for row in contributions(results).itertuples():
-        episodes = results.episodes[results.episodes["system"] != row.system]
-        without = upper_bound(Results((), (), episodes, results.cells, results.tasks))
-        assert row.drop == pytest.approx(whole - without["score"].iloc[-1])
-
-
 def test_an_infrastructure_failure_is_no_0_but_counted(tmp_path: Path) -> None:
     (row,) = upper_bound(load(write_answers(tmp_path / "run", {"react": "xr", "pal": "xx"}))).to_dict("records")
     assert (row["score"], row["questions"], row["incomplete"]) == (1.0, 1, 1)
@@ -114,6 +100,6 @@ def test_an_infrastructure_failure_is_no_0_but_counted(tmp_path: Path) -> None:
 
 def test_nothing_scored_has_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
     empty = load(write_answers(tmp_path / "empty", {"react": "xo"}))
-    for view in (partners, upper_bound, contributions):
+    for view in (partners, upper_bound):
         assert len(view(empty)) == 0
         assert types(view(empty)) == types(view(results))

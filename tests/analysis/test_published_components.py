@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published_components import label, ordered, read_components
+from r_eval.analysis.published_results import label, ordered, read_components
 from r_eval.analysis.results import load
 from r_eval.analysis.sweeps import components, recommend
 from r_eval.errors import UserError

@@ -13,7 +13,6 @@ import pandas
 import pytest
 
 from r_eval.analysis.report import write_report, write_tables_page
-from r_eval.analysis.report.page import lead
 from r_eval.analysis.report.scripts import script
 from r_eval.analysis.results import load
 from r_eval.errors import UserError
@@ -75,27 +74,6 @@ def test_tables_alone_are_a_page(tmp_path: Path) -> None:
     page = write_tables_page(tmp_path, "Board <i>", ["1 season"], [("board", "Standings", "A note.", frame)])
     assert "Board &lt;i&gt;" in page.read_text(encoding="utf-8")
     assert (tmp_path / "tables" / "board.csv").is_file()
-
-
-@pytest.mark.parametrize(
-    ("rows", "says"),
-    [
-        ([("react", "system", 0.2, 1), ("direct", "baseline", 0.5, 1)], "No tool-using system beats direct (50.0 %)"),
-        (
-            [("react", "system", 0.6, 1), ("direct", "baseline", 0.5, 2)],
-            "react is significantly better than every other",
-        ),
-        ([("react", "system", 0.6, 1), ("pal", "system", 0.5, 1)], "react has the best score; 1 other system is not"),
-        ([("react", "system", 0.6, None), ("pal", "system", 0.5, None)], "react has the best score, 60.0 %."),
-        ([("react", "system", 0.0, 1), ("pal", "system", 0.0, 1)], "No system answered any question."),
-        ([("oracle", "reference", 1.0, None)], ""),
-    ],
-)
-def test_the_first_sentence(rows: list[tuple[str, str, float, int | None]], says: str) -> None:
-    frame = pandas.DataFrame(rows, columns=["system", "role", "score", "rank_low"]).assign(group="all")
-    found = lead(frame, {name: name for name in frame["system"]})
-    assert found.startswith(says)
-    assert bool(found) == bool(says)
 
 
 def test_importing_the_room_loads_nothing_heavy() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval.analysis.findings import findings
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.robustness import (
     KINDS,
@@ -18,7 +17,6 @@ from r_eval.analysis.robustness import (
     VERDICTS,
     against_clean,
     closed_book,
-    failure_cost,
     faithful,
     reactions,
     recovery,
@@ -30,7 +28,7 @@ from r_eval.records import Document, Episode, Outcome, Question, Step
 from tests.analysis.answers import HOP, KS, Answers, Changes, write_answers
 from tests.analysis.conftest import call, episode, write_run
 
-VIEWS = (against_clean, faithful, recovery, failure_cost, closed_book)
+VIEWS = (against_clean, faithful, recovery, closed_book)
 
 
 def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
@@ -252,30 +250,14 @@ def test_calls_and_what_came_of_them_are_counted(tmp_path: Path) -> None:
     assert found["success_rate"] == 1.0
 
 
-def test_scores_with_and_without_a_failure_stand_beside_clean_on_the_same_questions(tmp_path: Path) -> None:
-    found = failure_cost(failing(tmp_path, {"clean": [".a", ".a", ".a", ""], "faulty": [".A.a", ".A", ".a", ".a"]}))
-    met, spared = row(found, group="met"), row(found, group="spared")
-    assert (met["episodes"], met["score"], spared["score"]) == (2, 0.5, 1.0)
-    assert (met["questions"], met["clean_score"], met["difference"]) == (2, 1.0, -0.5)
-    assert spared["difference"] == 0.5
-    assert met["difference_low"] < -0.5 < met["difference_high"]
-
-
-def test_without_clean_the_cost_is_not_known(tmp_path: Path) -> None:
-    found = failure_cost(failing(tmp_path, {"faulty": [".A.a", ".a"]}))
-    assert found["difference"].isna().all()
-    assert found["questions"].to_list() == [0, 0]
-
-
 def test_a_condition_without_a_failure_and_a_reference_have_no_row(tmp_path: Path) -> None:
     assert len(recovery(failing(tmp_path / "a", {"clean": [".A.a"], "slow": [".a"]}))) == 0
     assert len(recovery(failing(tmp_path / "b", {"faulty": [".A.a"]}, workflow="oracle"))) == 0
 
 
 def test_infrastructure_failures_are_left_out(tmp_path: Path) -> None:
-    results = failing(tmp_path, {"faulty": [".A.a", ".A!"]})
-    found = row(recovery(results))
-    assert (found["calls"], found["failures"], row(failure_cost(results))["episodes"]) == (2, 1, 1)
+    found = row(recovery(failing(tmp_path, {"faulty": [".A.a", ".A!"]})))
+    assert (found["calls"], found["failures"]) == (2, 1)
 
 
 # Closed book
@@ -344,29 +326,3 @@ def test_only_tool_using_systems_are_held_against_their_own_llm(both: Results) -
     found = closed_book(both)
     assert set(found["workflow"]) == {"react", "pal", "dfsdt", "fc"}
     assert (found[list(KINDS)].sum(axis=1) - found["questions"]).abs().max() < 1e-9
-
-
-# In sentences
-
-
-def test_each_finding_is_one_sentence(tmp_path: Path) -> None:
-    read = load(changed(tmp_path / "a", {KS: "nno"}))
-    assert findings(read) == [("Memory", "react+m read 67 % of the replaced values and remembered 33 %")]
-    calls = failing(tmp_path / "b", {"clean": [".a"] * 2, "faulty": [".A.a", ".a"]})
-    assert findings(calls) == [
-        ("Retries", "react+m met 1 failed calls (33 %) and retried 100 % of them, with success in 100 %"),
-        ("Condition", "no comparison with clean is significant"),
-    ]
-    known = with_direct(tmp_path / "c", {KS: AGENT}, {KS: ALONE})
-    assert findings(known) == [("Domain", "60 % of the right answers of react+m need the domain (5 right answers)")]
-
-
-def test_a_significant_difference_is_named_with_its_interval(tmp_path: Path) -> None:
-    results = conditions(tmp_path / "run", {"react": "r" * 30}, {"react": "w" * 20 + "r" * 10})
-    ((word, text),) = findings(results)
-    assert word == "Condition"
-    assert text.startswith("react+m is 66.7 points lower under noisy than under clean (difference -")
-
-
-def test_where_nothing_is_to_be_told_nothing_is(tmp_path: Path) -> None:
-    assert findings(load(write_answers(tmp_path, {"react": "rw"}))) == []

@@ -178,9 +178,3 @@ def test_a_sweep_ends_with_its_strongest_recommendation(
 
 def test_other_runs_end_without_a_recommendation(make: Make) -> None:
     assert line(make({"react": "rrr", "pal": "www"}), "Advice") == ""
-
-
-def test_needs_of_the_domain_and_conditions_have_a_line_where_there_is_something_to_compare(make: Make) -> None:
-    assert line(make({"react": "rrrw", "direct": "rwww"}), "Domain").startswith("67 % of the right answers of react+m")
-    assert line(make({"react": "rrrw"}), "Domain") == ""
-    assert "clean" in line(make({"react": "rw"}, ("clean", "noisy")), "Condition")

@@ -10,7 +10,7 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval.analysis.published_components import COMPONENTS
+from r_eval.analysis.published_results import COMPONENTS
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.scoring import score_run
 from r_eval.analysis.sweeps import PAIRS, RECOMMENDED, advice, components, recommend, setting_pairs

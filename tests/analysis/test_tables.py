@@ -88,7 +88,7 @@ def test_no_text_is_a_formula_or_breaks_a_row(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_no_text_has_a_meaning_in_markdown_latex_html_or_the_terminal(text: str) -> None:
+def test_no_text_has_a_meaning_in_markdown_latex_or_the_terminal(text: str) -> None:
     frame = pandas.DataFrame({"system": [text], "score": [0.5]})
     shown = tables.visible(text) or tables.ABSENT
     lines = tables.markdown(tables.readable(frame), text, [text]).splitlines()
@@ -96,7 +96,6 @@ def test_no_text_has_a_meaning_in_markdown_latex_html_or_the_terminal(text: str)
     unescaped = html.unescape(re.sub(r"\\([\\`*_{}\[\]#|~$+-])", r"\1", row[2 : -len(" | 50.0 |")]))
     assert unescaped.strip() == shown.strip()
     assert not re.search(r"(?<!\\)[&%$#_](?!\w*\{)", tables.tex(text).replace("\\textbackslash{}", ""))
-    assert html.escape(shown) in tables.html(frame)
     console = Console(file=io.StringIO(), width=400, color_system=None)
     console.print(tables.text(frame, "A table"))
     assert "50.0" in console.file.getvalue()  # type: ignore[attr-defined]

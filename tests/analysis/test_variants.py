@@ -8,9 +8,8 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval.analysis.findings import findings
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.variants import by_variant, placeholder_scores, stability, variant_of
+from r_eval.analysis.variants import placeholder_scores, stability, variant_of
 from r_eval.records import Question
 from tests.analysis.answers import HOP, KS, write_answers
 
@@ -74,7 +73,7 @@ def test_variants_without_a_score_are_counted_and_bound_it(tmp_path: Path) -> No
 
 def test_a_run_without_variants_has_empty_frames_of_the_same_types(tmp_path: Path) -> None:
     bare, full = load(write_answers(tmp_path / "bare", {"rag": "rw"})), asked(tmp_path / "full", TASKS)
-    for view in (placeholder_scores, stability, by_variant):
+    for view in (placeholder_scores, stability):
         assert len(view(bare)) == 0
         assert view(bare).dtypes.equals(view(full).dtypes)
 
@@ -112,15 +111,3 @@ def test_every_share_has_an_interval_over_samples(tmp_path: Path) -> None:
 def test_over_several_tasks_every_sample_weighs_the_same(tmp_path: Path) -> None:
     found = rows(stability(asked(tmp_path, {KS: {"a": "rr"}, HOP: {"b": "ww", "c": "ww", "d": "rw"}})))
     assert found["all tasks", ""]["all_right_share"] == 0.25
-
-
-def test_variants_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    found = by_variant(asked(tmp_path, {KS: {"a": "rw" * 6, "b": "rr" * 6}}))
-    assert found["variant"].to_list() == [str(number) for number in range(12)]
-    assert found["right_share"].to_list() == [1.0, 0.5] * 6
-
-
-def test_the_finding_names_the_steadiest_system(tmp_path: Path) -> None:
-    assert findings(asked(tmp_path, {KS: MIXED})) == [
-        ("Variants", "rag+m has 25 % of 4 samples right in every variant, 50 % in some")
-    ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+from tests.checks.conftest import SHOW
 from tests.commands import typed_here
 
 WRONG = "recipes.py", "templates.yaml", "questions.jsonl", "grid.yaml", "nothing.jsonl"
@@ -50,3 +52,10 @@ def test_a_python_file_without_a_query_api_says_what_to_write(recipes: Path) -> 
     done = typed_here(["check", "tools.py"], recipes)
     assert done.returncode == 2
     assert "tools.py has no query API: put @query_api above its functions" in done.stdout
+
+
+def test_settings_of_an_environment_are_given_as_to_call(environment: Callable[..., str], tmp_path: Path) -> None:
+    target = environment("    def __init__(self, shelf: int) -> None:\n        self.shelf = shelf\n" + SHOW)
+    bare, given = (typed_here(["check", target, *words], tmp_path) for words in ([], ["--set", "shelf=3"]))
+    assert (bare.returncode, "shelf" in bare.stdout) == (2, True)
+    assert (given.returncode, ": error: " in given.stdout) == (0, False), given.stdout

@@ -54,18 +54,7 @@ def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
     assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]
 
 
-def test_a_folder_that_is_no_dataset_is_not_taken_for_an_environment(tmp_path: Path) -> None:
-    assert "a folder that is no data set as a whole" in lines(tmp_path)[0]
-
-
 def test_triples_say_what_they_need(tmp_path: Path) -> None:
     path = tmp_path / "triples.tsv"
     path.write_text("Q1\tP31\tQ2\n", encoding="utf-8")
     assert "needs aliases: beside it" in lines(path)[0]
-
-
-def test_a_folder_of_templates_is_checked_as_one_dataset(tmp_path: Path) -> None:
-    for number in (1, 9):
-        record = {"Query": "?", "Query_en": f"Who is {number}?", "Answer": "Ada"}
-        (tmp_path / f"{number}.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    assert "2 records of the format 'soay': 2 questions (1 KA, 1 KS)" in lines(tmp_path)[0]

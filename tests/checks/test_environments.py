@@ -47,14 +47,10 @@ def line_of(target: str, text: str) -> str:
 RIGHT = {
     "plain": SHOW,
     "async": SHOW.replace("    def show", "    async def show"),
-    "a generator": returning("yield from (DISHES[dish_id],)"),
     "a date": returning("return {'on': datetime.date(2026, 1, 2), 'at': datetime.datetime(2026, 1, 2, 3, 4)}"),
     "a dataclass": "    @dataclass\n    class Dish:\n        名: str\n" + returning("return self.Dish('比萨')"),
     "state of the session": returning("self.seen = getattr(self, 'seen', 0) + 1; return str(self.seen)"),
-    "prints to standard error": returning("print('?', file=sys.stderr); return DISHES[dish_id]"),
-    "logs": returning("logging.getLogger('dishes').warning('?'); return DISHES[dish_id]"),
     "half a surrogate pair": returning("return '\\ud800'"),  # which is replaced
-    "fails for once": returning("raise TemporaryFailure('later')"),
     "a loop of its own": returning("return asyncio.run(asyncio.sleep(0, 'x'))"),
     "a connection of any thread": "    def __init__(self):\n"
     "        self.db = sqlite3.connect(':memory:', check_same_thread=False)\n"
@@ -70,14 +66,9 @@ def test_what_is_right_gets_notes_only(environment: Write, name: str) -> None:
 EXITS = [
     ("sys.exit(3)", "raises SystemExit: 3"),
     ("raise KeyboardInterrupt", "raises KeyboardInterrupt"),
-    ("raise GeneratorExit('x')", "raises GeneratorExit: x"),
     ("raise StopIteration('x')", "raises StopIteration: x"),
-    ("raise asyncio.CancelledError", "raises CancelledError"),
-    ("raise TimeoutError('slow')", "raises TimeoutError: slow"),
-    ("raise ExceptionGroup('two', [ValueError(1), KeyError(2)])", "raises ExceptionGroup: two (2 sub-exceptions)"),
     ("raise type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()", "raises Mute: (its text cannot be read)"),
     ("1 / 0", "raises ZeroDivisionError: division by zero"),
-    ("assert DISHES[dish_id] == 'soup'", "raises AssertionError"),
 ]
 
 
@@ -93,11 +84,6 @@ def test_an_exception_of_any_class_is_named_with_its_line(environment: Write, co
 
 FAULTS: dict[str, tuple[str, str, str]] = {
     "no data": (returning("return object()"), "error", "show(dish_id='d1') returns what is no data"),
-    "no number of JSON": (
-        returning("return math.nan"),
-        "error",
-        "returns what is no data: ValueError: Out of range float",
-    ),
     "bytes that are no text": (returning("return b'\\xff'"), "error", "returns what is no data: "),
     "a value inside itself": (
         returning("loop = []; loop.append(loop); return loop"),
@@ -107,7 +93,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "a generator without end": (returning("return itertools.count()"), "error", "an iterator of more than"),
     "the machinery": (returning("raise EnvironmentFailure('server down')"), "error", "failed: server down (3 calls)"),
     "chance": (returning("return str(random.random())"), "error", "gave another result in a second session"),
-    "the clock": (returning("return str(time.perf_counter())"), "error", "gave another result in a second session"),
     "state that sessions share": (
         "    shared = []\n" + returning("self.shared.append(1); return str(len(self.shared))"),
         "error",
@@ -149,7 +134,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "SQLite objects created in a thread can only be used in that same thread",
     ),
     "a running loop": (returning("asyncio.get_running_loop(); return 'x'"), "error", "no running event loop"),
-    "a loop of the thread": (returning("asyncio.get_event_loop(); return 'x'"), "error", "no current event loop"),
     "a loop in a loop": (
         returning("return asyncio.run(asyncio.sleep(0, 'x'))").replace("    def show", "    async def show"),
         "error",
@@ -167,9 +151,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "the docstring describes dish, which is no parameter",
     ),
     "a set": (typed("set[str] | None"), "error", "the parameter tags is of a type that no JSON caller can give: set"),
-    "a frozen set in a list": (typed("list[frozenset[int]]"), "error", "that no JSON caller can give: frozenset"),
-    "bytes": (typed("bytes | None"), "error", "that no JSON caller can give: bytes"),
-    "a complex number": (typed("complex"), "error", "that no JSON caller can give: complex"),
     "no api": ("", "error", "it has no query API"),
 }
 
@@ -186,28 +167,9 @@ def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> Non
     assert findings[0].todo
 
 
-def test_what_a_docstring_does_not_say_is_found(environment: Write) -> None:
-    bare = "    @query_api\n    def show(self, dish_id: str) -> str:\n        return 'x'\n"
-    assert [(f.severity, f.what) for f in amiss(environment(bare))] == [
-        ("error", "query API show: no docstring"),
-        ("warning", "query API show: nothing describes the parameter dish_id"),
-    ]
-
-
 def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
     target = environment(FAULTS["a thread of its own"][0])
     (finding,) = amiss(target)
-    assert finding.place == line_of(target, "sqlite3.connect(")
-    assert "check_same_thread=False" in finding.todo
-
-
-def test_a_connection_that_the_first_call_makes_is_found_too(environment: Write) -> None:
-    body = "    db = {}\n" + returning(
-        "db = self.db.setdefault('x', sqlite3.connect(':memory:')); return str(db.execute('select 1').fetchone())"
-    )
-    target = environment(body)
-    (finding,) = amiss(target)
-    assert "gave another result in a second session" in finding.what
     assert finding.place == line_of(target, "sqlite3.connect(")
     assert "check_same_thread=False" in finding.todo
 
@@ -259,20 +221,13 @@ def test_what_is_no_query_api_may_fail_as_well(environment: Write, hook: str, wh
     assert (finding.severity, what in finding.what) == ("error", True), finding.line()
 
 
-def test_results_of_many_megabytes_are_compared(environment: Write) -> None:
-    findings = amiss(environment(returning("return 'x' * 20_000_000 + str(next(COUNT))")))
-    assert any("gave another result" in f.what and len(f.what) < 400 for f in findings)
-
-
 # Records
 
 KINDS = {
     "another order": ("return random.sample([{'i': i} for i in range(99)], 99)", "gives another list when asked again"),
     "no list": ("yield from itertools.count()", "gives a generator, no list"),
-    "no dicts": ("return list(DISHES)", "gives what is no data"),
     "no data": ("return [{'id': object()}]", "gives what is no data"),
     "an exception": ("return [{'id': 1 / 0}]", "raises ZeroDivisionError: division by zero"),
-    "an exit": ("sys.exit('no')", "raises SystemExit: no"),
 }
 
 
@@ -342,20 +297,9 @@ def test_what_cannot_be_opened_is_an_error(
     assert capsys.readouterr().out == ""
 
 
-def test_a_name_that_nothing_has_is_an_error() -> None:
-    (finding,) = check_target("wikki")
-    assert "unknown environment 'wikki'. Did you mean wiki?" in finding.what
-
-
 @pytest.mark.parametrize("name", ["wiki", "aminer"])
 def test_the_embedded_environments_are_right(name: str) -> None:
     assert [f.line() for f in check_target(name) if f.severity != "note"] == []
-
-
-def test_the_scaffolded_environment_is_right(recipes: Path) -> None:
-    findings = check_target(f"{recipes / 'recipes.py'}")
-    assert {f.severity for f in findings} == {"note"}
-    assert findings[0].what == "records: 30 dish, 68 ingredient"
 
 
 # Servers and tools of others

@@ -21,12 +21,6 @@ def found(tmp_path: Path, *questions: dict[str, Any]) -> list[Finding]:
     return [f for f in check(str(path)) if f.severity != "note"]
 
 
-def test_the_scaffolded_questions_are_right(recipes: Path) -> None:
-    findings = check(str(recipes / "questions.jsonl"), f"{recipes / 'recipes.py'}")
-    assert [f.severity for f in findings] == ["note"]
-    assert findings[0].what.startswith("20 questions: ")
-
-
 def test_an_answer_that_stands_in_the_question_is_a_warning(tmp_path: Path) -> None:
     (finding,) = found(tmp_path, {"question": "In which city is the Paris Opera?"})
     assert (finding.severity, "an answer that stands in the question" in finding.what) == ("warning", True)
@@ -55,16 +49,6 @@ def test_a_gold_that_is_in_any_text_needs_evidence(tmp_path: Path, gold: str) ->
     assert found(tmp_path, {"answers": [gold], "evidence": ["born 1912"]}) == []
 
 
-def test_many_of_one_kind_are_one_line(tmp_path: Path) -> None:
-    (finding,) = found(tmp_path, *({"question": f"Is it {n}?", "answers": ["yes"]} for n in range(9)))
-    assert finding.what.startswith("9 questions (q1, q2, q3, ...)")
-
-
 def test_a_program_that_is_missing_or_no_python_is_found(tmp_path: Path) -> None:
     findings = found(tmp_path, {"program": "answer ="}, {"question": "Who?", "program": None})
     assert [f.severity for f in findings] == ["error", "warning"]
-
-
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    (finding,) = check(str(tmp_path / "none.jsonl"))
-    assert (finding.severity, finding.what) == ("error", "no such question file")

@@ -36,9 +36,3 @@ def test_a_set_that_was_changed_by_hand_is_a_warning(made: Path) -> None:
     made.write_text("\n".join(lines[1:]), encoding="utf-8")
     (finding,) = [f for f in check(str(made)) if f.severity != "note"]
     assert finding.what == "7 questions, though its season file says 8"
-
-
-def test_a_season_file_that_is_damaged_is_an_error(made: Path) -> None:
-    made.with_name("made.season.json").write_text("{", encoding="utf-8")
-    (finding,) = check(str(made))
-    assert (finding.severity, finding.place.endswith("made.season.json")) == ("error", True)

@@ -86,44 +86,6 @@ def test_the_shell_completes_commands_and_options(words: str, completed: str, tm
 
 # Mistakes
 
-FLAGS = ["run", "--workflow", "react", "--task", "wiki/high-freq"]
-WRONG: dict[str, tuple[list[str], str]] = {
-    "no such command": (["rnu"], "unknown command 'rnu'. Did you mean run?"),
-    "no such command of a group": (["data", "spilt"], "unknown command 'spilt'. Did you mean split?"),
-    "no such option": (["run", "grid.yaml", "--limt", "3"], "--limit"),
-    "neither a grid nor flags": (["run"], "--workflow, --llm and --task"),
-    "a flag too few": (FLAGS, "--llm missing"),
-    "a grid and flags": (["run", "grid.yaml", "--samples", "3"], "in grid.yaml, set samples: instead"),
-    "an unknown task": ([*FLAGS, "--task", "wiki/hihg-freq", "--llm", "openai/x"], "Did you mean wiki/high-freq?"),
-    "an unknown workflow": ([*FLAGS, "--workflow", "raect", "--llm", "openai/x"], "Did you mean react?"),
-    "to start over and to go on": (["run", "grid.yaml", "--fresh", "--resume"], "--fresh"),
-    "a word for a number": (["run", "grid.yaml", "--limit", "many"], "'--limit'"),
-    "a limit of none": (["run", "grid.yaml", "--limit", "0"], "'--limit'"),
-    "no such grid": (["run", "nowhere.yaml"], "nowhere.yaml: no such grid file"),
-    "a folder for a grid": (["run", "."], "is a folder; name a grid file"),
-    "no such kind": (["list", "taks"], "unknown kind 'taks'. Did you mean tasks?"),
-    "no such run to score": (["score", "nowhere"], "nowhere is not a run"),
-    "no such run to report": (["report", "nowhere"], "nowhere is not a run"),
-    "a run twice": (["compare", "nowhere", "./nowhere"], "given twice"),
-}
-
-
-@pytest.mark.parametrize("mistake", WRONG)
-def test_a_wrong_command_ends_with_2_and_one_message(tmp_path: Path, mistake: str) -> None:
-    words, message = WRONG[mistake]
-    done = typed_here(words, tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("command", ["report", "score", "compare"])
-def test_a_file_is_no_run(command: str, tmp_path: Path) -> None:
-    (tmp_path / "grid.yaml").write_text("llms: []\n", encoding="utf-8")
-    done = typed_here([command, "grid.yaml"], tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("r-eval: grid.yaml is a file")
-
 
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path: Path) -> None:
     for words in (["--debug", "score", "nowhere"], ["score", "--debug", "nowhere"], ["score", "nowhere", "--debug"]):

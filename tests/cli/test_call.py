@@ -126,23 +126,3 @@ def test_values_are_coerced_settings_are_the_environments_and_nothing_acts_on_th
 def test_an_error_that_a_model_would_see_ends_with_1(tmp_path: Path, words: list[str], said: str, kind: str) -> None:
     assert said in call(tmp_path, "aminer", *words, status=1)
     assert json.loads(call(tmp_path, "aminer", *words, "--json", status=1))["error"] == kind
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["wikki"], "unknown environment 'wikki'. Did you mean wiki?"),
-        (["./gone.py:Gone"], "gone.py: no such file"),
-        (["wiki", "Serch", "entity=Kenya"], "unknown query API 'Serch'. Did you mean Search?"),
-        (["wiki", "Search", "Kenya"], "arguments are written key=value"),
-        (["wiki", "entity=Kenya"], "'entity=Kenya': name a query API first: Search, Lookup"),
-        (["wiki", "Search", "entity=Kenya", "--", "Lookup", "keyword=x", "--json"], "options go before the first --"),
-        (["wiki", "--set", "live"], "'live': expected key=value"),
-        (["wiki", "--prompt", "raect"], "Did you mean react?"),
-        (["wiki", "--prompt", "oracle"], "the workflow 'oracle' sends nothing to an LLM"),
-    ],
-)
-def test_a_wrong_command_is_one_line(tmp_path: Path, words: list[str], said: str) -> None:
-    printed = call(tmp_path, *words, status=2)
-    assert said in printed
-    assert printed.count("\n") == 1

@@ -139,12 +139,6 @@ def test_questions_in_other_words_are_counted_and_not_paired(tmp_path: Path) -> 
     assert "1 question left out" in printed(tmp_path, "one", "two")
 
 
-def test_a_further_metric_is_computed_and_kept(tmp_path: Path) -> None:
-    write(tmp_path / "run", BETTER)
-    assert json.loads(printed(tmp_path, "run", *REACT_PAL, "--metric", "exact_match", "--json"))["metric"]
-    assert "exact_match" in next((tmp_path / "run" / "scores").rglob("*.jsonl")).read_text(encoding="utf-8")
-
-
 def test_conditions_are_compared_apart(tmp_path: Path) -> None:
     write(tmp_path / "one", BETTER)
     write(tmp_path / "two", BETTER, condition="noisy")

@@ -158,21 +158,6 @@ def test_score_takes_further_metrics_another_taxonomy_and_threshold_and_keeps_th
     assert before == {path: path.read_bytes() for path in (run / "episodes").rglob("*.jsonl")}
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--metric", "f2"], "unknown metric 'f2'"),
-        (["--taxonomy", "loose"], "strict"),
-        (["--match-threshold", "7"], "'--match-threshold'"),
-        (["--answers", "results.json", "--taxonomy", "published"], "need episodes"),
-    ],
-)
-def test_a_wrong_scoring_ends_with_2(folder: Path, words: list[str], message: str) -> None:
-    done = typed_here(["score", "runs/grid", *words], folder)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-
-
 # score --answers
 
 

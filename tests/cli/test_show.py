@@ -94,22 +94,6 @@ def test_a_unique_beginning_names_an_episode(folder: Path) -> None:
     assert "finished\ntoken_f1 0.0, response type RE (reasoning error)" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("zzz",), "runs/grid has no episode zzz. r-eval show runs/grid lists them"),
-        (("--type", "XX"), "unknown response type 'XX'. Known: AM, EM, GE, ME, RE, TE"),
-        (("--task", "aminer/soay-esay"), "Did you mean aminer/soay-easy?"),
-        (("--system", "raect+known"), "Did you mean react+known?"),
-        (("--prompt",), "--prompt needs an EPISODE_ID"),
-    ],
-)
-def test_what_is_wrong_is_one_line(folder: Path, words: tuple[str, ...], message: str) -> None:
-    said = show(folder, *words, status=2)
-    assert message in said
-    assert said.count("\n") == 1
-
-
 def test_a_wrong_id_names_near_ones_and_a_short_one_the_ids_it_begins(folder: Path) -> None:
     ids = [row["episode_id"] for row in rows(folder)]
     wrong = ids[0][:-1] + ("0" if ids[0][-1] != "0" else "1")

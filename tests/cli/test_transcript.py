@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from r_eval.cli.transcript import LONGEST, harmless, print_transcript, transcript
+from r_eval.cli.transcript import harmless, print_transcript, transcript
 from r_eval.records import Episode, Outcome, Seconds, SentMessage, Step, Tokens, Usage
 from tests.analysis.conftest import call, episode
 
@@ -72,11 +72,6 @@ def test_no_field_of_an_episode_acts_on_the_terminal() -> None:
     assert plain.count("[bold]markup[/bold]") >= 12
 
 
-def test_a_long_text_is_cut_with_its_length() -> None:
-    assert harmless("x" * 1_000_000).startswith("x" * LONGEST + " [… 996,000 more characters")
-    assert harmless("x" * 1_000_000, None) == "x" * 1_000_000
-
-
 # the steps
 
 
@@ -131,12 +126,6 @@ def test_evidence_is_found_in_observations_alone(changes: dict[str, Any], found:
     text = text_of(**changes)
     assert found in text
     assert missing not in text
-
-
-def test_evidence_is_marked_in_the_observation() -> None:
-    text = transcript(episode(steps=[call("a\nThe city of NAIROBI, in Kenya")]), None)
-    marked = [text.plain[span.start : span.end] for span in text.spans if "green" in str(span.style)]
-    assert marked[0] == "NAIROBI"
 
 
 # the messages

@@ -233,9 +233,9 @@ def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner,
     replies = [loop.run(speaker.generate(said(COUNT, max_tokens=n))) for n in (2, 3)]
     assert [step.kind for step in steps] == ["thought", "thought"]
     assert [step.text for step in steps] == [reply.text for reply in replies]
-    assert speaker.totals.usage().calls == 2
-    assert speaker.totals.usage().completion_tokens == 5
-    assert speaker.totals.usage().prompt_tokens == sum(reply.tokens.prompt for reply in replies)
+    assert speaker.usage.calls == 2
+    assert speaker.usage.completion_tokens == 5
+    assert speaker.usage.prompt_tokens == sum(reply.tokens.prompt for reply in replies)
     assert speaker.totals.seconds > 0
     assert 0 <= speaker.totals.queue <= speaker.totals.seconds
     assert speaker.totals.retry == 0

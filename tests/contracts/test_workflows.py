@@ -357,7 +357,9 @@ def test_it_survives_whatever_an_llm_answers(
 @pytest.mark.parametrize("name", ASKING)
 def test_an_llm_that_fails_is_an_llm_failure(name: str, cause: str, pantry: Environment, sandbox: Sandbox) -> None:
     def fail(request: Request) -> str:
-        raise LLMError(cause, "it went wrong", retries=3)
+        error = LLMError(cause, "it went wrong")
+        error.retries = 3
+        raise error
 
     episode = play(name, Talker(fail), pantry, sandbox)
     assert (episode.outcome.kind, episode.outcome.cause) == ("llm_failure", cause)

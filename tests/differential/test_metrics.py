@@ -23,7 +23,7 @@ from r_eval.analysis import metrics
 from r_eval.analysis.metrics.claims import CUE
 from r_eval.analysis.metrics.closed import WORDS
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.metrics.retrieval import RANKING, ndcg
+from r_eval.analysis.metrics.ranking import RANKING, ndcg
 from r_eval.analysis.metrics.segment import bare, segments
 from r_eval.analysis.metrics.text import prepared
 from tests.differential.pairs import ascii_pairs, chinese_pairs, plain, russian_pairs, unicode_pairs

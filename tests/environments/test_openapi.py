@@ -45,20 +45,9 @@ paths:
       operationId: find-books
       parameters:
         - {name: q, in: query, required: true, schema: {type: string}}
-        - {name: tag, in: query, schema: {type: array, items: {type: string}}}
-        - {name: ids, in: query, explode: false, schema: {type: array, items: {type: integer}}}
-        - {name: at, in: query, style: deepObject, schema: {type: object, properties: {city: {type: string}}}}
-        - {name: filter, in: query, content: {application/json: {schema: {type: object}}}}
         - {name: since, in: query, schema: {type: string, format: date, example: 2020-01-01}}
-        - {name: limit, in: query, schema: {type: integer, minimum: 0, exclusiveMinimum: true, nullable: true}}
         - {name: X-Note, in: header, schema: {type: string}}
-        - {name: sid, in: cookie, schema: {type: string}}
       responses: {"200": {description: ok}}
-    post:
-      requestBody:
-        required: true
-        content: {application/json: {schema: {$ref: '#/components/schemas/NewBook'}}}
-      responses: {"201": {description: made}}
   /form:
     post:
       operationId: form
@@ -67,14 +56,8 @@ paths:
       responses: {default: {description: ok}}
   /list:
     post:
-      operationId: whole
       requestBody: {content: {application/json: {schema: {type: array, items: {type: integer}}}}}
       responses: {default: {description: ok}}
-  /status/{code}:
-    get:
-      operationId: status
-      parameters: [{name: code, in: path, required: true, schema: {type: integer}}]
-      responses: {default: {description: it}}
   /special/{what}:
     get:
       operationId: special
@@ -88,10 +71,6 @@ components:
       type: object
       required: [title]
       properties: {title: {type: string}, sequel: {$ref: '#/components/schemas/Book'}}
-    NewBook:
-      allOf:
-        - $ref: '#/components/schemas/Book'
-        - {type: object, required: [pages], properties: {pages: {type: integer}, id: {type: string, readOnly: true}}}
 """
 
 
@@ -149,9 +128,9 @@ class Server:
         if self.statuses:
             status = self.statuses.pop(0)
             return status, {"Retry-After": "0"}, json.dumps({"error": {"message": f"status {status}"}})
-        if path.startswith("/api/status/"):
-            return int(path.rpartition("/")[2]), {"Retry-After": "0"}, json.dumps({"message": "its own words"})
         what = path.removeprefix("/api/special/")
+        if what.isdecimal():
+            return int(what), {"Retry-After": "0"}, json.dumps({"message": "its own words"})
         specials: dict[str, tuple[int, dict[str, str], str]] = {
             "elsewhere": (302, {"Location": "http://localhost:1/secret"}, ""),
             "around": (302, {"Location": "/api/special/around"}, ""),
@@ -207,13 +186,9 @@ def test_every_operation_is_a_query_api(library: OpenAPI) -> None:
     assert (specs["getBook"].summary, specs["getBook"].details) == ("Show a book.", "With its authors.")
     assert [spec.stub().partition(":\n")[0].removeprefix("def ") for spec in specs.values()] == [
         "getBook(id: str, X_Api_Key: str, lang: Literal['en', 'de'] = 'en') -> Book",
-        "find_books(q: str, tag: list[str] | None = None, ids: list[int] | None = None, "
-        "at: FindBooksAt | None = None, filter: dict[str, Any] | None = None, since: str | None = None, "
-        "limit: int | None = None, X_Note: str | None = None, sid: str | None = None) -> Any",
-        "post_books(title: str, pages: int, sequel: Any = None) -> Any",
+        "find_books(q: str, since: str | None = None, X_Note: str | None = None) -> Any",
         "form(a: str | None = None) -> Any",
-        "whole(body: list[int] | None = None) -> Any",
-        "status(code: int) -> Any",
+        "post_list(body: list[int] | None = None) -> Any",
         "special(what: str) -> Any",
     ]
 
@@ -222,8 +197,7 @@ def test_every_operation_is_a_query_api(library: OpenAPI) -> None:
     ("chosen", "apis"),
     [
         (["getBook"], ["getBook"]),
-        ("*ook*", ["getBook", "find_books", "post_books"]),
-        (["POST *"], ["post_books", "form", "whole"]),
+        (["POST *"], ["form", "post_list"]),
         ("GET /books, form", ["find_books", "form"]),
     ],
 )
@@ -246,31 +220,6 @@ def test_a_document_may_be_json_and_the_version_follows_it(document: Path, tmp_p
 
 
 # Requests
-
-
-def test_arguments_go_where_they_belong(call: Callable[..., CallResult]) -> None:
-    received = call(
-        "find_books",
-        q="a&b=c #d/ü",
-        tag=["x", "y"],
-        ids=[1, 2],
-        at={"city": "Rome"},
-        filter={"a": [1]},
-        X_Note="hello",
-        limit="3",
-    ).value
-    query = (
-        "q=a%26b%3Dc%20%23d%2F%C3%BC&tag=x&tag=y&ids=1,2&at%5Bcity%5D=Rome&filter=%7B%22a%22%3A%20%5B1%5D%7D&limit=3"
-    )
-    assert (received["method"], received["target"], received["headers"]["X-Note"]) == (
-        "GET",
-        f"/api/books?{query}",
-        "hello",
-    )
-    received = call("post_books", title="It", pages="3").value
-    assert (received["method"], json.loads(received["body"])) == ("POST", {"title": "It", "pages": 3})
-    assert call("form", a="x&y").value["body"] == "a=x%26y"
-    assert json.loads(call("whole", body=[1, 2]).value["body"]) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -362,7 +311,7 @@ def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
     call: Callable[..., CallResult], server: Server, status: int
 ) -> None:
     error = "not_found" if status in (404, 410) else "tool_error"
-    assert call("status", code=status) == CallResult(None, "its own words", error)
+    assert call("special", what=str(status)) == CallResult(None, "its own words", error)
     assert len(server.received) == 1
 
 
@@ -373,6 +322,7 @@ def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
         ("image", "tool_error", "The answer is of the type image/png, which cannot be shown as text."),
         ("text", None, "plain ü"),
         ("nothing", None, "null"),
+        ("moved", None, '{"method": "GET", "target": "/api/special/here"'),
         ("html", "not_found", "404 Not Found"),
         ("elsewhere", "failure", "the server redirects to another one, localhost:1"),
         ("around", "failure", "the server redirects without end"),
@@ -387,11 +337,7 @@ def test_every_answer_is_an_observation_or_a_failure(
             call("special", what=what)
     else:
         result = call("special", what=what)
-        assert (result.error, result.observation) == (error, message)
-
-
-def test_a_redirect_on_the_same_server_is_followed(call: Callable[..., CallResult]) -> None:
-    assert call("special", what="moved").value["path"] == "/api/special/here"
+        assert (result.error, result.observation[: len(message)]) == (error, message)
 
 
 @pytest.mark.parametrize(
@@ -420,7 +366,7 @@ def test_many_sessions_call_at_once(library: OpenAPI, sandbox: Sandbox) -> None:
     sessions = [Session(library, sandbox) for _ in range(20)]
 
     async def calls() -> list[CallResult]:
-        return await asyncio.gather(*(s.call("whole", {"body": [i]}) for i, s in enumerate(sessions)))
+        return await asyncio.gather(*(s.call("post_list", {"body": [i]}) for i, s in enumerate(sessions)))
 
     assert [json.loads(result.value["body"]) for result in asyncio.run(calls())] == [[i] for i in range(20)]
 
@@ -460,4 +406,4 @@ def test_a_document_that_is_not_there_is_the_persons_error(tmp_path: Path, serve
     with pytest.raises(UserError, match=r"cannot be opened: .*No such file"):
         open_environment(f"openapi:{tmp_path}/none.yaml")
     with pytest.raises(UserError, match="its own words"):
-        open_environment(f"openapi:{server.url}/api/status/404")
+        open_environment(f"openapi:{server.url}/api/special/404")

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from r_eval.cli.serve import serve
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
@@ -71,20 +70,14 @@ WIKI_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("Lookup", {"keyword": "the"}),
     ("Search", {"entity": "Frnace"}),
     ("Search", {"entity": 7}),
-    ("Search", {"entity": ""}),
-    ("Search", {"title": "France"}),
-    ("Search", {}),
     ("Find", {"entity": "France"}),
 ]
 PERSON = AMiner().records("person")[0]
 AMINER_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("searchPerson", {"name": PERSON["name"]}),
-    ("searchPerson", {"name": PERSON["name"], "organization": None}),
-    ("searchPerson", {}),
     ("searchPerson", {"name": "Nobody Of This Name"}),
     ("getPersonBasicInfo", {"person_id": PERSON["person_id"]}),
     ("getPersonPubs", {"person_id": PERSON["person_id"]}),
-    ("getPersonInterest", {"person_id": PERSON["person_id"]}),
     ("getCoauthors", {"person_id": "../../etc/passwd"}),
     ("getPublication", {"pub_id": "x"}),
     ("searchPublication", {"publication_info": ["not", "text"]}),
@@ -146,8 +139,10 @@ def results(
         session.close()
 
 
-@pytest.mark.parametrize(("name", "calls"), [("wiki", WIKI_CALLS), ("aminer", AMINER_CALLS)])
-@pytest.mark.parametrize("how", ["http", "mcp", "mcp over http"])
+@pytest.mark.parametrize(
+    ("name", "calls", "how"),
+    [("aminer", AMINER_CALLS, "http"), ("aminer", AMINER_CALLS, "mcp"), ("wiki", WIKI_CALLS, "mcp over http")],
+)
 def test_an_environment_that_is_served_and_opened_again_is_the_same(
     script: Path, sandbox: Sandbox, name: str, calls: list[tuple[str, dict[str, Any]]], how: str
 ) -> None:
@@ -208,31 +203,12 @@ def test_a_client_keeps_its_session_by_header_or_cookie(odd: Running) -> None:
     assert (number, odd.post("/count", "{}", Cookie=cookie)[1]) == (1, 2)
 
 
-def test_the_http_server_ends_cleanly_on_a_signal(script: Path) -> None:
-    assert Running(script, "odd").stop(signal.SIGTERM) == (0, "ended\n")  # SIGINT: see the command
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [({}, 200), ({"Origin": "http://localhost:8"}, 200), ({"Host": "evil.example"}, 403), ({"Origin": "null"}, 403)],
 )
 def test_pages_of_other_sites_are_refused(odd: Running, headers: dict[str, str], status: int) -> None:
     assert odd.post("/count", "{}", **headers)[0] == status
-
-
-def test_a_client_of_the_sdk_reads_and_calls_over_mcp(odd: Running) -> None:
-    mcp = pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
-
-    async def talk() -> None:
-        async with mcp.Client(f"{odd.url}/mcp") as client:
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["down", "count"]
-            numbers = [(await client.call_tool("count", {})).structured_content for _ in range(2)]
-            assert numbers == [{"result": 1}, {"result": 2}]
-            assert (await client.call_tool("count", {"a": 1})).is_error
-            with pytest.raises(mcp.MCPError, match="the disk is full"):
-                await client.call_tool("down", {})
-
-    asyncio.run(talk())
 
 
 def test_a_port_that_is_taken_is_the_persons_error(odd: Running) -> None:
@@ -248,12 +224,6 @@ def test_the_command_says_where_it_serves() -> None:
     assert process.stderr.readline().startswith("wiki at http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=300) == 0
-
-
-@pytest.mark.parametrize(("http", "mcp"), [(None, False), (0, True)])
-def test_the_command_serves_in_one_way(http: int | None, mcp: bool) -> None:
-    with pytest.raises(UserError, match="serve needs either --http PORT or --mcp"):
-        serve("wiki", http, mcp)
 
 
 def test_sessions_used_longest_ago_make_room() -> None:
@@ -284,7 +254,7 @@ MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [None, signal.SIGTERM])
 def test_the_mcp_server_speaks_the_older_protocol_and_ends_with_its_input_or_on_a_signal(
     script: Path, number: int | None
 ) -> None:

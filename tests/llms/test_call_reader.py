@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any
 
 import pytest
@@ -128,46 +129,18 @@ def test_two_calls_are_read_in_their_order_in_every_notation(notation: str) -> N
 
 
 @pytest.mark.parametrize("notation", sorted(EVERY.keys() - {"hermes_fence_inside", "fence_action"}))
-def test_the_text_before_a_call_stays(notation: str) -> None:
+def test_the_text_around_a_call_stays_and_nothing_of_the_call(notation: str) -> None:
     reply = read(Reply(f"{LEAD}\n{clean(EVERY[notation])}", finish="stop"), TOOLS)
     assert (reply.text.startswith(LEAD), reply.finish) == (True, "tool_calls")
-    assert "Search" not in reply.text
-    assert "Kenya" not in reply.text
-
-
-@pytest.mark.parametrize("notation", ["hermes", "mistral_args", "deepseek", "qwen_coder", "invoke", "fence", "python"])
-def test_the_text_after_a_call_stays(notation: str) -> None:
-    assert read(Reply(f"{clean(EVERY[notation])}\n{END}"), TOOLS).text.split("\n")[-1] == END
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "capital"}',
-        '{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}',
-        '[Search(entity="Kenya"), Lookup(keyword="capital")]',
-    ],
-)
-def test_calls_of_several_tools_stand_in_a_row(text: str) -> None:
-    assert calls(text) == [("Search", {"entity": "Kenya"}), ("Lookup", {"keyword": "capital"})]
+    assert not re.search("Search|Kenya", reply.text)
+    if notation in ("hermes", "mistral_args", "deepseek", "qwen_coder", "invoke", "fence", "python"):
+        assert read(Reply(f"{clean(EVERY[notation])}\n{END}"), TOOLS).text.split("\n")[-1] == END
 
 
 def test_a_tagged_call_may_hold_its_own_marks_in_a_text() -> None:
     marks = "</tool_call> [TOOL_CALLS] <function=Search> <invoke name='x'>"
     text = f"<tool_call>{json.dumps({'name': 'Search', 'arguments': {'entity': marks}})}</tool_call>"
     assert calls(f"{text}\n{text}") == [("Search", {"entity": marks})] * 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'I look.\n[Search(entity="a"), Search(entity="b")]',
-        'I look.\n```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}',
-        f"I look.\n```xml\n{clean(EVERY['invoke'])}\n```",
-    ],
-)
-def test_nothing_of_a_call_stays_in_the_text(text: str) -> None:
-    assert read(Reply(text), TOOLS).text == "I look."
 
 
 # Types
@@ -191,54 +164,82 @@ def test_a_value_of_another_type_stays_text(key: str, value: str, wanted: Any) -
     assert calls(f"<function=rank><parameter={key}>{value}</parameter></function>") == [("rank", {key: wanted})]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ('rank(topic="RAG", recent=true)', ("rank", {"topic": "RAG", "recent": True})),
-        ("rank(topic='检索', recent=null, limit=3)", ("rank", {"topic": "检索", "recent": None, "limit": 3})),
-        ('rank("RAG", where={"a": [true, null]})', ("rank", {"topic": "RAG", "where": {"a": [True, None]}})),
-        ("[rank(topic=“RAG”, recent=False)]", ("rank", {"topic": "RAG", "recent": False})),
-        ("rank(“检索”, 5)", ("rank", {"topic": "检索", "limit": 5})),
-        ("rank(topic=RAG, limit=5)", ("rank", {"topic": "RAG", "limit": 5})),
-        ("Search(“Côte d’Ivoire”, '3')", ("Search", {"entity": "Côte d’Ivoire", "limit": "3"})),
-        ('Search(\n    entity="the "Big" one",\n)', ("Search", {"entity": 'the "Big" one'})),
-        ("print(Search(entity='Côte d'Ivoire'))", ("Search", {"entity": "Côte d'Ivoire"})),
-        ('Search(entity="a\nb",)', ("Search", {"entity": "a\nb"})),
-        ("Search(entity=true)", ("Search", {"entity": "true"})),
-        ("Search(entity=3.50)", ("Search", {"entity": "3.50"})),
-        ("Search(entity=None)", ("Search", {"entity": None})),
-        ("Finish(answer=true)", ("Finish", {"answer": True})),
-    ],
+def search(entity: Any, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "Search", {"entity": entity, **more}
+
+
+def rank(topic: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "rank", {"topic": topic, **more}
+
+
+def lookup(keyword: str) -> tuple[str, dict[str, Any]]:
+    return "Lookup", {"keyword": keyword}
+
+
+KENYA, UGANDA = search("Kenya"), search("Uganda")
+PLAIN = '{"name": "Search", "arguments": {"entity": "Kenya"}}'
+OTHER = '{"name": "Search", "arguments": {"entity": "Uganda"}}'
+WRITTEN: tuple[tuple[str, list[tuple[str, dict[str, Any]]]], ...] = (
+    # in brackets, with the type of the value unless the tool wants a text
+    ('rank(topic="RAG", recent=true)', [rank("RAG", recent=True)]),
+    ("rank(topic='检索', recent=null, limit=3)", [rank("检索", recent=None, limit=3)]),
+    ('rank("RAG", where={"a": [true, null]})', [rank("RAG", where={"a": [True, None]})]),
+    ("[rank(topic=“RAG”, recent=False)]", [rank("RAG", recent=False)]),
+    ("rank(“检索”, 5)", [rank("检索", limit=5)]),
+    ("rank(topic=RAG, limit=5)", [rank("RAG", limit=5)]),
+    ("Search(“Côte d’Ivoire”, '3')", [search("Côte d’Ivoire", limit="3")]),
+    ('Search(\n    entity="the "Big" one",\n)', [search('the "Big" one')]),
+    ("print(Search(entity='Côte d'Ivoire'))", [search("Côte d'Ivoire")]),
+    ('Search(entity="a\nb",)', [search("a\nb")]),
+    ("Search(entity=true)", [search("true")]),
+    ("Search(entity=3.50)", [search("3.50")]),
+    ("Search(entity=None)", [search(None)]),
+    ("Finish(answer=true)", [("Finish", {"answer": True})]),
+    ('I must call Search(entity="Kenya") now.', [KENYA]),
+    ('Search("Kenya")', [KENYA]),
+    ('[Search(entity="Kenya"), Search(entity="Uganda")]', [KENYA, UGANDA]),
+    ('[Search(entity="Kenya"), Lookup(keyword="capital")]', [KENYA, lookup("capital")]),
+    # actions
+    ("Action: Lookup\nAction Input: capital city", [lookup("capital city")]),
+    ('Action: Lookup\nAction Input: "capital city"', [lookup("capital city")]),
+    ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", [lookup("capital")]),
+    ("Action: Search\nAction Input: Kenya", [KENYA]),
+    ("Action: rank\nAction Input: RAG", [rank("RAG")]),
+    ('Action: Search\nAction Input: entity="Kenya", limit="3"', [search("Kenya", limit="3")]),
+    ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", [("Finish", {"answer": "Nairobi"})]),
+    ("Action: Lookup[capital]", [lookup("capital")]),
+    ("I look.\nLookup[capital city]\nLookup[river]", [lookup("capital city"), lookup("river")]),
+    ("Action 2: Finish[yes]", [("Finish", {"answer": "yes"})]),
+    ('action: lookup\naction input: {"keyword": "capital"}', [lookup("capital")]),
+    ('Action: Serch\nAction Input: {"entity": "Kenya"}', [("Serch", {"entity": "Kenya"})]),
+    ('Action: Lookup(keyword="capital")', [lookup("capital")]),
+    ('Action: {"action": "Lookup", "action_input": "capital"}', [lookup("capital")]),
+    # JSON
+    (f"```tool_call\n{PLAIN}\n```", [KENYA]),
+    (f"As [1] and {{it}} say, f{{x: {PLAIN}", [KENYA]),
+    ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
+    ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
+    ('{"name": "Search", "arguments": "Kenya"}', [KENYA]),
+    ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
+    (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
+    (f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>", [KENYA, UGANDA]),
+    (f"<tool_call>{PLAIN}\n{OTHER}</tool_call>", [KENYA, UGANDA]),
+    (f"One: {PLAIN}, two: {OTHER}.", [KENYA, UGANDA]),
+    ('{"name": "Search", "arguments": null}', [("Search", {})]),
+    ('{"name": "Serch", "arguments": {"entity": "Kenya"}}', [("Serch", {"entity": "Kenya"})]),
+    ('{"name": "Search", "arguments": {"entity": "a,]b",}}', [search("a,]b")]),
+    ('{"Search": {"entity": "Kenya"}, "Lookup": {"keyword": "capital"}}', [KENYA, lookup("capital")]),
+    # marks
+    ("<function=Search>Kenya</function>", [KENYA]),
+    ('[TOOL_CALLS]Search[ARGS]{"entity": "Kenya"}[TOOL_CALLS]Lookup[ARGS]{"keyword": "a"}', [KENYA, lookup("a")]),
 )
-def test_a_value_in_brackets_is_read_with_its_type_unless_the_tool_wants_a_text(
-    text: str, wanted: tuple[str, dict[str, Any]]
-) -> None:
-    assert calls(text) == [wanted]
 
 
-# ReAct
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("Action: Lookup\nAction Input: capital city", ("Lookup", {"keyword": "capital city"})),
-        ('Action: Lookup\nAction Input: "capital city"', ("Lookup", {"keyword": "capital city"})),
-        ("Action: Lookup\nAction Input: `capital`\nObservation: Nairobi", ("Lookup", {"keyword": "capital"})),
-        ("Action: rank\nAction Input: RAG", ("rank", {"topic": "RAG"})),
-        ('Action: Search\nAction Input: entity="Kenya", limit="3"', ("Search", {"entity": "Kenya", "limit": "3"})),
-        ("Thought: I see.\nAction: Finish\nAction Input: Nairobi", ("Finish", {"answer": "Nairobi"})),
-        ("Action: Lookup[capital]", ("Lookup", {"keyword": "capital"})),
-        ("I look.\nLookup[capital city]\nLookup[river]", ("Lookup", {"keyword": "capital city"})),
-        ("Action 2: Finish[yes]", ("Finish", {"answer": "yes"})),
-        ('action: lookup\naction input: {"keyword": "capital"}', ("Lookup", {"keyword": "capital"})),
-        ('Action: Serch\nAction Input: {"entity": "Kenya"}', ("Serch", {"entity": "Kenya"})),
-        ('Action: Lookup(keyword="capital")', ("Lookup", {"keyword": "capital"})),
-        ('Action: {"action": "Lookup", "action_input": "capital"}', ("Lookup", {"keyword": "capital"})),
-    ],
-)
-def test_an_action_line_is_a_call(text: str, wanted: tuple[str, dict[str, Any]]) -> None:
-    assert calls(text)[0] == wanted
+@pytest.mark.parametrize(("text", "wanted"), WRITTEN)
+def test_a_call_is_read_however_it_is_written(text: str, wanted: list[tuple[str, dict[str, Any]]]) -> None:
+    assert calls(text) == wanted
+    if text.startswith("Search") and "Kenya" in text:
+        assert read(Reply(f"I look.\n{text}"), TOOLS).text == "I look."
 
 
 def test_actions_after_an_invented_observation_do_not_count() -> None:
@@ -253,11 +254,11 @@ def test_actions_after_an_invented_observation_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("<function=Search>Kenya or Uganda</function>", "Search"),
         ('<function=Search>{"entity": </function>', "Search"),
-        ("[TOOL_CALLS]Search[ARGS]Kenya", "Search"),
-        ("Action: Search\nAction Input: Kenya", "Search"),
         ("Action: Search", "Search"),
+        ("<function=Search>\n<paramet", "Search"),
+        ('{"name": "Search", "arguments": "entity": "Kenya"}', "Search"),
+        ('{"name": "Search", "arguments": [1, 2]}', "Search"),
         ("<|python_tag|>import os", ""),
         ("<tool_call>\n", ""),
         ("<tool_call>Search for Kenya</tool_call>", ""),
@@ -272,6 +273,11 @@ def test_a_marked_call_that_cannot_be_read_says_how_to_write_one(text: str, name
     assert (call.name, call.arguments) == (name, {})
     assert call.error is not None
     assert '<tool_call>{"name"' in call.error
+
+
+@pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
+def test_python_that_is_no_data_is_never_an_argument(value: str) -> None:
+    assert calls(f"Search(entity={value})") == []
 
 
 def test_one_bad_call_does_not_hide_the_good_ones() -> None:

@@ -82,7 +82,7 @@ async def play(case: Case) -> Played:
         try:
             await llm.generate(dataclasses.replace(CONVERSATION, messages=tuple(messages)))
         except LLMError as error:
-            outcome = error.outcome + (", LLM stops" if error.fatal else "")
+            outcome = error.outcome + (", LLM stops" if error.cause in LLMError.FATAL else "")
             score = "missing" if error.outcome == "llm_failure" else "counts"
         seconds = time.monotonic() - started
     finally:
@@ -138,7 +138,7 @@ def test_each_case_as_a_server_plays_it() -> None:
             expected = ("goes on", "counts", 2)
             adapted.add(case.parameter)
         else:
-            fatal = ", LLM stops" if error.fatal else ""
+            fatal = ", LLM stops" if error.cause in LLMError.FATAL else ""
             score = "missing" if error.outcome == "llm_failure" else "counts"
             expected = (error.outcome + fatal, score, ATTEMPTS if error.retryable else 1)
         assert (played.outcome, played.score, played.attempts) == expected, case

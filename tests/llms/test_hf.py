@@ -15,8 +15,7 @@ import pytest
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import hf
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
-from r_eval.llms.causal_model import Job
-from r_eval.llms.hf import HF
+from r_eval.llms.hf import HF, Job
 from r_eval.llms.model_files import fetch_model, file_fingerprint
 from tests.chat_server import SEARCH
 from tests.embedded_model import EMBEDDED, embedded_hf

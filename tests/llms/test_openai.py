@@ -13,7 +13,7 @@ import pytest
 from r_eval.errors import UserError
 from r_eval.llms import attempts
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
-from r_eval.llms.chat import Refusals, chat_body
+from r_eval.llms.chat import chat_body
 from r_eval.records import Tokens
 from tests.chat_server import ASK, KEY, SEARCH, USED, Answer, Server, bad, good, run
 
@@ -290,13 +290,12 @@ def test_a_server_that_refuses_a_parameter_which_is_not_sent_is_an_error() -> No
 
 
 def test_reasoning_that_its_own_provider_refuses_is_not_sent_again() -> None:
-    llm, refusals = make_llm("openai/m"), Refusals("openai/m", "https://api.deepseek.com", "m", {})
+    llm: Any = make_llm("openai/m", {"base_url": "https://api.deepseek.com"})
     request = Request((Message("assistant", "Africa", reasoning="想一想。"),))
-    error = LLMError("parameter", "not supported", parameter="reasoning_content")
-    assert chat_body(llm, request, refusals.refused)["messages"][0]["reasoning_content"] == "想一想。"
-    assert refusals.learn_from(error, request, refusals.refused)
-    assert "reasoning_content" not in chat_body(llm, request, refusals.refused)["messages"][0]
-    assert not refusals.learn_from(error, request, refusals.refused)
+    assert chat_body(llm, request, llm.refused)["messages"][0]["reasoning_content"] == "想一想。"
+    llm.learn("reasoning_content", "not supported")
+    assert "reasoning_content" not in chat_body(llm, request, llm.refused)["messages"][0]
+    assert not llm.refused.matters("reasoning_content", request)
 
 
 # Money

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ FINISH = ToolSpec("Finish", "End with the answer.", {"type": "object", "properti
 TOOLS = (SEARCH, FINISH)
 
 KENYA = ("Search", {"entity": "Kenya"})
-UGANDA = ("Search", {"entity": "Uganda"})
 PLAIN = '{"name": "Search", "arguments": {"entity": "Kenya"}}'
 OTHER = '{"name": "Search", "arguments": {"entity": "Uganda"}}'
 
@@ -30,49 +28,9 @@ def calls(text: str) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, call.arguments) for call in read(Reply(text), TOOLS).tool_calls]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        (f"```tool_call\n{PLAIN}\n```", [KENYA]),
-        (f"As [1] and {{it}} say, f{{x: {PLAIN}", [KENYA]),
-        (json.dumps(json.loads(PLAIN), indent=2), [KENYA]),
-        ('{"function": "Search", "input": {"entity": "Kenya"}}', [KENYA]),
-        ('{"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}', [KENYA]),
-        ('{"function": {"name": "Search", "arguments": "{\\"entity\\": \\"Kenya\\"}"}}', [KENYA]),
-        ('<tool_call>{"name": "Search", "arguments": {"entity": "Kenya"}', [KENYA]),
-        ('I must call Search(entity="Kenya") now.', [KENYA]),
-        ('Search("Kenya")', [KENYA]),
-        (f"{OTHER}\n<tool_call>{PLAIN}</tool_call>", [KENYA]),
-        (f"<tool_call>[{PLAIN}, {OTHER}]</tool_call>", [KENYA, UGANDA]),
-        (f"<tool_call>{PLAIN}\n{OTHER}</tool_call>", [KENYA, UGANDA]),
-        (f"[TOOL_CALLS] [{PLAIN}, {OTHER}]", [KENYA, UGANDA]),
-        (f"[{PLAIN}, {OTHER}]", [KENYA, UGANDA]),
-        (f"One: {PLAIN}, two: {OTHER}.", [KENYA, UGANDA]),
-        ('[Search(entity="Kenya"), Search(entity="Uganda")]', [KENYA, UGANDA]),
-        ('{"name": "Search", "arguments": null}', [("Search", {})]),
-        ('{"name": "Serch", "arguments": {"entity": "Kenya"}}', [("Serch", {"entity": "Kenya"})]),
-        ('{"name": "Search", "arguments": {"entity": "a,]b",}}', [("Search", {"entity": "a,]b"})]),
-    ],
-)
-def test_a_call_is_read_however_it_is_written(text: str, wanted: list[tuple[str, dict[str, Any]]]) -> None:
-    assert calls(text) == wanted
-
-
 def test_a_reply_with_native_calls_stays_as_it_is() -> None:
     reply = Reply(PLAIN, (ToolCall("a", "Finish", {}),))
     assert read(reply, TOOLS) is reply
-
-
-@pytest.mark.parametrize("arguments", ["[1, 2]", '"Kenya"', "7"])
-def test_arguments_that_are_no_object_are_an_error_that_names_the_tool(arguments: str) -> None:
-    (call,) = read(Reply(f'{{"name": "Search", "arguments": {arguments}}}'), TOOLS).tool_calls
-    assert (call.name, call.arguments) == ("Search", {})
-    assert "Search" in (call.error or "")
-
-
-@pytest.mark.parametrize("value", ["{1, 2}", "b'x'", "...", "__import__('os').getcwd()", "[].append"])
-def test_python_that_is_no_data_is_never_an_argument(value: str) -> None:
-    assert calls(f"Search(entity={value})") == []
 
 
 ODD = ('say "hi" {now} [x]', "it's, ] } ,] ,}", "C:\\temp\\new", "Côte d'Ivoire", "東京 🗼", "</tool_response> <b>",

@@ -15,7 +15,7 @@ from r_eval import Grid, UserError, arun, run
 from r_eval.api import Run
 from r_eval.llms.replay import LLMUsage
 from r_eval.runner.budget import BudgetGuard, Stopwatch
-from r_eval.runner.observer import NullObserver
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.plan import resolve
 from tests.commands import typed_here
 
@@ -134,7 +134,7 @@ def test_money_that_was_spent_without_a_price_is_not_taken_for_nothing(tmp_path:
 
 
 def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> None:
-    class Noting(NullObserver):
+    class Noting(RunObserver):
         def __init__(self) -> None:
             self.said: list[str] = []
 
@@ -178,13 +178,6 @@ def test_a_wrong_budget_is_an_error_of_the_grid(tmp_path: Path, budget: str, sai
         path.write_text(text + rest, encoding="utf-8")
         with pytest.raises(UserError, match=said):
             Grid.load(path)
-
-
-def test_a_budget_is_no_part_of_a_fingerprint(tmp_path: Path) -> None:
-    plain, limited = (grid(tmp_path, llm(tmp_path, **more)) for more in ({}, {"budget": {"tokens": 5}}))
-    limited = limited.model_copy(update={"budget": limited.llms[0].budget})
-    one, other = ([cell.fingerprint for cell in resolve(g).cells] for g in (plain, limited))
-    assert one == other
 
 
 def test_what_is_spent_is_written_down_while_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import yaml
 from scipy.stats import binomtest
 
 from r_eval import Grid, UserError, run
-from r_eval.cli.run import run_grid
 from r_eval.environments.conditions.faulty import failed
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import RunFolder
@@ -171,18 +170,13 @@ def test_an_agent_that_retries_meets_failures_at_the_rate_that_was_asked_for(gri
         assert (len(retries) > 0) == (rate > 0)
 
 
-def test_conditions_have_the_names_of_what_combines(grid: Make) -> None:
-    conditions = ["clean", {"condition": ["slow", "faulty"], "rate": 0.2}, "faulty+slow", {**FAULTY, "name": "f"}]
-    assert names(resolve(grid(conditions))) == ["clean", "slow+faulty", "faulty+slow", "f"]
-
-
 FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
 
 
 @pytest.mark.parametrize(
     ("conditions", "why"),
     [
-        (["faulty", FAULTY], "the condition 'faulty' stands twice in the grid; give one of them a name:"),
+        (["faulty", FAULTY], "duplicate condition 'faulty'; give one of them a name:"),
         ([{**FAULTY, "name": "clean"}], "clean is the name of the bare environment"),
         ([{"condition": "clean", "name": "dirty"}], "clean is the name of the bare environment"),
         (
@@ -195,10 +189,6 @@ FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
 def test_names_that_tell_conditions_not_apart_are_refused(grid: Make, conditions: list[Any], why: str) -> None:
     with pytest.raises(UserError, match=why):
         resolve(grid(conditions))
-
-
-def test_a_rule_can_leave_a_condition_out(grid: Make) -> None:
-    assert names(resolve(grid(["clean", "faulty", "slow"], exclude=[{"condition": "f*"}]))) == ["clean", "slow"]
 
 
 def test_the_settings_are_part_of_the_fingerprint_and_their_spelling_is_not(grid: Make) -> None:
@@ -255,30 +245,9 @@ def test_a_task_that_loses_all_its_questions_is_skipped_and_noted(grid: Make, tm
     assert manifest["dropped"] == [{"condition": "none", "task": "books", **counts}]
 
 
-def test_what_is_skipped_is_said_on_standard_error(
-    grid: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = grid(["clean", {"condition": "./domain.py:Dropping", "name": "none"}], samples=1)
-    assert run_grid(made, tmp_path / "run", quiet=True) == 0
-    assert "drops 1 of 1 questions, and the task is skipped under it: 1 x out of names" in capsys.readouterr().err
-
-
 def test_a_grid_of_which_a_condition_leaves_nothing_is_an_error(grid: Make) -> None:
     with pytest.raises(UserError, match="no cell left:\n  task 'books': the condition 'none' drops 20 of 20"):
         resolve(grid([{"condition": "./domain.py:Dropping", "name": "none"}]))
-
-
-def test_a_worker_that_knows_the_clean_question_asks_it_as_the_condition_has_it(grid: Make) -> None:
-    plan = resolve(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]))
-    clean, renamed = plan.cells
-    (llm,) = plan.llms.values()
-    question = next(q for q in clean.planned.asked if q.id in renamed.planned.by_id)
-
-    async def made() -> Episode:
-        with Sandbox() as sandbox:
-            return await run_episode(renamed, question, 0, llm, Resources(plan.limits, sandbox))
-
-    assert asyncio.run(made()).golds == ["Eve 0"]
 
 
 def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
@@ -292,11 +261,6 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"
     assert outcome.detail == "the condition failing failed: RuntimeError: out of names (domain.py:66, in environment)"
-
-
-def test_slow_counts_in_the_seconds_of_the_environment(grid: Make, tmp_path: Path) -> None:
-    run(grid([{"condition": "slow", "seconds": 0.05}], samples=2), tmp_path / "run")
-    assert all(episode.seconds.environment >= 0.05 for episode in RunFolder(tmp_path / "run").episodes())
 
 
 def test_a_condition_that_cannot_be_had_is_refused_before_anything_is_run(grid: Make, tmp_path: Path) -> None:

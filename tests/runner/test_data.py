@@ -167,3 +167,52 @@ def test_a_run_keeps_what_is_known_of_its_dataset_and_says_what_is_broken(
     (task,) = done.folder.manifest()["tasks"]
     assert (task["questions"], task["data"]["records"], task["data"]["broken"]) == (2, 31, 1)
     assert done.state == "complete"
+
+
+# Noise of several levels
+
+FORM = {"weak": 4, "moderate": 4, "hard": 1}
+
+
+@pytest.mark.parametrize(
+    ("noise", "vary", "counts"),
+    [
+        (FORM, None, [(4, 4, 1)]),
+        ({"weak": 2}, None, [(2, 0, 0)]),
+        (
+            {"hard": 1},
+            {"noise.weak": [5, {"noise.weak": 3, "noise.moderate": 2}, 0]},
+            [(5, 0, 1), (3, 2, 1), (0, 0, 1)],
+        ),
+    ],
+)
+def test_an_embedded_task_has_the_noise_that_a_grid_names_or_varies(
+    desk: Path, noise: dict[str, int], vary: dict[str, Any] | None, counts: list[tuple[int, int, int]]
+) -> None:
+    embedded = installed("prgb/filtering").questions
+    plan = resolve(grid(desk, {"task": "prgb/filtering", "noise": noise}, {"task": "wiki/high-freq"}, vary=vary))
+    found = [cell.planned for cell in plan.cells if cell.cell.task == "prgb/filtering"]
+    assert [tuple(one.asked[0].meta["noise"].values()) for one in found] == counts
+    assert all([q.id for q in one.asked] == [q.id for q in found[0].asked] for one in found)
+    assert noise != FORM or sorted(found[0].asked, key=lambda q: q.id) == sorted(embedded, key=lambda q: q.id)
+    assert len({cell.fingerprint for cell in plan.cells if cell.cell.task == "prgb/filtering"}) == len(counts)
+    assert len({cell.fingerprint for cell in plan.cells if cell.cell.task == "wiki/high-freq"}) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "complaint"),
+    [
+        ({"task": "prgb/filtering", "noise": {"week": 2}}, {}, "must be 'weak', 'moderate' or 'hard', not 'week'"),
+        (
+            {"task": "wiki/high-freq", "noise": {"weak": 2}},
+            {},
+            "goes with data: FILE, or with an embedded task of PRGB",
+        ),
+        ({"task": "wiki/high-freq"}, {"vary": {"noise.weak": [2, 1]}}, "no task of the grid has noise"),
+    ],
+)
+def test_noise_that_a_task_does_not_have_is_refused(
+    desk: Path, task: dict[str, Any], more: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
+        resolve(grid(desk, task, **more))

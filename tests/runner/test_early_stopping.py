@@ -12,7 +12,7 @@ import pytest
 
 from r_eval import Grid, UserError, arun, run
 from r_eval.api import Run
-from r_eval.runner.observer import NullObserver
+from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
 from tests.runner.desks import Desk, contents
 
@@ -69,7 +69,7 @@ def stopped(result: Run) -> dict[str, tuple[int, str]]:
     return {part["system"]: (part["after"], part["behind"]) for part in parts}
 
 
-class Counting(NullObserver):
+class Counting(RunObserver):
     """Stops a run after some episodes."""
 
     def __init__(self, episodes: int) -> None:

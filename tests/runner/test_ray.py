@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from r_eval import Grid, UserError, arun, load_run, run
-from r_eval.runner.observer import NullObserver
-from r_eval.runner.run import Runner
 from tests.runner.desks import LOGGING, THOUGHTFUL, Desk, contents
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra: ray)")
@@ -133,22 +131,6 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(cluster: Any, desk: D
     assert load_run(out).state == "complete"
     assert len({process for _, process, *_ in desk.log()}) == 3, "the dead worker had no successor"
     assert [e.outcome.kind for e in load_run(out).episodes()] == ["finished"] * 40
-
-
-def test_a_run_that_is_stopped_goes_on_where_it_was(cluster: Any, desk: Desk, tmp_path: Path) -> None:
-    grid = desk.grid(desk.llm(THOUGHTFUL, connections=2), samples=12)
-    runners: list[Runner] = []
-
-    class Stopping(NullObserver):
-        def finished(self, episode: object) -> None:
-            runners[-1].stop()
-
-    out = tmp_path / "out"
-    on_ray(grid, out, watcher=Stopping(), on_runner=runners.append)
-    assert load_run(out).state == "interrupted"
-    assert 1 <= len(list(load_run(out).episodes())) <= 3
-    on_ray(grid, out)
-    assert contents(out) == contents(run(grid, tmp_path / "one").path)
 
 
 def test_a_cancelled_run_leaves_no_worker_behind(cluster: Any, desk: Desk, tmp_path: Path) -> None:

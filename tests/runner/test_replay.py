@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -79,13 +78,3 @@ def test_replayed_replies_are_marked_and_have_the_seconds_that_they_took(store: 
     calls = second.to_pandas()["calls"].tolist()
     assert second.to_pandas()["replayed"].tolist() == calls
     assert first.to_pandas()["replayed"].sum() == 0
-
-
-def test_a_store_of_another_machine_can_be_brought_along(store: Path, tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
-    ran(desk, "there")
-    for path in tmp_path.glob("replies*"):
-        shutil.copy(path, tmp_path / f"here{path.name.removeprefix('replies')}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("R_EVAL_REPLIES", str(tmp_path / "here"))
-        assert ran(desk, "here-run")[1] == 0

@@ -10,7 +10,7 @@ import pytest
 
 from r_eval import Grid, UserError, load_run, run
 from r_eval.records import Episode
-from r_eval.runner.plan import NO_LLM, Plan, resolve
+from r_eval.runner.plan import Plan, resolve
 
 SHELF = '''
 from pathlib import Path
@@ -162,12 +162,6 @@ def test_a_mistake_is_reported_before_anything_is_written(desk: Path, mistake: s
     assert not (desk / "out").exists()
 
 
-def test_an_environment_is_opened_once_for_the_same_settings(desk: Path) -> None:
-    tasks = [TASK, {**TASK, "task": "again"}]
-    resolve(grid(desk, tasks=tasks, vary={SIZE: [20, 5], TOP_K: [4, 2], "protocol": "cross"}))
-    assert sorted(opened(desk)) == ["20 title", "5 title"]
-
-
 def test_every_variant_has_its_own_environment(desk: Path) -> None:
     out = run(grid(desk), desk / "out").path
     assert answers(out) == {
@@ -235,8 +229,3 @@ def test_a_run_resumes_with_a_further_variant(desk: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
     assert answers(desk / "out")["rag@size=9"] == "[1] one 9 title 0 of 4"
     assert load_run(desk / "out").state == "complete"
-
-
-def test_a_workflow_without_an_llm_varies_too(desk: Path) -> None:
-    plan = resolve(grid(desk, workflows=["oracle"], vary={SIZE: [20, 5]}))
-    assert [(c.cell.workflow, c.cell.llm) for c in plan.cells] == [("oracle", NO_LLM), ("oracle@size=5", NO_LLM)]

@@ -15,20 +15,6 @@ from r_eval.scaffold.project import module_name
 from tests.commands import typed_here
 
 
-def test_a_project_has_all_that_a_run_needs(tmp_path: Path) -> None:
-    folder = new_domain("recipes", tmp_path / "recipes")
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "README.md",
-        "grid.yaml",
-        "questions.jsonl",
-        "recipes.json",
-        "recipes.py",
-        "templates.yaml",
-        "test_recipes.py",
-    ]
-    assert list(tmp_path.iterdir()) == [folder]
-
-
 def test_the_oracle_scores_100_on_the_projects_questions(tmp_path: Path) -> None:
     grid = Grid.load(new_domain("recipes", tmp_path / "recipes") / "grid.yaml")
     grid = grid.model_copy(update={"samples": None, "shots": 0, "workflows": grid.workflows[-1:]})
@@ -46,11 +32,6 @@ def test_the_projects_own_test_passes_under_another_name(tmp_path: Path) -> None
         check=False,
     )
     assert "21 passed" in done.stdout, done.stdout
-
-
-def test_questions_of_all_three_levels(tmp_path: Path) -> None:
-    text = (new_domain("recipes", tmp_path / "recipes") / "templates.yaml").read_text(encoding="utf-8")
-    assert [text.count(f"level: {level}") for level in ("KS", "KU", "KA")] == [1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +90,3 @@ def test_the_command_says_what_it_wrote_and_what_comes_next(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
     assert "my-recipes/my_recipes.py\n" in done.stdout
     assert done.stdout.endswith("next: cd my-recipes && r-eval run grid.yaml\n")
-
-
-def test_another_kind_than_domain_is_refused(tmp_path: Path) -> None:
-    done = typed_here(["new", "planet", "x"], tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "unknown kind 'planet'; the only one is domain: r-eval new domain x" in done.stderr

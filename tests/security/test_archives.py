@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.environments.corpus.documents import read_documents
+from r_eval.environments.corpus.sources import read_documents
 from r_eval.errors import UserError
 from r_eval.llms import model_files
 from r_eval.tasks.loaders import load

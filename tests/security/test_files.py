@@ -18,10 +18,10 @@ from r_eval.errors import UserError
 from r_eval.files import MOST_VALUES, read_yaml
 from r_eval.grid import Grid
 from r_eval.tasks.base import task_files
-from r_eval.tasks.graphs.file import read_graph_file
+from r_eval.tasks.graphs.graph_file import read_graph_file
 from r_eval.tasks.placeholders.world import read_world
 from r_eval.tasks.questions import read_questions, write_questions
-from r_eval.tasks.seasons.season import Season, write_season
+from r_eval.tasks.seasons import Season, write_season
 from r_eval.tasks.templates.schema import read_templates
 
 LAUGHS = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.tasks.graphs.rewording import question_in
+from r_eval.tasks.graphs.wording import question_in
 from r_eval.tasks.llm_client import one_line, prompt
 
 
@@ -51,4 +51,4 @@ def test_any_reply_gives_one_clean_line_or_none(reply: str) -> None:
 
 
 def test_what_is_filled_into_a_prompt_is_not_read_for_names_again() -> None:
-    assert "$words" in prompt("closed_book", words="1", question="Is it $words?")
+    assert "$words" in prompt("closed_book.en", words="1", question="Is it $words?")

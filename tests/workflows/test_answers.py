@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment, query_api
 from r_eval.environments.signatures import specs_of
+from r_eval.llms.base import Reply
 from r_eval.llms.base import ToolCall as Action
 from r_eval.llms.tool_calls import parse_action as action_in
 from r_eval.workflows.answers import (
     action_answer,
     bare_answer,
+    final_answer,
     free_answer,
     long_answer,
-    program_in,
 )
-from r_eval.workflows.answers import (
-    last_answer as answer_in,
-)
+from r_eval.workflows.pal import program_in
 from tests.timing import quickest
 
 
@@ -262,7 +261,7 @@ def test_reading_never_raises(text: str) -> None:
     assert action is None or isinstance(action, Action)
     assert action is None or isinstance(action_answer(action), str)
     assert isinstance(bare_answer(text), str)
-    assert isinstance(answer_in(text, SPECS), str)
+    assert isinstance(final_answer(Reply(text), SPECS), str)
     assert isinstance(program_in(text), str)
 
 
@@ -327,7 +326,7 @@ def test_the_answer_of_a_free_reply_is_the_marked_line_or_the_first_that_says_so
 def test_the_answer_of_a_last_reply_is_that_of_finish_or_of_free_text_never_another_action(
     text: str, answer: str
 ) -> None:
-    assert answer_in(text, SPECS) == answer
+    assert final_answer(Reply(text), SPECS) == answer
 
 
 @pytest.mark.parametrize("text", ["A Tale of Two Cities", "Answers in Genesis", "a", "A", "-5", "3.50", "Á Bao A Qu"])
@@ -396,7 +395,7 @@ def test_no_reply_holds_the_event_loop(head: str, piece: str, end: str) -> None:
     for work in (
         lambda: free_answer(text),
         lambda: free_answer(text, long=True),
-        lambda: answer_in(text, SPECS),
+        lambda: final_answer(Reply(text), SPECS),
         lambda: program_in(text),
     ):
         assert quickest(work, enough=0.25) < 0.25

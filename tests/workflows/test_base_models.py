@@ -124,7 +124,7 @@ def test_react_completes_of_itself(complete: Any) -> None:
     first, second = text_of(played), text_of(played, 1)
     assert first.endswith("\n\nQuestion: Which dish has an egg in it?\nThought 1:")
     assert second == (
-        f"{first} I look.\nAction 1: ingredients[omelette]\nObservation 1: 2 results. egg butter\nThought 2:"
+        f"{first} I look.\nAction 1: ingredients[omelette]\nObservation 1: 2 results.\negg\nbutter\nThought 2:"
     )
     assert played.requests[0].stop == ("\nObservation", "\nQuestion:")
     assert (played.answer, len(played.calls)) == ("omelette", 1)

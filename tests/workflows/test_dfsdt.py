@@ -1,6 +1,7 @@
 """DFSDT walks the tree as ToolBench's `DFS_woFilter_w2` does: the same LLM calls, in the same order.
 
-A reply of a thought and a call adds three nodes, one without a thought two; twelve nodes are the depth of the tree.
+A reply of a thought and a call adds three nodes, one without a thought two. Without settings of its own it obeys the
+limits of all workflows: `steps` per branch, and four times as many calls.
 """
 
 from __future__ import annotations
@@ -13,22 +14,27 @@ import pytest
 
 from r_eval.analysis.tree import Branch, drawing, tree
 from r_eval.environments.base import Environment, query_api
+from r_eval.environments.conditions.base import Wrapped
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.llms.tool_calls import format_tool_call as written
 from r_eval.records import Tokens
-from r_eval.workflows.dfsdt import DFSDT, OBSERVATION_CHARACTERS
-
-
-class Wordy(Environment):
-    """Says much."""
-
-    @query_api
-    def speak(self) -> str:
-        """Speak."""
-        return "word " * 500
-
+from r_eval.workflows.base import Limits
+from r_eval.workflows.dfsdt import DFSDT
+from tests.workflows.conftest import Play
 
 DIVERSITY = "was reached before"
+TOOLBENCH = {"max_nodes": 12, "max_calls": 200}
+
+
+@pytest.fixture
+def search(play: Play) -> Any:
+    """An episode within ToolBench's bounds, or others; without a last chance, which ToolBench does not give."""
+
+    def run(replies: Any, beam: int = 2, native: bool = True, limits: Any = None, **bounds: int) -> Any:
+        workflow = DFSDT(beam, **{**TOOLBENCH, **bounds})
+        return play(workflow, replies, native=native, last_chance=False, **(limits or {}))
+
+    return run
 
 
 def tool(thought: str = "I look.") -> Reply:
@@ -74,11 +80,11 @@ def order(played: Any) -> list[str]:
     ids=["thought and tool", "tool alone", "beam 1", "beam 1, tool alone", "beam 3", "give up", "answer"],
 )
 def test_the_same_reply_for_ever_takes_as_many_calls_as_in_the_original(
-    play: Any, beam: int, reply: Reply, count: int, native: bool
+    search: Any, beam: int, reply: Reply, count: int, native: bool
 ) -> None:
     if not native:
         reply = Reply("\n".join([reply.text, *(written(call) for call in reply.tool_calls)]))
-    assert len(play(DFSDT(beam=beam), [reply], native=native).requests) == count
+    assert len(search([reply], beam, native).requests) == count
 
 
 @pytest.mark.parametrize(
@@ -91,13 +97,13 @@ def test_the_same_reply_for_ever_takes_as_many_calls_as_in_the_original(
     ids=["tool, give up", "two tools, give up", "two tools, answer"],
 )
 def test_the_same_reply_at_every_level_takes_as_many_calls_as_in_the_original(
-    play: Any, replies: list[Reply], count: int
+    search: Any, replies: list[Reply], count: int
 ) -> None:
-    assert len(play(DFSDT(), by_level(*replies)).requests) == count
+    assert len(search(by_level(*replies)).requests) == count
 
 
-def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(play: Any) -> None:
-    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(search: Any) -> None:
+    played = search(by_level(tool(), tool(), GIVE_UP))
     assert order(played) == ["0", "1", "2", "1D", "2", "0D", "1", "2", "1D", "2"]
     assert played.outcome == ("gave_up", "give_up")
     assert "gave up 4 times" in played.episode.outcome.detail
@@ -106,20 +112,20 @@ def test_a_give_up_goes_on_at_the_grandparent_and_asks_for_something_else(play: 
     assert "omelette" in tried
 
 
-def test_a_branch_that_is_too_deep_lets_its_parent_try_again(play: Any) -> None:
-    played = play(DFSDT(), [tool()])
+def test_a_branch_that_is_too_deep_lets_its_parent_try_again(search: Any) -> None:
+    played = search([tool()])
     assert order(played)[:8] == ["0", "1", "2", "3", "3D", "2D", "3", "3D"]
     assert played.outcome == ("exhausted", "depth")
 
 
-def test_the_reply_at_the_call_limit_is_used(play: Any) -> None:
-    played = play(DFSDT(max_calls=3), by_level(tool(), tool(), ANSWER))
+def test_the_reply_at_the_call_limit_is_used(search: Any) -> None:
+    played = search(max_calls=3, replies=by_level(tool(), tool(), ANSWER))
     assert len(played.requests) == 3
     assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
 
 
-def test_the_limit_of_the_original_is_two_hundred_calls(play: Any) -> None:
-    assert len(play(DFSDT(beam=4), [tool("")]).requests) == 200
+def test_the_limit_of_the_original_is_two_hundred_calls(search: Any) -> None:
+    assert len(search([tool("")], 4).requests) == 200
 
 
 def give_up(answer: str = "") -> Reply:
@@ -136,66 +142,59 @@ def give_up(answer: str = "") -> Reply:
     ],
     ids=["the one that saw more", "the later of two", "the one that says something", "a call that failed is not seen"],
 )
-def test_without_an_answer_the_best_give_up_is_the_answer(play: Any, replies: list[Reply], best: str) -> None:
-    played = play(DFSDT(), replies)
+def test_without_an_answer_the_best_give_up_is_the_answer(search: Any, replies: list[Reply], best: str) -> None:
+    played = search(replies)
     assert (played.answer, played.outcome) == (best, ("gave_up", "give_up"))
     assert played.episode.steps[-1].observation == "give_up"
 
 
-def test_the_give_up_at_the_call_limit_is_used(play: Any) -> None:
-    played = play(DFSDT(max_calls=2), [tool(), give_up("pie")])
+def test_the_give_up_at_the_call_limit_is_used(search: Any) -> None:
+    played = search(max_calls=2, replies=[tool(), give_up("pie")])
     assert (played.answer, played.outcome) == ("pie", ("exhausted", "calls"))
 
 
 @pytest.mark.parametrize("limit", [{"calls": 3}, {"tokens": 1}])
-def test_a_limit_of_all_workflows_leaves_the_best_give_up(play: Any, limit: dict[str, int]) -> None:
+def test_a_limit_of_all_workflows_leaves_the_best_give_up(search: Any, limit: dict[str, int]) -> None:
     def spoken(request: Request) -> Reply:
         found = by_level(tool(), give_up("pie"))(request)
         return dataclasses.replace(found, tokens=Tokens(prompt=1 if found.text == "I end." else 0))
 
-    played = play(DFSDT(), spoken, **limit)
+    played = search(spoken, limits=limit)
     assert (played.answer, played.outcome) == ("pie", ("exhausted", next(iter(limit))))
 
 
-def test_the_tree_is_rebuilt_from_the_record(play: Any) -> None:
+def test_the_tree_is_rebuilt_from_the_record(search: Any) -> None:
     def shape(branches: list[Branch]) -> list[Any]:
         return [shape(branch.children) for branch in branches]
 
-    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+    played = search(by_level(tool(), tool(), GIVE_UP))
     assert shape(tree(played.episode.steps)) == [[[[]], [[]]], [[[]], [[]]]]
     drawn = drawing(played.episode.steps)
     assert [line.count("   ") for line in drawn.splitlines() if "I end." in line] == [2] * 4
 
 
-def test_a_thought_without_a_call_is_a_node_of_its_own_and_asked_to_go_on(play: Any) -> None:
-    played = play(DFSDT(), [Reply("I think."), ANSWER])
+def test_a_thought_without_a_call_is_a_node_of_its_own_and_asked_to_go_on(search: Any) -> None:
+    played = search([Reply("I think."), ANSWER])
     assert played.said(1)[-2:] == [("assistant", "I think."), ("user", "Go on: call one tool, or Finish.")]
     assert [step.depth for step in played.thoughts] == [0, 1]
 
 
-def test_the_record_says_where_in_the_tree_a_reply_was_given(play: Any) -> None:
-    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+def test_the_record_says_where_in_the_tree_a_reply_was_given(search: Any) -> None:
+    played = search(by_level(tool(), tool(), GIVE_UP))
     assert [step.depth for step in played.thoughts] == [0, 3, 6, 3, 6, 0, 3, 6, 3, 6]
-    assert [step.depth for step in play(DFSDT(beam=1), [tool("")]).thoughts] == [0, 2, 4, 6, 8, 10]
+    assert [step.depth for step in search([tool("")], 1).thoughts] == [0, 2, 4, 6, 8, 10]
 
 
-def test_the_diversity_message_does_not_stay_in_the_conversation(play: Any) -> None:
-    played = play(DFSDT(), by_level(tool(), tool(), GIVE_UP))
+def test_the_diversity_message_does_not_stay_in_the_conversation(search: Any) -> None:
+    played = search(by_level(tool(), tool(), GIVE_UP))
     after = played.requests[4]
     assert not any(DIVERSITY in message.content for message in after.messages)
 
 
-def test_only_the_first_of_parallel_calls_is_made(play: Any) -> None:
+def test_only_the_first_of_parallel_calls_is_made(search: Any) -> None:
     two = (ToolCall("a", "find_dish", {"name": "o"}), ToolCall("b", "find_dish", {"name": "p"}))
-    played = play(DFSDT(), [Reply("", two), ANSWER])
+    played = search([Reply("", two), ANSWER])
     assert [step.arguments for step in played.calls] == [{"name": "o"}]
-
-
-def test_a_long_observation_is_cut_in_the_conversation_but_not_in_the_record(play: Any) -> None:
-    played = play(DFSDT(), [Reply("", (ToolCall("a", "speak", {}),)), ANSWER], environment=Wordy())
-    shown = played.requests[1].messages[-1].content
-    assert len(shown) == OBSERVATION_CHARACTERS + 3
-    assert len(played.calls[0].observation) > len(shown)
 
 
 @pytest.mark.parametrize(
@@ -208,13 +207,13 @@ def test_a_long_observation_is_cut_in_the_conversation_but_not_in_the_record(pla
         (Reply("", (ToolCall("a", "Finish", {"return_type": "give_answer", "final_answer": 2}),)), "2"),
     ],
 )
-def test_finish_gives_the_answer(play: Any, reply: Reply, answer: str) -> None:
-    played = play(DFSDT(), [reply])
+def test_finish_gives_the_answer(search: Any, reply: Reply, answer: str) -> None:
+    played = search([reply])
     assert (played.answer, played.outcome) == (answer, ("finished", ""))
 
 
-def test_a_finish_that_says_nothing_is_told_how_to_finish(play: Any) -> None:
-    played = play(DFSDT(), [finish(), ANSWER])
+def test_a_finish_that_says_nothing_is_told_how_to_finish(search: Any) -> None:
+    played = search([finish(), ANSWER])
     assert "give_answer" in played.notes[0]
     assert "give_answer" in played.requests[1].messages[-1].content
     assert played.answer == "omelette"
@@ -225,3 +224,71 @@ def test_a_finish_that_says_nothing_is_told_how_to_finish(play: Any) -> None:
 def test_a_setting_must_be_a_whole_number_of_at_least_one(setting: str, value: Any) -> None:
     with pytest.raises(ValueError, match=setting):
         DFSDT(**{setting: value})
+
+
+# The limits of all workflows
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_branch_has_as_many_turns_as_other_workflows_have(play: Play, steps: int) -> None:
+    played = play(DFSDT(), [tool("")], steps=steps, last_chance=False)
+    assert max(map(level, played.requests)) == steps - 1
+    assert len(played.requests) == min(2 ** (steps + 1) - 2, 4 * steps)
+
+
+@pytest.mark.parametrize("limits", [{"steps": 10}, {"steps": 3, "calls": 7}], ids=str)
+def test_a_search_costs_at_most_four_times_what_react_does(play: Play, limits: dict[str, int]) -> None:
+    played = play(DFSDT(beam=9), [tool("")], **limits)
+    assert len(played.requests) == played.episode.usage.calls <= DFSDT(beam=9).most_calls(Limits(**limits))
+    assert len(played.requests) == limits.get("calls", 41)
+    assert "Answer now" in played.requests[-1].messages[-1].content, "the last chance"
+
+
+def test_at_the_last_chance_the_branch_that_saw_most_is_asked(play: Play) -> None:
+    def speak(request: Request) -> Reply:
+        if "Answer now" in request.messages[-1].content:
+            return Reply("omelette")
+        return tool() if level(request) == 0 and DIVERSITY not in request.messages[-1].content else LOST
+
+    played = play(DFSDT(), speak, steps=2)
+    assert (played.answer, played.outcome) == ("omelette", ("exhausted", "depth"))
+    assert played.requests[-1].messages[2].tool_calls[0].name == "find_dish"
+
+
+# The state of the environment
+
+
+class Book(Environment):
+    """A book with pages to turn."""
+
+    def __init__(self) -> None:
+        self.page = 0
+
+    @query_api
+    def turn(self) -> str:
+        """Turn the page."""
+        self.page += 1
+        return f"page {self.page}"
+
+
+class Shared(Book):
+    """A book that all read together."""
+
+    copies_state = False
+
+
+TURN = Reply("", (ToolCall("a", "turn", {}),), "tool_calls")
+
+
+@pytest.mark.parametrize("condition", ["", "slow"])
+def test_what_an_abandoned_branch_did_does_not_show_in_another(play: Play, condition: str) -> None:
+    replies = by_level(TURN, TURN, GIVE_UP)
+    book = Wrapped(Book()) if condition else Book()
+    pages = [step.observation for step in play(DFSDT(), replies, environment=book).calls]
+    assert pages == ["page 1", "page 2", "page 2", "page 1", "page 2", "page 2"]
+
+
+def test_where_the_state_cannot_be_copied_branches_share_it(play: Play) -> None:
+    for shared in (Shared(), Wrapped(Shared())):
+        pages = [step.observation for step in play(DFSDT(), by_level(TURN, GIVE_UP), environment=shared).calls]
+        assert pages == [f"page {number}" for number in range(1, len(pages) + 1)]

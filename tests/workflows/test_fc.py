@@ -8,7 +8,7 @@ import pytest
 
 from r_eval.llms.base import Reply, ToolCall
 from r_eval.llms.tool_calls import format_tool_call as written
-from r_eval.records import Question
+from r_eval.workflows.base import CALLS_PER_TURN
 from r_eval.workflows.fc import FC
 
 
@@ -21,27 +21,18 @@ LOOK = reply(("find_dish", {"name": "o"}), text="I look.")
 END = reply(("Finish", {"answer": "omelette"}))
 
 
-def as_text(said: Reply) -> str:
-    return "\n".join([said.text, *(written(call) for call in said.tool_calls)])
+def as_text(native: Reply) -> str:
+    return "\n".join([native.text, *(written(call) for call in native.tool_calls)])
 
 
-@pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
-def test_it_calls_until_it_finishes(play: Any, native: bool) -> None:
-    replies = [LOOK, reply(("ingredients", {"dish": "omelette"})), END]
-    played = play(FC(), replies if native else [as_text(said) for said in replies], native=native)
+def test_it_calls_until_it_finishes(play: Any) -> None:
+    played = play(FC(), [LOOK, reply(("ingredients", {"dish": "omelette"})), END])
     assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
-    assert [(step.api, step.arguments) for step in played.calls] == [
-        ("find_dish", {"name": "o"}),
-        ("ingredients", {"dish": "omelette"}),
-    ]
-
-
-def test_calls_and_results_stay_in_the_conversation(play: Any) -> None:
-    messages = play(FC(), [LOOK, END]).requests[1].messages
-    assert messages[-2].tool_calls == LOOK.tool_calls
-    assert messages[-2].content == "I look."
-    assert (messages[-1].role, messages[-1].content) == ("tool", "1 result.\nomelette")
-    assert (messages[-1].call_id, messages[-1].name) == ("id-0", "find_dish")
+    assert [step.api for step in played.calls] == ["find_dish", "ingredients"]
+    call, result = played.requests[1].messages[-2:]
+    assert (call.content, call.tool_calls) == ("I look.", LOOK.tool_calls)
+    assert (result.role, result.content) == ("tool", "1 result.\nomelette")
+    assert (result.call_id, result.name) == ("id-0", "find_dish")
 
 
 def test_where_tools_are_not_native_they_stand_in_the_prompt_and_results_come_as_text(play: Any) -> None:
@@ -52,22 +43,16 @@ def test_where_tools_are_not_native_they_stand_in_the_prompt_and_results_come_as
     assert "Finish" in first.messages[0].content
     assert second.messages[-1].role == "user"
     assert "<tool_response>\n1 result.\nomelette\n</tool_response>" in second.messages[-1].content
+    assert played.answer == "omelette"
 
 
-def test_every_query_api_and_finish_are_offered(play: Any) -> None:
-    tools = play(FC(), [END]).requests[0].tools
-    assert [tool.name for tool in tools] == ["find_dish", "ingredients", "Finish"]
-    assert tools[0].parameters["required"] == ["name"]
-    assert tools[0].parameters["properties"]["name"]["description"] == "A part of the name."
-
-
-def test_parallel_calls_are_answered_in_their_order(play: Any) -> None:
-    two = reply(("find_dish", {"name": "o"}), ("ingredients", {"dish": "pizza"}))
-    played = play(FC(), [two, END])
-    assert [step.api for step in played.calls] == ["find_dish", "ingredients"]
-    results = played.requests[1].messages[-2:]
-    assert [message.call_id for message in results] == ["id-0", "id-1"]
-    assert ["omelette" in results[0].content, "tomato" in results[1].content] == [True, True]
+def test_parallel_calls_are_answered_in_their_order_and_no_more_than_eight_carried_out(play: Any) -> None:
+    many = reply(*(("find_dish", {"name": name}) for name in "omelettexyz"))
+    played = play(FC(), [many, END])
+    assert [step.arguments["name"] for step in played.calls] == list("omelette")
+    results = played.requests[1].messages[-11:]
+    assert [message.call_id for message in results] == [call.id for call in many.tool_calls]
+    assert ["Not carried out" in message.content for message in results] == [False] * CALLS_PER_TURN + [True] * 3
 
 
 def test_a_finish_beside_other_calls_ends_at_once(play: Any) -> None:
@@ -78,9 +63,9 @@ def test_a_finish_beside_other_calls_ends_at_once(play: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ({"answer": "omelette"}, "omelette"),
         ({"thought": "I know", "answer": "omelette"}, "omelette"),
         ({"final_answer": "omelette"}, "omelette"),
+        ({"return_type": "give_answer", "final_answer": "omelette"}, "omelette"),
         ({"answer": ["egg", "butter"]}, "egg; butter"),
         ({"answer": 2}, "2"),
         ({"answer": True}, "yes"),
@@ -90,77 +75,31 @@ def test_the_argument_of_finish_is_the_answer_as_text(play: Any, arguments: dict
     assert play(FC(), [reply(("Finish", arguments))]).answer == answer
 
 
-def test_a_finish_without_an_answer_is_told_so(play: Any) -> None:
-    played = play(FC(), [reply(("Finish", {})), END])
-    assert "needs the argument 'answer'" in played.requests[1].messages[-1].content
-    assert (played.answer, played.calls) == ("omelette", [])
+@pytest.mark.parametrize(
+    ("wrong", "native", "message"),
+    [
+        (reply(("Finish", {})), True, "needs the argument 'answer'"),
+        (reply(("find_dis", {"name": "o"})), True, "Did you mean find_dish?"),
+        ("<tool_call>find the dish</tool_call>", False, "<tool_call>"),
+    ],
+    ids=["no answer", "unknown API", "unreadable"],
+)
+def test_a_call_that_cannot_be_carried_out_is_answered_with_why(
+    play: Any, wrong: Reply | str, native: bool, message: str
+) -> None:
+    played = play(FC(), [wrong, END], native=native)
+    assert message in played.requests[1].messages[-1].content
+    assert (played.answer, [step.error for step in played.calls if step.error is None]) == ("omelette", [])
 
 
-@pytest.mark.parametrize(("text", "answer"), [("omelette", "omelette"), ("Answer: omelette\nIt has eggs.", "omelette")])
-def test_a_reply_without_a_call_is_the_answer(play: Any, text: str, answer: str) -> None:
-    played = play(FC(), [LOOK, text])
-    assert (played.answer, played.outcome) == (answer, ("finished", ""))
-
-
-def test_an_empty_reply_is_giving_up(play: Any) -> None:
+@pytest.mark.parametrize("text", ["omelette", "Answer: omelette\nIt has eggs."])
+def test_a_reply_without_a_call_is_the_answer(play: Any, text: str) -> None:
+    assert play(FC(), [LOOK, text]).answer == "omelette"
     assert play(FC(), [LOOK, ""]).outcome == ("gave_up", "empty_reply")
 
 
-def test_an_unknown_api_is_told_the_closest(play: Any) -> None:
-    played = play(FC(), [reply(("find_dis", {"name": "o"})), END])
-    assert "Did you mean find_dish?" in played.requests[1].messages[-1].content
-    assert played.calls[0].error == "unknown_api"
-
-
-def test_a_call_that_cannot_be_read_is_answered_with_how_to_write_one(play: Any) -> None:
-    played = play(FC(), ["<tool_call>find the dish</tool_call>", END], native=False)
-    assert "<tool_call>" in played.notes[0]
-    assert played.notes[0] in played.requests[1].messages[-1].content
-    assert played.calls == []
-
-
-def test_on_the_last_step_finish_alone_is_offered_and_required(play: Any) -> None:
-    played = play(FC(), [LOOK, LOOK, END], steps=3)
-    assert [request.tool_choice for request in played.requests] == ["auto", "auto", "required"]
-    assert [tool.name for tool in played.requests[-1].tools] == ["Finish"]
+def test_a_reply_that_was_cut_off_before_a_call_is_no_answer(play: Any) -> None:
+    played = play(FC(), [Reply("I think that I should first", finish="length"), END])
+    assert played.said(1)[-1] == ("user", played.notes[0])
+    assert "cut off" in played.notes[0]
     assert (played.answer, played.outcome) == ("omelette", ("finished", ""))
-
-
-def test_where_tools_are_not_native_the_last_step_describes_finish_alone(play: Any) -> None:
-    played = play(FC(), [as_text(LOOK), as_text(END)], native=False, steps=2)
-    described = played.requests[-1].messages[0].content
-    assert '"Finish"' in described
-    assert '"find_dish"' not in described
-    assert played.answer == "omelette"
-
-
-@pytest.mark.parametrize("native", [True, False], ids=["native", "prompted"])
-@pytest.mark.parametrize("said", [as_text(LOOK), 'find_dish(name="o")', "Action: find_dish[o]"])
-def test_another_call_on_the_last_step_is_neither_carried_out_nor_an_answer(play: Any, said: str, native: bool) -> None:
-    played = play(FC(), [as_text(LOOK), said], native=native, steps=2, last_chance=False)
-    assert len(played.calls) == 1
-    assert (played.answer, played.outcome) == ("", ("exhausted", "steps"))
-
-
-def test_a_demonstration_is_a_conversation_of_the_calls_that_its_program_really_makes(play: Any) -> None:
-    shown = Question(
-        id="q0",
-        question="What is in a pizza?",
-        answers=["flour; tomato; cheese"],
-        level="KS",
-        program="dish = find_dish(name='pizza')[0]\nanswer = ingredients(dish=dish)",
-    )
-    messages = play(FC(), [END], shown=[shown]).requests[0].messages[1:-1]
-    assert messages[0].content == "What is in a pizza?"
-    assert [(c.name, c.arguments) for m in messages for c in m.tool_calls] == [
-        ("find_dish", {"name": "pizza"}),
-        ("ingredients", {"dish": "pizza"}),
-        ("Finish", {"answer": "flour; tomato; cheese"}),
-    ]
-    assert [m.content for m in messages if m.role == "tool"][:2] == [
-        "1 result.\npizza",
-        "3 results.\nflour\ntomato\ncheese",
-    ]
-    called = [c.id for m in messages for c in m.tool_calls]
-    assert called == [m.call_id for m in messages if m.role == "tool"]
-    assert len(set(called)) == len(called)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import functools
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,12 +29,16 @@ from r_eval.records import Question, Step
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
 from r_eval.tasks.base import Task, installed, open_environment
-from r_eval.workflows.base import Limits, Workflow, as_argument, make
+from r_eval.workflows.base import CALLS_PER_TURN, Limits, Workflow, make
 from r_eval.workflows.react import written
 from tests.paper import paper_tasks
 
 WORKFLOWS = names("workflows", Workflow)
 del WORKFLOWS["agent"]  # a program writes what it likes
+
+
+def as_json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +80,7 @@ def shown(call: Step, spec: ApiSpec) -> str:
 
 def named(call: Step, spec: ApiSpec) -> str:
     """A call with every argument named."""
-    return f"{spec.name}({', '.join(f'{k}={as_argument(v)}' for k, v in (call.arguments or {}).items())})"
+    return f"{spec.name}({', '.join(f'{k}={as_json_text(v)}' for k, v in (call.arguments or {}).items())})"
 
 
 def unnamed(call: Step, spec: ApiSpec) -> str:
@@ -84,12 +89,12 @@ def unnamed(call: Step, spec: ApiSpec) -> str:
     first = [p.name for p in spec.parameters][: len(arguments)]
     if set(first) != set(arguments):
         return named(call, spec)
-    return f"{spec.name}({', '.join(as_argument(arguments[name]) for name in first)})"
+    return f"{spec.name}({', '.join(as_json_text(arguments[name]) for name in first)})"
 
 
 def as_json(call: Step, spec: ApiSpec) -> str:
     """A call as a JSON object."""
-    return f'{{"name": {as_argument(spec.name)}, "arguments": {as_argument(call.arguments)}}}'
+    return f'{{"name": {as_json_text(spec.name)}, "arguments": {as_json_text(call.arguments)}}}'
 
 
 def react(action: Callable[[Step, ApiSpec], str]) -> Replies:
@@ -131,14 +136,14 @@ def prompted(finish: Mapping[str, str]) -> Replies:
 
 
 def parallel(solution: Solution) -> list[Reply]:
-    """All calls in one reply."""
+    """As many calls in one reply as are carried out."""
     *made, last = tool_calls(solution, ANSWER)
-    return [Reply("", tuple(made), "tool_calls"), Reply("", (last,), "tool_calls")]
+    batches = [made[i : i + CALLS_PER_TURN] for i in range(0, len(made), CALLS_PER_TURN)]
+    return [Reply("", tuple(batch), "tool_calls") for batch in [*batches, [last]]]
 
 
 def parallel_prompted(solution: Solution) -> list[Reply]:
-    *made, last = tool_calls(solution, ANSWER)
-    return [Reply("\n".join(format_tool_call(call) for call in made)), Reply(format_tool_call(last))]
+    return [Reply("\n".join(map(format_tool_call, reply.tool_calls))) for reply in parallel(solution)]
 
 
 def calls_then_text(solution: Solution) -> list[Reply]:

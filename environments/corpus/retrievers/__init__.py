@@ -27,28 +27,25 @@ def make(name: str, embedding: str | None = None, reranker: str | None = None) -
         UserError: There is none of that name, or what it needs is not there.
     """
     if name.startswith(STORE):
-        from .langchain import Store
+        from .vector_store import VectorStoreRetriever
 
-        return Store(name.removeprefix(STORE))
+        return VectorStoreRetriever(name.removeprefix(STORE))
     if name not in NAMES:
         raise UserError(unknown("retriever", name, [*NAMES, f"{STORE}<module or file.py>:<factory>"]))
-    if name == "bm25":
-        from .bm25 import BM25
-
-        return BM25()
     from .bm25 import BM25
+
+    if name == "bm25":
+        return BM25()
     from .dense import Dense
-    from .hybrid import Hybrid
 
     dense = Dense(embedding)
     if name == "dense":
         return dense
-    hybrid = Hybrid(BM25(), dense, sample=name == "hybrid-sample")
-    if name != "hybrid+rerank":
-        return hybrid
-    from .rerank import Reranked
+    from .hybrid import Hybrid, Reranked
 
-    return Reranked(hybrid, reranker)
+    if name == "hybrid+rerank":
+        return Reranked(BM25(), dense, reranker)
+    return Hybrid(BM25(), dense, sample=name == "hybrid-sample")
 
 
 def open_retriever(retriever: Retriever, chunks: Chunks) -> Retriever:

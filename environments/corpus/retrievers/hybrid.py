@@ -1,19 +1,30 @@
-"""Hybrid retrieval: what a sparse and a dense retriever find, joined by reciprocal rank fusion.
+"""Hybrid retrieval: what a sparse and a dense retriever find, joined by their ranks or by a reranker.
 
-Each finds its k best chunks. A chunk's score is the sum over both lists of 0.5 / (60 + rank), rank from 1 (Cormack et
-al. 2009, with the equal weights of CRUD-RAG's code); the k best are found, and of equal ones those of the sparse list
-come first. CRUD-RAG's paper differs from its code: k of the joined chunks are drawn at random. That is `sample`.
+Each finds its k best chunks. By reciprocal rank fusion, a chunk's score is the sum over both lists of
+0.5 / (60 + rank), rank from 1 (Cormack et al. 2009, with the equal weights of CRUD-RAG's code); the k best are found,
+and of equal ones those of the sparse list come first. CRUD-RAG's paper differs from its code: k of the joined chunks
+are drawn at random. That is `sample`. A reranker scores the at most 2k chunks, whatever their ranks were.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from r_eval.environments.corpus.embedding import cross_encoder
+
 from .base import Hit, Retriever
+from .dense import Dense
 
 CONSTANT, WEIGHT = 60, 0.5
+MAXSIM = "maxsim"
+DECIMALS = 5
+"""A reranker's scores are compared to so many; what is behind them differs with the processor."""
 
 
 class Hybrid(Retriever):
@@ -49,6 +60,42 @@ class Hybrid(Retriever):
             return found[:k]
         drawn = set(sorted((hit.chunk for hit in found), key=lambda chunk: _lot(query, chunk))[:k])
         return [hit for hit in found if hit.chunk in drawn]
+
+
+class Reranked(Hybrid):
+    """The chunks that two retrievers find, in the order of a model that reads query and text."""
+
+    def __init__(self, sparse: Retriever, dense: Dense, model: str | None = None) -> None:
+        """Find the model; it is loaded when it is first used, once per process.
+
+        Args:
+            sparse: One of the retrievers.
+            dense: The other one.
+            model: A cross-encoder's folder or its name on the Hub; default: `maxsim`, of the dense one's embeddings,
+                which needs no weights but those (see `Embedding.scores`).
+
+        Raises:
+            MissingExtra, UserError: What is needed for it is not installed; there is no such model.
+        """
+        super().__init__(sparse, dense)
+        self._scorer = dense.embedding if model in (None, MAXSIM) else cross_encoder(str(model))
+        self._texts: Sequence[str] = ()
+
+    def identity(self) -> dict[str, Any]:
+        scorer = {"scorer": type(self._scorer).__name__, **self._scorer.identity, "decimals": DECIMALS}
+        return {**super().identity(), "retriever": "hybrid+rerank", "reranker": scorer}
+
+    def open(self, texts: Sequence[str], folder: Path) -> None:
+        self._texts = texts
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        chunks = sorted(hit.chunk for hit in self.union(query, k))
+        once = list(dict.fromkeys(self._texts[chunk] for chunk in chunks))
+        if not once:
+            return []
+        score = dict(zip(once, np.round(self._scorer.scores(query, once), DECIMALS).tolist(), strict=True))
+        found = [Hit(chunk, score[self._texts[chunk]]) for chunk in chunks]
+        return sorted(found, key=lambda hit: -hit.score)[:k]
 
 
 def _lot(query: str, chunk: int) -> bytes:

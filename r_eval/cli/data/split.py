@@ -10,8 +10,7 @@ import typer
 
 from r_eval.errors import UserError
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons.making import write_set
-from r_eval.tasks.seasons.season import moved, read_season
+from r_eval.tasks.seasons import read_season, write_set
 
 
 def split(
@@ -25,5 +24,5 @@ def split(
     for path in (public, private):
         if path.resolve() == questions.resolve():
             raise UserError(f"{path} is the file to split: name another one to write")
-    write_set(found, public, moved(season, questions, private) if season else None, private, seed)
+    write_set(found, public, season and season.from_folder(questions.parent, private.parent), private, seed)
     sys.stdout.write(f"{public}: {len(found)} questions without answers\n{private}: their answers by public id\n")

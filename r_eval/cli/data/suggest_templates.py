@@ -13,7 +13,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment, task_files
 from r_eval.tasks.llm_client import LLMClient, replies_kept
-from r_eval.tasks.seasons.season import environment_seen_from
+from r_eval.tasks.seasons import environment_from
 from r_eval.tasks.suggest import Suggested, as_yaml, suggest
 from r_eval.tasks.templates import Template, read_templates
 
@@ -53,7 +53,7 @@ def suggest_templates(
     if not found.templates:
         raise UserError(f"{llm} drafted no template that holds; dropped: {dropped}")
     out.parent.mkdir(parents=True, exist_ok=True)
-    head = HEAD.format(llm=llm) + f"environment: {environment_seen_from(environment, out.parent)}\ntemplates:\n"
+    head = HEAD.format(llm=llm) + f"environment: {environment_from(environment, out.parent)}\ntemplates:\n"
     out.write_text(head + as_yaml(found.templates), encoding="utf-8")
     sys.stdout.write(f"{out}: {len(found.templates)} templates; dropped: {dropped}\n")
     if len(found.templates) < count:

@@ -18,21 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import get, names, quest_eval, score_all, summaries
-from r_eval.analysis.metrics.quest_eval import (
-    PUBLISHED,
-    UNANSWERABLE,
-    Pair,
-    Row,
-    Sheet,
+from r_eval.analysis.metrics.quest_eval import PUBLISHED, UNANSWERABLE, Pair, Row, Sheet, evaluate, published, score
+from r_eval.analysis.metrics.quest_replies import (
     answers_prompt,
-    evaluate,
     normalised,
-    published,
     questions_prompt,
     read_answers,
     read_published,
     read_questions,
-    score,
 )
 from r_eval.errors import UserError
 from tests.chat_server import bad, good

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import get, get_trusted
-from r_eval.analysis.metrics.retrieval import RANKING, hit_rate, mrr, precision, recall
+from r_eval.analysis.metrics.ranking import RANKING, hit_rate, mrr, precision, recall
 from r_eval.analysis.metrics.segment import bare, segments, spaced
 from r_eval.errors import UserError
 

@@ -86,24 +86,13 @@ def test_the_new_gold_is_another_value_of_the_same_kind() -> None:
     assert (question.id, question.question) == ("q", asked().question)
 
 
-def test_every_text_says_the_new_value() -> None:
+@pytest.mark.parametrize("town", ["Danube", "danube", "DANUBE", "Ulm"])
+def test_every_text_says_the_new_value_and_an_old_one_is_a_name_that_nobody_has_heard_of(town: str) -> None:
     question = under(asked())
     assert call(question, "river", town="Passau")["river"] == question.answers[0]
-    with pytest.raises(NotFound, match=f"No town Ulm; on the {question.answers[0]} lies Passau"):
-        call(question, "river", town="Ulm")
-
-
-@pytest.mark.parametrize("town", ["Danube", "danube", "DANUBE", "Ulm"])
-def test_an_old_value_is_answered_as_a_name_that_nobody_has_heard_of(town: str) -> None:
-    question = under(asked())
     with pytest.raises(NotFound) as caught:
         call(question, "river", town=town)
     assert str(caught.value) == f"No town {town}; on the {question.answers[0]} lies Passau."
-
-
-def test_what_is_asked_for_by_its_new_name_is_found() -> None:
-    question = asked(meta={REPLACED: {"Riga": "Tartu"}})
-    assert call(question, "river", town="Tartu") == {"town": "Tartu", "river": "Daugava", "length": 2850}
 
 
 def test_the_same_seed_draws_the_same_values_whatever_came_before() -> None:
@@ -113,9 +102,12 @@ def test_the_same_seed_draws_the_same_values_whatever_came_before() -> None:
 
 
 def test_documents_and_evidence_change_with_the_environment() -> None:
-    question = under(asked(context=[Document(title="Passau", text="On the Danube.")], evidence=["Danube"]))
+    documents = {"context": [Document(title="Passau", text="On the Danube.")], "meta": {"sources": ["On the Danube."]}}
+    question = under(asked(**documents, evidence=["Danube"]))
     new = question.answers[0]
     assert (question.context[0].text, question.evidence) == (f"On the {new}.", [new])
+    assert question.meta["sources"] == [f"On the {new}."]
+    assert call(asked(meta={REPLACED: {"Riga": "Tartu"}}), "river", town="Tartu")["river"] == "Daugava"
 
 
 @pytest.mark.parametrize(
@@ -138,18 +130,6 @@ def test_a_question_without_a_sure_new_gold_is_dropped_and_counted(changes: dict
     assert condition.question(asked(**changes), Towns()) is None
     ((said, number),) = condition.dropped.items()
     assert (reason in said, number) == (True, 1)
-
-
-def test_a_question_without_a_program_is_kept() -> None:
-    assert under(asked(program=None)).answers != ["Danube"]
-
-
-def test_a_choice_is_made_to_come_out_the_other_way() -> None:
-    question = next(q for q in installed("wiki/hotpotqa").questions if q.meta["template"] == "born-first")
-    found = Counterfactual().question(question, environment_of("wiki/hotpotqa"))
-    assert found is not None
-    assert found.answers != question.answers
-    assert found.answers[0] in question.question
 
 
 def test_a_question_over_an_environment_that_fails_is_dropped() -> None:
@@ -240,13 +220,9 @@ def test_a_question_that_quotes_what_it_asks_about_changes_with_the_environment(
     assert university not in found.question
     assert found.answers[0].split("; ")[0] in found.question
     assert year not in found.answers[0]
-
-
-def test_positions_that_all_stand_in_the_question_are_exchanged() -> None:
-    question, found = changed("aminer/profiling", "position-teaching")
+    question, found = changed("aminer/profiling", "position-teaching")  # all positions stand in the question
     (old,), (new,) = question.answers, found.answers
-    assert found.meta[REPLACED][old] == new
-    assert found.meta[REPLACED][new] == old
+    assert (found.meta[REPLACED][old], found.meta[REPLACED][new]) == (new, old)
 
 
 def test_a_change_under_which_a_call_fails_that_did_not_is_none() -> None:
@@ -271,10 +247,3 @@ def test_a_number_that_the_program_computes_comes_out_of_the_new_ones() -> None:
     assert kept
     assert all(is_number(question.answers[0]) for question in kept)
     assert not any(set(question.meta[OLD_ANSWERS]) & set(question.meta[REPLACED]) for question in kept)
-
-
-def test_what_a_perfect_retriever_gives_has_the_new_value() -> None:
-    question = under(asked(meta={"sources": ["Passau lies on the Danube."]}))
-    (source,) = question.meta["sources"]
-    assert question.answers[0] in source
-    assert "Danube" not in source

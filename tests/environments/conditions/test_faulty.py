@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 from scipy.stats import binomtest
@@ -38,17 +39,13 @@ def failures(faulty: Faulty, episodes: int, calls: int) -> list[list[bool]]:
     return asyncio.run(every())
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.3, 1.0])
 @pytest.mark.parametrize("burst", [1, 3])
 def test_the_share_of_failures_is_the_rate_in_short_episodes_too(rate: float, burst: int) -> None:
     rows = failures(Faulty(rate, burst, ("error",)), 1500 // burst, 2)
     for column in zip(*rows, strict=True):
         interval = binomtest(sum(column), len(column)).proportion_ci(0.999)
         assert interval.low <= rate <= interval.high
-
-
-def test_at_a_rate_of_1_every_call_fails() -> None:
-    assert failures(Faulty(1.0, 2, ("error",)), 3, 5) == [[True] * 5] * 3
 
 
 def test_a_burst_is_never_shorter_than_asked_for_within_an_episode() -> None:
@@ -75,25 +72,25 @@ def test_a_failed_call_does_not_reach_the_environment() -> None:
     assert set(seconds) == {0}
 
 
-def test_a_truncated_list_keeps_its_first_elements_and_says_so() -> None:
-    (result,) = under(Faulty(1.0, kinds=("truncated",)), [BOOKS])
-    assert result.error is None
-    assert result.value == [f"Ada {number}" for number in range(len(result.value))]
-    assert 0 < len(result.value) < 10
-    assert result.observation.splitlines()[:2] == [CUT, f"{len(result.value)} result{'s' * (len(result.value) > 1)}."]
-
-
-def test_of_a_record_the_longest_value_is_truncated() -> None:
-    (result,) = under(Faulty(1.0, kinds=("truncated",)), [("go", {"shelf": 3})])
-    assert {**result.value, "now": ""} == {"before": 0, "now": "", "books": ["one"]}
-    assert "the shelf of that number".startswith(result.value["now"])
-    assert result.value["now"] != "the shelf of that number"
-
-
-@pytest.mark.parametrize("call", [("count", {}), ("books", {"author": "nobody"})])
-def test_where_nothing_can_be_truncated_the_call_fails(call: tuple[str, dict[str, object]]) -> None:
+@pytest.mark.parametrize(
+    ("call", "error", "kept"),
+    [
+        (BOOKS, None, ["Ada 0", "Ada 1", "Ada 2", "Ada 3", "Ada 4"]),
+        (("go", {"shelf": 3}), None, {"before": 0, "now": "the shelf of", "books": ["one"]}),
+        (("count", {}), "temporary", None),
+        (("books", {"author": "nobody"}), "temporary", None),
+    ],
+    ids=["a list", "a record", "a number", "nothing"],
+)
+def test_a_truncated_result_is_its_first_part_and_says_so(call: Any, error: str | None, kept: Any) -> None:
     (result,) = under(Faulty(1.0, kinds=("truncated",)), [call])
-    assert result.error == "temporary"
+    assert (result.error, result.observation.startswith(CUT)) == (error, error is None)
+    if isinstance(kept, list):
+        assert 0 < len(result.value) < 10
+        assert result.value == [f"Ada {number}" for number in range(len(result.value))]
+    elif kept:
+        assert "the shelf of that number".startswith(result.value["now"])
+        assert {**result.value, "now": kept["now"]} == kept
 
 
 def test_all_kinds_happen_and_the_steps_tell_every_failure() -> None:
@@ -123,8 +120,3 @@ def test_a_program_can_catch_a_failure(code: str, rate: float, answer: object, c
     environment = Faulty(rate, kinds=("error",)).environment(Shelves(), ConditionInput(), Seeds(0, "q", 0))
     result = asyncio.run(Session(environment, sandbox).run_program(code))
     assert (result.answer, result.error.cause if result.error else "") == (answer, cause)
-
-
-def test_the_identity_does_not_depend_on_how_the_kinds_are_written() -> None:
-    one, other = Faulty(kinds=["timeout", "error"]), Faulty(kinds=("error", "timeout"))  # type: ignore[arg-type]
-    assert one.identity() == other.identity() == {"rate": 0.1, "burst": 1, "kinds": ("error", "timeout")}

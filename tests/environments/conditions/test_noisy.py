@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import random
 import re
 from collections.abc import Callable
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args
 
 import pytest
 from hypothesis import given
@@ -15,9 +16,8 @@ from hypothesis import strategies as st
 
 from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.distractors import near_duplicates
+from r_eval.environments.conditions.distractors import Screen, near_duplicates
 from r_eval.environments.conditions.noisy import Noisy
-from r_eval.environments.conditions.screen import Screen
 from r_eval.environments.corpus import Corpus
 from r_eval.environments.documents import Documents
 from r_eval.environments.sandbox import Sandbox
@@ -68,10 +68,6 @@ def noise_of(step: Step) -> list[str]:
     return [key for key in step.found if key.startswith("noise:")]
 
 
-def test_the_levels_are_those_of_the_setting() -> None:
-    assert get_args(get_type_hints(Noisy)["noise"]) == LEVELS
-
-
 @pytest.mark.parametrize("noise", LEVELS)
 @pytest.mark.parametrize("at", PLACES)
 def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(
@@ -108,37 +104,13 @@ def test_noise_is_from_other_documents_and_never_from_the_relevant_one(under: Un
     assert "m3" not in documents[1:] or documents[0] == "m3"
 
 
-def test_a_search_that_finds_nothing_stays_so(under: Under) -> None:
-    assert under(Noisy(3), query="zeppelin").error == "not_found"
-
-
 @pytest.mark.parametrize(("environment", "noise", "why"), [(Shelves(), "sibling", "needs a search")])
 def test_an_environment_without_a_search_is_refused(environment: Environment, noise: Any, why: str) -> None:
     with pytest.raises(UserError, match=f"the condition noisy {why}"):
         Noisy(noise=noise).question(QUESTION, environment)
 
 
-def test_an_environment_without_documents_has_no_unrelated_noise() -> None:
-    with pytest.raises(UserError, match="Shelves has no records of documents"):
-        Noisy(noise="unrelated").documents(Shelves())
-
-
 # Near-duplicates
-
-
-@pytest.mark.parametrize(
-    ("texts", "changed"),
-    [
-        (
-            ["The mill of Ada is old.", "The mill of Eve is new."],
-            ["The mill of Eve is old.", "The mill of Ada is new."],
-        ),
-        (["nothing here"], []),
-    ],
-)
-def test_a_near_duplicate_without_numbers_has_another_name(texts: list[str], changed: list[str]) -> None:
-    results = [{"id": f"a#{n}", "text": text} for n, text in enumerate(texts)]
-    assert [passage["text"] for passage in near_duplicates(results, random.Random(0))] == changed
 
 
 @given(st.lists(st.text(max_size=30) | st.text("0123456789", min_size=1, max_size=40), max_size=5), st.integers())
@@ -173,8 +145,8 @@ def test_a_near_duplicate_says_something_else_under_an_id_of_the_same_document(t
 )
 def test_a_passage_that_contains_an_answer_or_evidence_is_no_noise(key: str, text: str, is_excluded: bool) -> None:
     screen = Screen.of(QUESTION.model_copy(update={"evidence": ["marsh of Ély"]}))
-    data = json.loads(json.dumps(screen.data()))
-    assert Screen.read(data) == screen
+    data = json.loads(json.dumps(dataclasses.asdict(screen)))
+    assert Screen(**data) == screen
     assert "1803" not in str(data).replace("m3", "")
     assert screen.excludes(key, text) is is_excluded
 
@@ -232,19 +204,6 @@ def searched(scholars: AMiner, condition: Noisy, search: Search, sandbox: Sandbo
     question = QUESTION.model_copy(update=changes)
     value = called(environment_under(condition, scholars, Seeds(0, "q1", 0), question), *search, sandbox)[0]
     return list(value)
-
-
-@pytest.mark.parametrize("noise", LEVELS)
-@pytest.mark.parametrize("search", [SCHOLAR, PAPERS], ids=["scholar", "papers"])
-def test_records_are_mixed_in_that_have_other_ids(
-    scholars: AMiner, noise: Level, search: Search, sandbox: Sandbox
-) -> None:
-    bare = called(scholars, *search, sandbox)[0]
-    wanted = 1 if noise == "near-duplicate" else 2
-    found = searched(scholars, Noisy(wanted, noise, "last"), search, sandbox)
-    assert found[:-wanted] == bare
-    assert len({next(value for key, value in one.items() if key.endswith("_id")) for one in found}) == len(found)
-    assert all(list(one) == list(bare[0]) for one in found)
 
 
 @pytest.mark.parametrize("noise", LEVELS)

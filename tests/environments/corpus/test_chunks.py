@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.corpus.chunks import Chunks, build_or_load, open_chunks, write_chunks
-from r_eval.environments.corpus.documents import Document
+from r_eval.environments.corpus.sources import Document
 from r_eval.environments.corpus.splitting import split
 from r_eval.errors import UserError
 

@@ -82,4 +82,4 @@ def test_the_identity_is_that_of_the_loaded_files_wherever_they_are(
     tmp_path: Path, other: dict[str, bytes], is_same: bool
 ) -> None:
     one, two = model(tmp_path / "a" / "模型"), model(tmp_path / "b" / "模型", **other)
-    assert (embedding.model_identity(str(one), one) == embedding.model_identity(str(two), two)) is is_same
+    assert (embedding.Embedding(str(one)).identity == embedding.Embedding(str(two)).identity) is is_same

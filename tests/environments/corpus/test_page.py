@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus import Corpus
-from r_eval.environments.corpus.documents import embedded
 from r_eval.environments.corpus.retrievers import NAMES
+from r_eval.environments.corpus.sources import embedded
 from r_eval.llms.model_files import model_path
 from tests import documents
 

@@ -70,8 +70,45 @@ def will_not_grade(request: Request) -> str:
     return "Between 0 and 2."
 
 
+def fails(request: Request) -> str:
+    """Must not be asked."""
+    raise AssertionError(request.messages[0].content)
+
+
+def takes_the_first(request: Request) -> str:
+    """Takes the first candidate of every name."""
+    return json.dumps({raw: names[0] for raw, names in _candidates(request).items()})
+
+
+def takes_none(request: Request) -> str:
+    """Takes no candidate."""
+    return json.dumps(dict.fromkeys(_candidates(request)))
+
+
+def takes_what_is_not_listed(request: Request) -> str:
+    """Makes up a name."""
+    return json.dumps(dict.fromkeys(_candidates(request), "Somebody"))
+
+
+def knows_texas(request: Request) -> str:
+    """Takes the candidate of Texas if the text is about Texas."""
+    assert "rodeo" in request.messages[0].content
+    return json.dumps({raw: "Paris, Texas" for raw, names in _candidates(request).items() if "Paris, Texas" in names})
+
+
+def _candidates(request: Request) -> dict[str, list[str]]:
+    lines = request.messages[0].content.splitlines()
+    return {raw: names for line in lines if line.startswith("- {") for raw, names in json.loads(line[2:]).items()}
+
+
+def finds_names(request: Request) -> str:
+    """Takes every capitalised word for a named entity; from a Russian text, none."""
+    text = request.messages[0].content.partition("Text:\n")[2]
+    return json.dumps(re.findall(r"[A-Z][a-z]+", text))
+
+
 def reads_facts(request: Request) -> str:
-    """Makes a triple of every line `a > b > c` of the text."""
+    """Makes a triple of every line `a > b > c` of the text; matches no name."""
     text = request.messages[0].content.partition("Text:\n")[2]
     found = re.findall(r"^(.+?) > (.+?) > (.+)$", text, re.MULTILINE)
     return json.dumps([dict(zip(("subject", "relation", "object"), triple, strict=True)) for triple in found])
@@ -80,3 +117,15 @@ def reads_facts(request: Request) -> str:
 def _said(request: Request, after: str) -> str:
     found = re.search(f"{re.escape(after)}(.+)", request.messages[0].content)
     return found[1] if found else ""
+
+
+def grades_in_kind(request: Request) -> str:
+    """Grades in Chinese or Russian, and fails where it is asked in English."""
+    text = request.messages[0].content
+    assert "Grade one thing" not in text
+    return "评分：2" if "评分" in text else '{"score": 2}'
+
+
+def inflects_one(request: Request) -> str:
+    """Names what the prompt says is to be named; Norway under a form of its own."""
+    return words_it(request).replace("Norway", "Norwa")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.records import Document
-from r_eval.tasks.graphs.extract import Extracted, extract, triples_in
-from r_eval.tasks.graphs.names import Names
-from r_eval.tasks.graphs.store import Triple
-from r_eval.tasks.graphs.tables import Row
+from r_eval.environments.corpus.sources import Document
+from r_eval.tasks.graphs.extract import Extracted, chunks, extract, triples_in
+from r_eval.tasks.graphs.graph import Triple
+from r_eval.tasks.graphs.matching import NameList
+from r_eval.tasks.graphs.source import Row
 from r_eval.tasks.llm_client import LLMClient
 from tests.tasks.graphs.scripts import name
 
@@ -80,24 +80,27 @@ def test_any_reply_gives_whole_triples_or_none(reply: str) -> None:
 
 
 def extracted(
-    texts: dict[str, str], names: Names | None = None, relations: Names | None = None, known: list[Triple] | None = None
+    texts: dict[str, str],
+    names: NameList | None = None,
+    relations: NameList | None = None,
+    known: list[Triple] | None = None,
 ) -> Extracted:
-    documents = [(key, Document(title=key, text=text)) for key, text in texts.items()]
+    documents = [Document(key, text) for key, text in texts.items()]
     return asyncio.run(extract(documents, LLMClient(name("reads_facts")), names, relations, known or []))
 
 
 def test_names_are_normalised_and_kept_raw() -> None:
-    found = extracted({"d": "norway > capital > Oslo"}, Names([("Norway",)]))
+    found = extracted({"d": "norway > capital > Oslo"}, NameList([("Norway",)]))
     assert found.rows == [Row(OSLO, "d", ("norway", "capital", "Oslo"))]
 
 
 def test_a_known_fact_is_left_out_after_normalisation() -> None:
-    found = extracted({"d": "norway > Capital > Oslo"}, Names([("Norway",)]), Names([("capital",)]), [OSLO])
+    found = extracted({"d": "norway > Capital > Oslo"}, NameList([("Norway",)]), NameList([("capital",)]), [OSLO])
     assert (found.rows, found.dropped) == ([], {"known": 1})
 
 
 def test_a_fact_whose_subject_is_its_object_is_left_out() -> None:
-    found = extracted({"d": "Norway > is > norway"}, Names([("Norway",)]))
+    found = extracted({"d": "Norway > is > norway"}, NameList([("Norway",)]))
     assert (found.rows, found.dropped) == ([], {"subject is object": 1})
 
 
@@ -110,3 +113,14 @@ def test_a_fact_stands_once_a_document() -> None:
 def test_a_long_document_is_read_in_parts() -> None:
     facts = [f"City {at} > lies in > Norway" for at in range(500)]
     assert [row.triple[0] for row in extracted({"d": "\n".join(facts)}).rows] == [f"City {at}" for at in range(500)]
+
+
+@given(st.text(alphabet="ab. \n", max_size=300), st.integers(1, 40))
+def test_parts_hold_the_whole_text_and_are_short(text: str, longest: int) -> None:
+    parts = chunks(text, longest)
+    assert all(len(part) <= longest for part in parts)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+def test_a_text_is_split_between_sentences() -> None:
+    assert chunks("One two. Three four. Five.", 21) == ["One two. Three four.", "Five."]

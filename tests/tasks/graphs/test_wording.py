@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from r_eval.tasks.graphs.asking import askings
-from r_eval.tasks.graphs.file import Frames, Words
-from r_eval.tasks.graphs.sampling import sample
-from r_eval.tasks.graphs.store import Graph, Triple
-from r_eval.tasks.graphs.wording import worded
+from r_eval.tasks.graphs.ask import plans
+from r_eval.tasks.graphs.graph import Graph, Triple, sample
+from r_eval.tasks.graphs.graph_file import Frames, RelationWords
+from r_eval.tasks.graphs.wording import word
 
 WORDS = {
-    "capital": Words.model_validate(
+    "capital": RelationWords.model_validate(
         {
             "forward": "What is the capital of {subject}?",
             "backward": "Of what is {object} the capital?",
@@ -19,7 +18,7 @@ WORDS = {
             "object": {"kind": "city", "clause": "that is the capital of {subject}"},
         }
     ),
-    "currency": Words.model_validate(
+    "currency": RelationWords.model_validate(
         {
             "forward": "What is the currency of {subject}?",
             "backward": "Where does one pay in {object}?",
@@ -27,13 +26,13 @@ WORDS = {
             "subject": {"kind": "country", "clause": "whose currency is the {object}"},
         }
     ),
-    "born": Words.model_validate(
+    "born": RelationWords.model_validate(
         {
             "backward": "Who was born in {object}?",
             "object": {"kind": "city", "clause": "in which {subject} was born"},
         }
     ),
-    "people": Words.model_validate({"larger": "Who has more people, {first} or {second}?"}),
+    "people": RelationWords.model_validate({"larger": "Who has more people, {first} or {second}?"}),
 }
 FRANCE = ("France", "capital", "Paris")
 EURO = ("France", "currency", "euro")
@@ -43,7 +42,7 @@ PIAF = ("Piaf", "born", "Paris")
 def texts(graph: list[Triple], type: str) -> dict[str, str | None]:
     """Every question of the one subgraph, by its answers."""
     (found,) = sample(Graph(graph), type, 0)
-    return {"; ".join(asking.answers): worded(asking, WORDS, Frames()) for asking in askings(found)}
+    return {"; ".join(plan.answers): word(plan, WORDS, Frames()) for plan in plans(found)}
 
 
 def test_a_simple_question_asks_for_either_end() -> None:

@@ -153,10 +153,10 @@ def test_a_record_with_other_texts_than_its_task_promises_is_asked_and_counted(
         ({"ID": None}, "ID"),
     ],
 )
-def test_a_broken_record_is_named_with_its_line_and_list(publish: Publish, change: dict[str, Any], why: str) -> None:
+def test_a_broken_record_is_named_with_its_list_and_number(publish: Publish, change: dict[str, Any], why: str) -> None:
     path = publish(questanswer_1doc=[ONE, {**ONE, **change}])
     data = load(path, "crud-rag", broken=1)
-    assert data.faults[0].place == f"{path}:10: questanswer_1doc, record 2"
+    assert data.faults[0].place == f"{path}: questanswer_1doc, record 2"
     assert data.faults[0].why.startswith(why)
 
 

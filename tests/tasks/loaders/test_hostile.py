@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import formats, load
 from tests.tasks.loaders.test_finding import RECORDS
-from tests.tasks.loaders.test_streaming import VALUES
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
 
 KEYS = sorted({key for record in RECORDS.values() for key in record} | {"name", "text", "instance", "request_states"})
 LOOSE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=30)

@@ -18,8 +18,7 @@ from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import Data, format_of, load
 from r_eval.tasks.loaders.base import Broken
-from r_eval.tasks.loaders.prgb import LESS_NOISE, LESS_VARIANTS, OTHER_LANGUAGE, OTHER_TASK, TWICE
-from r_eval.tasks.loaders.prgb_cells import from_cells
+from r_eval.tasks.loaders.prgb import LESS_NOISE, LESS_VARIANTS, OTHER_LANGUAGE, OTHER_TASK, TWICE, from_cells
 from tests.tasks.loaders.conftest import Write
 
 
@@ -177,6 +176,18 @@ def test_the_version_is_that_of_the_settings_and_the_file(as_lines: Write, mixed
     versions = [read(mixed).version, read(mixed, variants=2).version, read(as_lines("b.jsonl", RECORDS[:3])).version]
     assert len(set(versions)) == 3
     assert read(mixed, samples=3).version == read(mixed).version
+
+
+def test_a_library_gives_weak_noise_of_all_records_but_nothing_that_would_answer(as_lines: Write) -> None:
+    mill = record("filter-1", noise_doc_level1=["The sea is far."])
+    dike = record("filter-2", query="Who owns the dike?", golden_doc=["X1 owns the dike."])
+    dike["noise_doc_level1"] = ["The mill was built in 1600.", "The mill was built in 1700. It is red.", "Cows graze."]
+    path = as_lines("x.jsonl", [mill, {**dike, "noise_doc_level2": [], "noise_doc_level3": []}])
+    data = read(path, library=True, noise={"weak": 50}, variants=1)
+    shown = {q.meta["document"]: {document.text for document in q.context} for q in data.questions}
+    assert "Cows graze." in shown["filter-1"]
+    assert not any("built in 1" in text for text in shown["filter-1"] - {q.meta["sources"][0] for q in data.questions})
+    assert "The sea is far." in shown["filter-2"]
 
 
 @pytest.mark.parametrize("size", [3, 6, 7, 8, 9, 30])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.tasks.loaders import reading
-from r_eval.tasks.loaders.reading import Fault, Record, csv_records, json_records, lines
+from r_eval.tasks.loaders import load, reading
+from r_eval.tasks.loaders.reading import Fault, Record, csv_records, json_lists, json_members, json_records, lines
 
 
 @pytest.fixture
@@ -60,7 +61,46 @@ def test_a_row_with_too_few_or_too_many_fields_is_a_fault(path: Path) -> None:
     assert found[0].place == f"{path}:2"
 
 
-def test_a_table_that_is_not_text_is_an_error_for_people(path: Path) -> None:
-    path.write_bytes(b"a,b\n\xff,\xff\n")
-    with pytest.raises(UserError, match="not valid CSV"):
+def test_a_table_in_another_encoding_says_how_to_save_it(path: Path) -> None:
+    path.write_bytes("question,answer\nWie heißt es?,Köln\n".encode("cp1252"))
+    with pytest.raises(UserError, match=r"not UTF-8 text .*; save the table as CSV in UTF-8"):
         list(csv_records(path))
+
+
+def test_a_large_file_is_read_through_ijson_with_the_same_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ijson")
+    rows = [{"a": 1, "b": [1.5, "北"]}, {"a": None}]
+    for value, read in [
+        (rows, lambda: json_records(path)),
+        ({"x": 1, "in": rows}, lambda: json_records(path, "in")),
+        ({"x": rows, "y": rows}, lambda: json_members(path)),
+        ({"x": rows, "y": rows}, lambda: json_lists(path)),
+    ]:
+        path.write_text(json.dumps(value), encoding="utf-8-sig")
+        monkeypatch.setattr(reading, "WHOLE", 500)
+        whole = list(read())
+        monkeypatch.setattr(reading, "WHOLE", 5)
+        assert list(read()) == whole != []
+    path.write_text('[{"a": 1}, {"a":', encoding="utf-8")
+    with pytest.raises(UserError, match="not valid JSON"):
+        list(json_records(path))
+
+
+def test_json_that_is_broken_is_told_with_its_line(path: Path) -> None:
+    for text, said in [('[{"a": 1},\n{"a": two}]', ":2: not valid JSON"), ("[" * 200_000, "not valid JSON")]:
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(UserError, match=said):
+            list(json_records(path))
+
+
+def test_a_parquet_file_is_read_by_the_same_key_as_the_others(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    rows = [{"question": f"Où {n}?", "answers": ["là", "ici"]} for n in range(3)]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "q.parquet")
+    data = load(tmp_path / "q.parquet")
+    assert [(q.question, q.answers) for q in data.questions] == [(row["question"], row["answers"]) for row in rows]
+    (tmp_path / "q.parquet").write_bytes((tmp_path / "q.parquet").read_bytes()[:-9])
+    with pytest.raises(UserError, match="not valid Parquet"):
+        load(tmp_path / "q.parquet", "jsonl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 from r_eval.analysis.metrics.qa import covered_match
 from r_eval.errors import UserError
 from r_eval.tasks import base
+from r_eval.tasks.build import of_world
 from r_eval.tasks.placeholders import Record, substituted
-from r_eval.tasks.placeholders.__main__ import questions
 from r_eval.tasks.placeholders.making import lines, made
 from r_eval.tasks.placeholders.world import RECORDS, World, read_world
 from r_eval.tasks.questions import in_order, write_questions
+from tests.commands import typed_here
 
 FOLDER = base.task_files()["prgb/filtering"].parent
 WORLDS = {name: read_world(FOLDER / f"{name}.placeholders.yaml") for name in ("en", "zh")}
@@ -38,7 +40,7 @@ def variants(record: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
 
 @every_language
 def test_the_embedded_question_files_are_what_the_world_gives(language: str, tmp_path: Path) -> None:
-    for name, found in questions(FOLDER / f"{language}.placeholders.yaml"):
+    for name, found in of_world(FOLDER / f"{language}.placeholders.yaml"):
         write_questions(tmp_path / "made.jsonl", found)
         assert (tmp_path / "made.jsonl").read_bytes() == (FOLDER / f"{name}.questions.jsonl").read_bytes()
 
@@ -88,16 +90,101 @@ def test_the_one_with_the_highest_value_wins_a_comparison(language: str) -> None
 
 
 @every_language
-def test_an_heir_has_no_fact_of_its_own_and_one_with_a_fact_is_no_heir(language: str) -> None:
-    counts = {len(record["golden_doc"]) for record in of(language, "deductive_v1")}
-    assert counts == {2, 3}
-    for record in of(language, "deductive_v1"):
+def test_what_answers_is_as_its_sub_task_says(language: str) -> None:
+    golden = {key: [len(record["golden_doc"]) for record in of(language, key)] for key in RECORDS}
+    assert {key: set(counts) for key, counts in golden.items()} == {
+        "filter": {1},
+        "combination_v1": {2},
+        "combination_v2": {3},
+        "combination_v3": {3},
+        "comp": {3},
+        "compare_ad": {4},
+        "deductive_v1": {2, 3},
+        "deductive_v2": {3},
+    }
+    for record in of(language, "deductive_v1"):  # a fact of its own comes before the rule of the kind
         own = len(record["golden_doc"]) == 3
         assert all(answer == filled["X2" if own else "X1"] for filled, answer in variants(record))
+    for record in of(language, "compare_ad"):  # the rule of the kind tells which value is shared
+        assert all(
+            filled[re.findall(r"X\d", record["golden_doc"][3])[0]] == answer for filled, answer in variants(record)
+        )
 
 
-def test_hard_noise_tells_what_holds_for_the_kind() -> None:
-    assert all(record["noise_doc_level3"][0].startswith("Unless told otherwise") for record in of("en", "filter"))
+def members(text: str) -> list[str]:
+    return [name for kind in WORLDS["en"].kinds.values() for name in kind.members if name in text]
+
+
+def test_a_question_names_what_its_sub_task_says() -> None:
+    named = {key: {len(members(record["query"])) for record in of("en", key)} for key in RECORDS}
+    assert named == {
+        "filter": {1},
+        "combination_v1": {2},  # two children of one kind
+        "combination_v2": {1},
+        "combination_v3": {0},  # the kind alone
+        "comp": {3},
+        "compare_ad": {2},
+        "deductive_v1": {1},
+        "deductive_v2": {1},  # not the thing that it is related to
+    }
+
+
+@every_language
+def test_a_document_is_several_sentences_around_one_fact(language: str) -> None:
+    documents = [t for r in MADE[language] for key in ("golden_doc", *LEVELS) for t in r[key]]
+    assert min(len(re.findall(r"[.。](?:\s|$|(?=[^\s]))", text)) for text in documents) >= 3
+    values = ("crowns", "visitors", "pence", "wood") if language == "en" else ("元", "名游客", "文钱")
+    assert max(sum(text.count(f" {v}") + text.count(f"X1{v}") for v in values) for text in documents) <= 2
+
+
+@every_language
+def test_no_document_of_noise_answers(language: str) -> None:
+    world = WORLDS[language]
+    for record in of(language, "combination_v3"):
+        asked = {re.sub(r"X\d", "", text) for text in record["golden_doc"]}
+        assert asked
+        noise = "\n".join(text for level in LEVELS for text in record[level])
+        kind = next(kind for name, kind in world.kinds.items() if name in record["query"])
+        (side,) = [
+            world.dimensions[side]
+            for side in kind.dimensions
+            if world.dimensions[side].ask_kind
+            and any(
+                world.dimensions[side].fact.format(name=name, value="X1") in record["golden_doc"][0]
+                for name in kind.members
+            )
+        ]
+        patterns = [re.escape(side.fact.format(name=name, value="\0")).replace("\0", ".+") for name in kind.members]
+        assert not any(re.search(pattern, noise) for pattern in patterns)
+
+
+def writer(folder: Path, reply: str) -> str:
+    text = "import re\ndef write(request):\n    text = request.messages[0].content\n"
+    text += "    fact = re.search(r'not as the first one: (.*)', text)[1]\n"
+    (folder / "writer.py").write_text(f"{text}    return {reply}\n", encoding="utf-8")
+    return f"scripted/{folder}/writer.py:write"
+
+
+@pytest.mark.parametrize(
+    ("reply", "noise", "said"),
+    [
+        ("'Come in. ' + fact + ' It is nice.'", "Come in. A has seven wheels. It is nice.", ""),
+        ("'Come in.'", "A has seven wheels.", "6 documents without the sentence, or with it twice"),
+        ("fact", "A has seven wheels.", "6 documents of the sentence alone"),
+        ("'Room 7: ' + fact", "A has seven wheels.", "6 documents with a number or the value besides"),
+    ],
+)
+def test_an_llm_writes_the_documents_around_the_facts(reply: str, noise: str, said: str, tmp_path: Path) -> None:
+    wanted = {"records": {"filter": 2}, "variants": 2, "llm": writer(tmp_path, reply)}
+    world = World.model_validate(small(placeholders=wanted, facts={"A": {"wheels": "seven"}}))
+    (tmp_path / "world.yaml").write_text(world.model_dump_json(by_alias=True, exclude_none=True), encoding="utf-8")
+    done = typed_here(["generate", "world.yaml", "--out", "r.jsonl"], tmp_path)
+    assert done.stderr == ""
+    kept = f"; not written by the LLM: {said}" if said else ""
+    assert (done.returncode, done.stdout) == (0, f"r.jsonl: 2 records with 4 variants{kept}\n")
+    records = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert noise in {text for record in records for text in record["noise_doc_level2"]}
+    assert all("X1" in record["golden_doc"][0] for record in records)
 
 
 def test_another_seed_makes_other_records_and_the_same_seed_the_same() -> None:

@@ -1,13 +1,18 @@
-"""A record of PRGB's form is checked when it is read."""
+"""A record of PRGB's form is checked when it is read, and its placeholders are filled all at once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from r_eval.tasks.placeholders.record import held, substituted
 from tests.tasks.placeholders.conftest import Make
+
+TEXTS = st.text(st.sampled_from("X10 _.北a"), max_size=20)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +81,44 @@ def test_a_sound_record_has_no_oddity(make: Make) -> None:
 def test_what_is_odd_is_told(make: Make, changes: dict[str, Any], what: str) -> None:
     (found,) = make(**changes).oddities()
     assert what in found
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "filled"),
+    [
+        ("X1 met X10.", {"X1": "Ann", "X10": "Bo"}, "Ann met Bo."),
+        ("X10 met X1.", {"X1": "Ann"}, "X10 met Ann."),
+        ("Maxima saw Max.", {"Max": "Bo"}, "Maxima saw Bo."),
+        ("Max's hat, (Max)", {"Max": "Bo"}, "Bo's hat, (Bo)"),
+        ("X1_b", {"X1": "Ann"}, "X1_b"),
+        ("<name> and <name>s", {"<name>": "Ann"}, "Ann and Anns"),
+        ("5 of 5.5, 1,5 and 55", {"5": "6"}, "6 of 5.5, 1,5 and 55"),
+        ("It has 5.", {"5": "6"}, "It has 6."),
+        ("Amélie, Am", {"Am": "Bo"}, "Amélie, Bo"),
+        ("公司X1的总部", {"X1": "青禾"}, "公司青禾的总部"),
+        ("青禾公司在青禾", {"青禾": "白石"}, "白石公司在白石"),
+        ("青禾公司在青禾", {"青禾": "白石", "青禾公司": "长河厂"}, "长河厂在白石"),
+        ("X1", {"X1": "X2", "X2": "Ann"}, "X2"),
+        ("X1", {"X1": r"\1 \g<0>"}, r"\1 \g<0>"),
+        ("a.c abc", {"a.c": "Ann"}, "Ann abc"),
+        ("x1", {"X1": "Ann"}, "x1"),
+        ("nothing", {}, "nothing"),
+    ],
+)
+def test_a_placeholder_is_filled_where_it_stands_as_a_word(text: str, values: dict[str, str], filled: str) -> None:
+    assert substituted(text, values) == filled
+
+
+def test_the_placeholders_of_a_text_are_known() -> None:
+    assert held("X1 met X10.", frozenset({"X1", "X2", "X10"})) == {"X1", "X10"}
+    assert held("X1", frozenset()) == set()
+
+
+@given(
+    TEXTS,
+    st.dictionaries(st.text(st.sampled_from("X10_北.("), min_size=1, max_size=4), st.text(max_size=4), max_size=4),
+)
+def test_a_text_changes_where_it_holds_a_placeholder_and_not_else(text: str, values: dict[str, str]) -> None:
+    marked = {token: f"<{value}>" for token, value in values.items()}
+    assert (substituted(text, marked) == text) == (not held(text, frozenset(values)))
+    assert substituted(text, {token: token for token in values}) == text

@@ -10,10 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics.qa import covered_match
-from r_eval.tasks.placeholders import Sampling, variants
+from r_eval.seeds import Seeds
+from r_eval.tasks.placeholders.variants import Sampling, drawn, shuffled, variants
 from tests.tasks.placeholders.conftest import Make
 
 ALL = Sampling(variants=None)
+SEEDS = Seeds(run=0, question="filter-1", epoch=0)
 
 
 def test_a_variant_fills_the_right_documents_and_its_answer_with_its_values(make: Make) -> None:
@@ -124,3 +126,35 @@ def test_right_documents_and_noise_are_all_that_is_shown(
         assert len(set(variant.documents)) == len(variant.documents) == 2 + sum(variant.noise.values())
         assert len(variant.golden) == 2
         assert all(variant.noise[level] <= wanted for level, wanted in noise.items())  # type: ignore[index]
+
+
+def test_as_much_as_is_wanted_or_is_there_is_drawn(make: Make) -> None:
+    found = drawn(make(), {"weak": 4, "moderate": 9, "hard": 0}, SEEDS)
+    assert {level: len(texts) for level, texts in found.items()} == {"weak": 4, "moderate": 5, "hard": 0}
+
+
+def test_a_level_that_is_not_named_gives_none(make: Make) -> None:
+    assert [len(texts) for texts in drawn(make(), {"hard": 1}, SEEDS).values()] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("fewer", [0, 1, 3])
+def test_more_noise_keeps_what_was_there(make: Make, fewer: int) -> None:
+    assert drawn(make(), {"weak": fewer}, SEEDS)["weak"] == drawn(make(), {"weak": 6}, SEEDS)["weak"][:fewer]
+
+
+def test_a_document_that_stands_twice_is_one(make: Make) -> None:
+    record = make(
+        noise_doc_level1=["a", "a", "X1 built the mill."], noise_doc_level2=["a", "b"], noise_doc_level3=["b"]
+    )
+    assert drawn(record, {"weak": 9, "moderate": 9, "hard": 9}, SEEDS) == {"weak": ["a"], "moderate": ["b"], "hard": []}
+
+
+def test_other_streams_draw_other_noise(make: Make) -> None:
+    counts = {"weak": 4}
+    assert drawn(make(), counts, SEEDS, "1") != drawn(make(), counts, SEEDS, "2")  # type: ignore[arg-type]
+
+
+def test_a_text_more_leaves_the_order_of_the_rest_alone() -> None:
+    texts = [str(n) for n in range(20)]
+    assert [text for text in shuffled([*texts, "more"], 3) if text != "more"] == shuffled(texts, 3)
+    assert shuffled(texts, 3) == shuffled(texts[::-1], 3) != shuffled(texts, 4)

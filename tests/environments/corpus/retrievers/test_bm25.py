@@ -54,23 +54,23 @@ def test_scores_are_those_of_the_formula(tmp_path: Path, query: str) -> None:
     }
 
 
-def test_equal_scores_are_in_the_order_of_the_corpus(tmp_path: Path) -> None:
-    assert [hit.chunk for hit in opened(TEXTS, tmp_path).search("dog", 2)] == [1, 5]
-    assert [hit.chunk for hit in opened(TEXTS, tmp_path).search("dog", 1)] == [1]
+@pytest.mark.parametrize(
+    ("query", "k", "found"),
+    [("dog", 2, [1, 5]), ("dog", 1, [1]), *((query, 5, []) for query in ("unicorn", "", "。。。", "独角兽"))],
+)
+def test_equal_scores_are_in_the_order_of_the_corpus_and_unknown_words_find_nothing(
+    tmp_path: Path, query: str, k: int, found: list[int]
+) -> None:
+    assert [hit.chunk for hit in opened(TEXTS, tmp_path).search(query, k)] == found
 
 
-@pytest.mark.parametrize("query", ["unicorn", "", "。。。", "独角兽"])
-def test_a_query_without_known_words_finds_nothing(tmp_path: Path, query: str) -> None:
-    assert opened(TEXTS, tmp_path).search(query, 5) == []
+def test_a_hostile_query_is_only_words(tmp_path: Path) -> None:
+    retriever = opened(TEXTS, tmp_path)
+    assert all(len(retriever.search(query, 3)) <= 3 for query in HOSTILE if isinstance(query, str))
 
 
 def test_chunks_without_any_word_find_nothing(tmp_path: Path) -> None:
     assert opened(["...", "!!!"], tmp_path).search("cat", 5) == []
-
-
-@pytest.mark.parametrize("query", sorted({text for text in HOSTILE if isinstance(text, str)}))
-def test_a_hostile_query_is_only_words(tmp_path: Path, query: str) -> None:
-    assert len(opened(TEXTS, tmp_path).search(query, 3)) <= 3
 
 
 def test_an_index_of_other_chunks_is_refused(tmp_path: Path) -> None:

@@ -1,77 +1,167 @@
-"""Reciprocal rank fusion, against the published formula written out once more."""
+"""Two retrievers joined: by reciprocal rank fusion, against the published formula; by models with random weights."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from r_eval.environments.corpus import embedding
 from r_eval.environments.corpus.retrievers.base import Hit, Retriever
-from r_eval.environments.corpus.retrievers.hybrid import Hybrid
+from r_eval.environments.corpus.retrievers.dense import Dense
+from r_eval.environments.corpus.retrievers.hybrid import Hybrid, Reranked
+from r_eval.errors import UserError
+from tests import tiny_models
+
+TEXTS = [
+    "the red fox runs over the museum",
+    "the lazy dog sleeps",
+    "图书馆开放。",
+    "the museum opens at nine on monday",
+    "the museum closed",
+    "a brown dog runs",
+]
 
 
 class Known(Retriever):
     """Finds the chunks of a list, in its order, whatever is asked."""
 
-    def __init__(self, ranking: list[int]) -> None:
+    def __init__(self, *ranking: int) -> None:
         self.ranking = ranking
-        self.asked: list[int] = []
 
     def identity(self) -> dict[str, Any]:
         return {"retriever": "known", "ranking": self.ranking}
 
     def search(self, query: str, k: int) -> list[Hit]:
-        self.asked.append(k)
         return [Hit(chunk, -rank) for rank, chunk in enumerate(self.ranking[:k])]
 
+
+def chunks(retriever: Retriever, query: str, k: int) -> list[int]:
+    return [hit.chunk for hit in retriever.search(query, k)]
+
+
+# Fusion
 
 rankings = st.lists(st.integers(0, 30), unique=True, max_size=20)
 
 
-def found(hybrid: Hybrid, query: str, k: int) -> list[int]:
-    return [hit.chunk for hit in hybrid.search(query, k)]
-
-
-def published(sparse: list[int], dense: list[int], k: int) -> list[int]:
-    """For every chunk of either list's first k, 0.5 / (60 + rank) from each list that has it; the k largest sums."""
-    sparse, dense = sparse[:k], dense[:k]
-
-    def total(chunk: int) -> float:
-        return sum(0.5 / (60 + 1 + ranking.index(chunk)) for ranking in (sparse, dense) if chunk in ranking)
-
-    return sorted([*sparse, *(chunk for chunk in dense if chunk not in sparse)], key=total, reverse=True)[:k]
-
-
 @given(rankings, rankings, st.integers(1, 12))
 def test_the_ranking_is_that_of_the_published_formula(sparse: list[int], dense: list[int], k: int) -> None:
-    assert found(Hybrid(Known(sparse), Known(dense)), "q", k) == published(sparse, dense, k)
+    """For every chunk of either list's first k, 0.5 / (60 + rank) from each list that has it; the k largest sums."""
+    firsts = sparse[:k], dense[:k]
 
+    def total(chunk: int) -> float:
+        return sum(0.5 / (60 + 1 + ranking.index(chunk)) for ranking in firsts if chunk in ranking)
 
-@given(rankings, rankings, st.integers(1, 12), st.text())
-def test_a_sample_is_k_of_the_union_in_the_order_of_their_scores(
-    sparse: list[int], dense: list[int], k: int, query: str
-) -> None:
-    hybrid = Hybrid(Known(sparse), Known(dense), sample=True)
-    union = [hit.chunk for hit in hybrid.union(query, k)]
-    drawn = found(hybrid, query, k)
-    assert drawn == [chunk for chunk in union if chunk in drawn]
+    union = [*firsts[0], *(chunk for chunk in firsts[1] if chunk not in firsts[0])]
+    expected = sorted(union, key=total, reverse=True)
+    hybrid = Hybrid(Known(*sparse), Known(*dense))
+    assert chunks(hybrid, "q", k) == expected[:k]
+    drawn = chunks(Hybrid(Known(*sparse), Known(*dense), sample=True), f"query {k}", k)
+    assert drawn == [chunk for chunk in expected if chunk in drawn]
     assert len(drawn) == min(k, len(union))
 
 
-def test_a_sample_is_this_one_on_every_machine() -> None:
-    hybrid = Hybrid(Known([0, 1, 2, 3]), Known([4, 5, 6, 7]), sample=True)
-    assert found(hybrid, "图书馆几点开放？", 4) == [1, 2, 3, 7]
-
-
-def test_every_chunk_of_the_union_is_drawn_as_often_as_another() -> None:
-    hybrid = Hybrid(Known([0, 1, 2, 3]), Known([4, 5, 6, 7]), sample=True)
-    drawn = [chunk for query in range(2000) for chunk in found(hybrid, str(query), 4)]
+def test_a_sample_is_this_one_on_every_machine_and_draws_every_chunk_as_often_as_another() -> None:
+    hybrid = Hybrid(Known(0, 1, 2, 3), Known(4, 5, 6, 7), sample=True)
+    assert chunks(hybrid, "图书馆几点开放？", 4) == [1, 2, 3, 7]
+    drawn = [chunk for query in range(2000) for chunk in chunks(hybrid, str(query), 4)]
     assert [drawn.count(chunk) for chunk in range(8)] == pytest.approx([1000] * 8, abs=120)  # 5.4 standard deviations
 
 
 def test_what_is_joined_and_how_is_the_identity() -> None:
-    one, other = Known([1]), Known([2])
+    one, other = Known(1), Known(2)
     identities = [Hybrid(one, other).identity(), Hybrid(other, one).identity(), Hybrid(one, other, True).identity()]
     assert all(identities.count(identity) == 1 for identity in identities)
+
+
+# Reranking
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
+    return str(tiny_models.cross_encoder(tmp_path_factory.mktemp("encoder")))
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Dense:
+    pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
+    folder = tmp_path_factory.mktemp("embedder")
+    found = Dense(str(tiny_models.embedding_model(folder)))
+    found.build(TEXTS, folder)
+    found.open(TEXTS, folder)
+    return found
+
+
+def reranked(first: Retriever, second: Any, model: str | None, texts: list[str] = TEXTS) -> Reranked:
+    made = Reranked(first, second, model)
+    made.open(texts, Path())
+    return made
+
+
+def logits(folder: str, query: str, texts: list[str]) -> list[float]:
+    """What the model says of each pair, asked for without sentence-transformers."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForSequenceClassification.from_pretrained(folder)
+    with torch.no_grad():
+        return [float(model.eval()(**tokenizer(query, text, return_tensors="pt")).logits) for text in texts]
+
+
+def test_the_order_is_that_of_the_cross_encoders_scores_whatever_the_ranks_were(encoder: str) -> None:
+    one = reranked(Known(0, 1, 2), Known(3, 4, 5), encoder)
+    other = reranked(Known(5, 4, 3), Known(2, 1, 0), encoder)
+    for query in ("museum", "the dog", "图书馆"):
+        scores = logits(encoder, query, TEXTS)
+        hits = one.search(query, 6)
+        assert [hit.chunk for hit in hits] == sorted(range(6), key=lambda chunk: -scores[chunk])
+        assert [hit.score for hit in hits] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
+        assert other.search(query, 6) == hits
+
+
+def test_chunks_of_the_same_text_are_in_the_order_of_their_numbers(encoder: str) -> None:
+    found = chunks(reranked(Known(3, 1), Known(2, 0), encoder, ["a fox", "the museum", "a fox", "a fox"]), "fox", 4)
+    assert [chunk for chunk in found if chunk != 1] == [0, 2, 3]
+
+
+@pytest.mark.parametrize("query", ["", "\ud800", "\0", "[SEP] [CLS]", "fox " * 300])
+def test_any_query_is_answered_and_long_texts_are_cut(query: str, encoder: str, dense: Dense) -> None:
+    texts = [*TEXTS[:5], "the museum opens " * 500]
+    for model in (encoder, "maxsim"):
+        assert len(chunks(reranked(Known(0, 5), dense, model, texts), query, 3)) == 3
+    assert chunks(reranked(Known(), Known(), encoder), query, 3) == []
+
+
+def test_what_is_no_cross_encoder_is_refused(dense: Dense, tmp_path: Path) -> None:
+    several = str(tiny_models.cross_encoder(tmp_path / "encoder", labels=3))
+    for model, message in ((several, "3 numbers per pair"), (dense.embedding.name, "BertModel, not a cross-encoder")):
+        with pytest.raises(UserError, match=message):
+            reranked(Known(0), Known(1), model).search("fox", 1)
+
+
+def test_a_model_is_loaded_once_a_process_and_other_weights_are_another_identity(encoder: str, tmp_path: Path) -> None:
+    other = str(tiny_models.cross_encoder(tmp_path / Path(encoder).name, seed=1))
+    made = [reranked(Known(0), Known(1), model) for model in (encoder, encoder, other)]
+    assert made[0]._scorer is made[1]._scorer
+    assert made[0].identity() == made[1].identity() != made[2].identity()
+
+
+def test_maxsim_is_the_mean_over_the_querys_tokens_of_the_best_cosine(dense: Dense) -> None:
+    query, text = "the lazy fox", "the museum closed on monday"
+    wanted, read = dense.embedding.tokens([query, text])
+    expected = np.mean([max(float(one @ other) for other in read) for one in wanted])
+    assert dense.embedding.scores(query, [text])[0] == pytest.approx(expected, abs=1e-5)
+    made = reranked(Known(0, 1, 2), dense, None)
+    assert made.identity()["reranker"]["files"] == dense.embedding.identity["files"]
+    assert chunks(made, TEXTS[4], 6)[0] == 4
+
+
+def test_letters_that_the_model_does_not_know_are_no_tokens(dense: Dense) -> None:
+    known, mixed = embedding.embedding(dense.embedding.name).tokens(["the fox", "the zebra fox"])
+    assert (len(known), len(mixed)) == (2, 2)

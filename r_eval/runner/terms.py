@@ -1,0 +1,75 @@
+"""What people should know before a run: what a cell may cost, and what is not the same as they may think."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from r_eval.records import Question
+from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
+
+NAMED = 3
+"""Pages that a message names."""
+
+
+def terms(plan: Plan) -> list[str]:
+    """The terms of a run, a line each."""
+    lines = list(_costs(plan))
+    for planned in plan.tasks:
+        lines += [f"task '{planned.task.name}': {text}" for text in _of_task(planned)]
+    sharing = [c for c in plan.cells if c.workflow.branches and not c.planned.environment.copies_state]
+    for name in dict.fromkeys(cell.cell.workflow for cell in sharing):
+        tasks = dict.fromkeys(f"'{c.planned.task.name}'" for c in sharing if c.cell.workflow == name)
+        lines.append(f"{name}: branches share the environment's state, which cannot be copied, in {', '.join(tasks)}")
+    return lines
+
+
+def most_calls(plan: Plan, cell: PlannedCell) -> int:
+    """The most LLM calls that one episode can make."""
+    most = cell.workflow.most_calls(plan.limits)
+    return min(most, plan.limits.calls or most)
+
+
+def _costs(plan: Plan) -> Iterator[str]:
+    """What an episode and a cell of each workflow may cost; of cells of several sizes, the largest."""
+    cells: dict[str, PlannedCell] = {}
+    for cell in plan.cells:
+        largest = cells.setdefault(cell.cell.workflow, cell)
+        if len(cell.planned.asked) > len(largest.planned.asked):
+            cells[cell.cell.workflow] = cell
+    parts = []
+    for name, cell in cells.items():
+        if most := most_calls(plan, cell):
+            parts.append(f"{name} {most * len(cell.planned.asked) * plan.grid.epochs:,} ({most} per episode)")
+    if parts:
+        tokens = f"; at most {plan.limits.tokens:,} tokens per episode" if plan.limits.tokens else ""
+        yield f"LLM calls per cell, at most: {', '.join(parts)}{tokens}"
+
+
+def _of_task(planned: PlannedTask) -> Iterator[str]:
+    if planned.unsuited:
+        names = ", ".join(planned.unsuited)
+        yield f"demonstrations left out, since the environment does not offer what they call: {names}"
+    if any(question.context for question in planned.asked):
+        places = {"prompt": "in every prompt", "environment": "behind the query APIs only", "none": "nowhere"}
+        yield f"passages: {planned.passages} (the questions' own documents are {places[planned.passages]})"
+    if planned.passages == "environment" and not planned.takes_documents:
+        yield from _missing_pages(planned)
+
+
+def _missing_pages(planned: PlannedTask) -> Iterator[str]:
+    """Whether the environment lacks pages that the questions need, as far as that can be told."""
+    titles = dict.fromkeys(title for question in planned.asked for title in _needed(question))
+    lacking = [title for title in titles if planned.environment.has_page(title) is False]
+    where = f"the environment {planned.task.environment}"
+    if lacking:
+        named = ", ".join(repr(title) for title in lacking[:NAMED]) + (", ..." if len(lacking) > NAMED else "")
+        pages = f"{len(lacking):,} of the {len(titles):,} pages that the questions need"
+        yield f"{where} lacks {pages} ({named}); name one that has them"
+    elif not titles and planned.task.data and not planned.settings:
+        yield f"{where} holds its small embedded data only, which published questions may go beyond; name another"
+
+
+def _needed(question: Question) -> Iterable[str]:
+    """The titles of the documents with a question's evidence; of all where none has any."""
+    titles = [d.title for d in question.context if any(text in d.text for text in question.evidence)]
+    return filter(None, titles or [document.title for document in question.context])

@@ -1,0 +1,100 @@
+"""What providers answer, in every documented shape: each backend understands it, and each workflow survives it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.llms.base import LLM, LLMError, Reply, make_llm
+from r_eval.llms.langchain import LangChain
+from r_eval.llms.reply import parse_reply
+from tests.chat_server import ASK, Answer, Server
+from tests.contracts.test_workflows import ASKING, Talker, loaded, play
+from tests.llms.reply_shapes import SHAPES
+
+CHAT = """
+from langchain_openai import ChatOpenAI
+
+def chat():
+    return ChatOpenAI(model="some-model", base_url="{url}", api_key="none", max_retries=0)
+"""
+
+
+async def an_openai(url: str, session: ClientSession, folder: Path) -> LLM:
+    llm = make_llm("openai/some-model", {"base_url": url, "native_tools": True})
+    await llm.open()
+    return llm
+
+
+async def a_gguf(url: str, session: ClientSession, folder: Path) -> LLM:
+    llm: Any = make_llm("gguf/smollm2-135m")
+    llm._http, llm._server = session, SimpleNamespace(listening_address=url.removesuffix("/v1"))
+    return llm  # type: ignore[no-any-return]
+
+
+async def a_langchain(url: str, session: ClientSession, folder: Path) -> LLM:
+    pytest.importorskip("langchain_openai")
+    (folder / "chat.py").write_text(CHAT.format(url=url), encoding="utf-8")
+    llm = make_llm(f"langchain/{folder / 'chat.py'}:chat")
+    await asyncio.to_thread(asyncio.run, llm.open())
+    return llm
+
+
+def replies(open_llm: Callable[..., Any], folder: Path) -> list[Reply | LLMError]:
+    """What becomes of each shape, in their order."""
+
+    async def one(llm: LLM) -> Reply | LLMError:
+        try:
+            return await llm.generate(ASK)
+        except LLMError as error:
+            return error
+
+    async def main() -> list[Reply | LLMError]:
+        server = Server(*(Answer(body=json.loads(json.dumps(shape.body()))) for shape in SHAPES))
+        runner = await server.start()
+        async with ClientSession() as session:
+            llm = await open_llm(server.url, session, folder)
+            found = [await one(llm) for _ in SHAPES]
+            await llm.close()
+        await runner.cleanup()
+        return found
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("open_llm", [an_openai, a_gguf])
+def test_every_shape_is_understood_over_chat_completions(open_llm: Callable[..., Any], tmp_path: Path) -> None:
+    for shape, reply in zip(SHAPES, replies(open_llm, tmp_path), strict=True):
+        assert isinstance(reply, Reply), (shape, reply)
+        calls = tuple((call.name, call.arguments) for call in reply.tool_calls)
+        read = (reply.text, calls, reply.reasoning, reply.finish, not reply.estimated, reply.extra)
+        assert read == (shape.text, shape.calls, shape.reasoning, shape.finish, shape.counted, shape.extra), shape
+        assert not shape.counted or (reply.tokens.prompt, reply.tokens.completion) == (20, 2), shape
+
+
+def test_what_langchain_gives_of_a_shape_is_a_reply_or_a_bad_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LangChain, "RETRIED", frozenset())
+    for shape, reply in zip(SHAPES, replies(a_langchain, tmp_path), strict=True):
+        if isinstance(reply, LLMError):
+            assert reply.cause == "reply", (shape, reply)
+        else:
+            assert reply.text == shape.text or shape.provider in ("A gateway", "Anthropic (OpenAI)"), (shape, reply)
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_every_workflow_survives_every_shape(name: str, pantry: Environment, sandbox: Sandbox) -> None:
+    for shape in SHAPES:
+        episode = play(name, Talker(lambda _, shape=shape: parse_reply(shape.body())), pantry, sandbox)  # type: ignore[misc]
+        assert episode.outcome.kind not in ("tool_failure", "llm_failure"), (shape, episode.outcome)
+        assert loaded(episode)["question_id"] == episode.question_id

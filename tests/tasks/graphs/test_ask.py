@@ -1,0 +1,87 @@
+"""What can be asked of a subgraph, and whether the graph has one answer to it; the paper's toys among them."""
+
+from __future__ import annotations
+
+import pytest
+
+from r_eval.tasks.graphs.ask import Hop, Path, QuestionPlan, plans
+from r_eval.tasks.graphs.graph import Graph, Triple, sample
+
+
+def plan_of(graph: list[Triple], type: str, named: tuple[str, ...] | None = None) -> QuestionPlan:
+    """The way to ask of the one subgraph of a type, from certain entities."""
+    (found,) = sample(Graph(graph), type, 0)
+    return next(plan for plan in plans(found) if named is None or plan.named == named)
+
+
+FAW = [("FAW", "founder", "First Ministry"), ("FAW", "headquarters", "Changchun")]
+
+
+VOICE = [("Morty Smith", "voice", "Harry Belden")]
+WORKS = [("Ryan Otter", "music", "Second Wind"), ("Ryan Otter", "music", "The Long Drive")]
+MUSICIAN = [("Roman Miroshnichenko", "award", "IMA"), ("Roman Miroshnichenko", "instrument", "guitar")]
+
+
+@pytest.mark.parametrize(
+    ("graph", "type", "named", "answers", "evidence"),
+    [
+        (VOICE, "simple", ("Morty Smith",), ("Harry Belden",), ["Harry Belden"]),
+        (VOICE, "simple", ("Harry Belden",), ("Morty Smith",), ["Morty Smith"]),
+        (WORKS, "set", ("Ryan Otter",), ("Second Wind", "The Long Drive"), ["Second Wind", "The Long Drive"]),
+        (FAW, "multi-hop", ("Changchun",), ("First Ministry",), ["FAW", "First Ministry"]),
+        (FAW, "multi-hop", ("First Ministry",), ("Changchun",), ["FAW", "Changchun"]),
+        (MUSICIAN, "conditional", ("IMA", "guitar"), ("Roman Miroshnichenko",), ["Roman Miroshnichenko"]),
+    ],
+)
+def test_the_papers_toys_are_asked_from_their_named_entities(
+    graph: list[Triple], type: str, named: tuple[str, ...], answers: tuple[str, ...], evidence: list[str]
+) -> None:
+    (found,) = sample(Graph(graph), type, 0)
+    plan = next(one for one in plans(found) if sorted(one.named) == sorted(named))
+    assert (plan.answers, list(plan.evidence)) == (answers, evidence)
+
+
+@pytest.mark.parametrize(
+    ("graph", "type", "reason"),
+    [
+        ([("Oslo", "n", "7"), ("Bergen", "n", "7.0")], "comparison", "equal numbers"),
+        ([("Emma", "year", "1815"), ("Waterloo", "fought in", "1815")], "multi-hop", "bridge is a number"),
+        ([("Oslo", "motto", "Unity; always")], "simple", "semicolon in answer"),
+    ],
+)
+def test_what_is_not_asked_has_its_reason(graph: list[Triple], type: str, reason: str) -> None:
+    (found,) = sample(Graph(graph), type, 0)
+    assert reason in {plan.rejection_reason(Graph(graph)) for plan in plans(found)}
+
+
+def test_the_larger_and_the_smaller_number_have_their_own_answers() -> None:
+    (found,) = sample(Graph([("Oslo", "population", "709,037"), ("Bergen", "population", "291,940")]), "comparison", 0)
+    assert {(plan.larger, plan.answers) for plan in plans(found)} == {(True, ("Oslo",)), (False, ("Bergen",))}
+
+
+def test_the_evidence_of_a_comparison_is_both_numbers() -> None:
+    assert set(plan_of([("Oslo", "n", "7"), ("Bergen", "n", "5")], "comparison").evidence) == {"7", "5"}
+
+
+def test_a_named_entity_that_leads_to_two_bridges_is_ambiguous() -> None:
+    graph = [*FAW, ("Kia", "founder", "Kim"), ("Kia", "headquarters", "Changchun")]
+    (found,) = (s for s in sample(Graph(graph), "multi-hop", 0) if s.shared == "FAW" and s.shape == "S")
+    reasons = {plan.named: plan.rejection_reason(Graph(graph)) for plan in plans(found)}
+    assert reasons == {("Changchun",): "ambiguous", ("First Ministry",): None}
+
+
+def test_an_entity_with_two_numbers_is_not_compared() -> None:
+    graph = Graph([("Oslo", "n", "7"), ("Oslo", "n", "8"), ("Bergen", "n", "5")])
+    assert {plan.rejection_reason(graph) for s in sample(graph, "comparison", 0) for plan in plans(s)} == {"ambiguous"}
+
+
+def test_a_hub_is_not_asked_for_all_that_it_is_linked_to() -> None:
+    graph = [("Oslo", "inhabitant", f"Kari {number}") for number in range(51)]
+    assert plan_of(graph, "set").rejection_reason(Graph(graph)) == "more than 50 answers"
+    assert plan_of(graph[1:], "set").rejection_reason(Graph(graph[1:])) is None
+
+
+def test_a_way_through_a_hub_ends_where_its_answer_is_known_to_be_ambiguous() -> None:
+    graph = Graph([(f"Kari {n}", r, o) for n in range(999) for r, o in (("is", "human"), ("desk", f"desk {n}"))])
+    way = Path("human", (Hop("is", False), Hop("desk", True)))
+    assert (len(way.ends(graph, 1)), len(way.ends(graph, 2000))) == (2, 999)

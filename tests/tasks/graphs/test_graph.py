@@ -1,0 +1,189 @@
+"""The samplers against a reading of the rules that tries every pair, on random small graphs; and the paper's toys."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from r_eval.tasks.graphs.graph import TYPES, Graph, Triple, number, permuted, sample
+
+MORTY = ("Morty Smith", "voice", "Harry Belden")
+OTTER = ("Ryan Otter", "composed the music of", "The Long Drive")
+OTTER_2 = ("Ryan Otter", "composed the music of", "Second Wind")
+FAW = ("FAW", "headquarters", "Changchun")
+FAW_2 = ("FAW", "founded by", "First Ministry")
+ROMAN = ("Roman Miroshnichenko", "instrument", "guitar")
+ROMAN_2 = ("Roman Miroshnichenko", "award", "Independent Music Award")
+
+
+def names(*triples: Triple) -> frozenset[str]:
+    return frozenset(name for triple in triples for name in triple)
+
+
+def ids(triples: Iterable[Triple]) -> frozenset[tuple[str, str]]:
+    entities = {("entity", name) for s, _, o in triples for name in (s, o)}
+    return frozenset(entities | {("relation", r) for _, r, _ in triples})
+
+
+# The rules once more, as a table of queries over all triples.
+
+
+def simple(graph: set[Triple]) -> set[frozenset[Triple]]:
+    objects, subjects = Counter((s, r) for s, r, _ in graph), Counter((r, o) for _, r, o in graph)
+    return {frozenset([t]) for t in graph if objects[t[0], t[1]] == 1 and subjects[t[1], t[2]] == 1}
+
+
+def sets(graph: set[Triple]) -> set[frozenset[Triple]]:
+    by_subject = {frozenset(t for t in graph if t[:2] == one[:2]) for one in graph}
+    by_object = {frozenset(t for t in graph if t[1:] == one[1:]) for one in graph}
+    return {group for group in by_subject | by_object if len(group) > 1}
+
+
+def rows(graph: set[Triple]) -> Iterable[tuple[str, Triple, Triple, str, str, str]]:
+    """Shape, both triples, shared entity and both ends of every pair."""
+    for one, two in itertools.product(graph, graph):
+        (s, r, o), (s1, r1, o1) = one, two
+        if r != r1:
+            if s == s1 and o != o1:
+                yield "S", one, two, s, o, o1
+            if o == o1 and s != s1:
+                yield "O", one, two, o, s, s1
+            if s == o1 and o != s1:
+                yield "B", one, two, s, o, s1
+
+
+def conditional(graph: set[Triple]) -> set[tuple[str, frozenset[Triple]]]:
+    shared = Counter((shape, one[1], two[1], end, end1) for shape, one, two, _, end, end1 in rows(graph))
+    return {
+        (shape, frozenset([one, two]))
+        for shape, one, two, _, end, end1 in rows(graph)
+        if shared[shape, one[1], two[1], end, end1] == 1
+    }
+
+
+def multi_hop(graph: set[Triple]) -> set[tuple[str, frozenset[Triple]]]:
+    ends = Counter((shape, one[1], two[1], x) for shape, one, two, x, _, _ in rows(graph))
+    return {
+        (shape, frozenset([one, two]))
+        for shape, one, two, x, _, _ in rows(graph)
+        if ends[shape, one[1], two[1], x] == 1
+    }
+
+
+def comparison(graph: set[Triple]) -> set[frozenset[Triple]]:
+    numeric = [t for t in graph if number(t[2]) is not None]
+    pairs = itertools.combinations(numeric, 2)
+    return {frozenset((one, two)) for one, two in pairs if one[0] != two[0] and one[1] == two[1]}
+
+
+triples = st.tuples(
+    st.sampled_from(["a", "b", "c", "d", "5"]),
+    st.sampled_from(["r", "q", "p"]),
+    st.sampled_from(["a", "b", "c", "5", "7"]),
+).filter(lambda t: t[0] != t[2])
+graphs = st.sets(triples, max_size=14)
+many = settings(max_examples=120)
+
+
+RULES: dict[str, Callable[[set[Triple]], set[Any]]] = {
+    "simple": simple,
+    "set": sets,
+    "comparison": comparison,
+    "conditional": conditional,
+    "multi-hop": multi_hop,
+}
+
+
+@pytest.mark.parametrize("type", RULES)
+@many
+@given(graphs, st.integers(0, 3))
+def test_subgraphs_are_those_of_the_rules(type: str, graph: set[Triple], seed: int) -> None:
+    found, allowed = list(sample(Graph(graph), type, seed)), RULES[type](graph)
+    if type in ("conditional", "multi-hop"):
+        assert all((s.shape, frozenset(s.triples)) in allowed for s in found)
+        allowed = {pair for _, pair in allowed}
+    assert_same([frozenset(s.triples) for s in found], allowed)
+
+
+def assert_same(found: list[frozenset[Triple]], allowed: set[frozenset[Triple]]) -> None:
+    """All that the rules allow are found, one for every set of names."""
+    assert set(found) <= allowed
+    assert len({ids(group) for group in found}) == len(found)
+    assert {ids(group) for group in found} == {ids(group) for group in allowed}
+
+
+@many
+@given(graphs, st.sets(st.sampled_from(["r", "q"])), st.sampled_from(TYPES))
+def test_relations_narrow_the_sample_but_not_the_rules(graph: set[Triple], kept: set[str], type: str) -> None:
+    everything = {s.ids for s in sample(Graph(graph), type, 0)}
+    narrowed = {s.ids for s in sample(Graph(graph), type, 0, kept)}
+    assert narrowed == {found for found in everything if {n for kind, n in found if kind == "relation"} <= kept}
+
+
+@many
+@given(graphs, st.sampled_from(TYPES), st.integers(0, 9), st.randoms())
+def test_the_order_of_the_triples_changes_nothing(
+    graph: set[Triple], type: str, seed: int, shuffler: random.Random
+) -> None:
+    ordered = sorted(graph)
+    shuffled = ordered[:]
+    shuffler.shuffle(shuffled)
+    assert list(sample(Graph(ordered), type, seed)) == list(sample(Graph(shuffled), type, seed))
+
+
+@given(st.integers(0, 300))
+def test_a_permutation_holds_every_number_once(count: int) -> None:
+    assert sorted(permuted(count, random.Random(1))) == list(range(count))
+
+
+@pytest.mark.parametrize(
+    ("type", "graph", "shared", "ends"),
+    [
+        ("simple", [MORTY], None, {"Morty Smith", "Harry Belden"}),
+        ("set", [OTTER, OTTER_2], "Ryan Otter", {"Second Wind", "The Long Drive"}),
+        ("set", [OTTER, ("Ann Lee", OTTER[1], OTTER[2])], "The Long Drive", {"Ann Lee", "Ryan Otter"}),
+        ("multi-hop", [FAW, FAW_2], "FAW", {"Changchun", "First Ministry"}),
+        ("conditional", [ROMAN, ROMAN_2], "Roman Miroshnichenko", {"guitar", "Independent Music Award"}),
+        ("comparison", [("Oslo", "size", "709,037"), ("Bergen", "size", "291,940")], None, {"Bergen", "Oslo"}),
+    ],
+)
+def test_the_papers_toys_have_their_subgraph(
+    type: str, graph: list[Triple], shared: str | None, ends: set[str]
+) -> None:
+    (found,) = sample(Graph(graph), type, 0)
+    assert (found.shared or None, set(found.ends)) == (shared, ends)
+
+
+@pytest.mark.parametrize(
+    ("type", "graph"),
+    [
+        ("simple", [MORTY, ("Morty Smith", "voice", "Ian Cardoni")]),
+        ("simple", [MORTY, ("Rick Sanchez", "voice", "Harry Belden")]),
+        ("set", [OTTER]),
+        ("multi-hop", [FAW, FAW_2, ("FAW", "founded by", "Jilin")]),
+        ("conditional", [OTTER, OTTER_2]),
+        ("comparison", [("Oslo", "population", "5"), ("Oslo", "population", "6")]),
+        ("comparison", [("Oslo", "population", "many"), ("Bergen", "population", "6")]),
+    ],
+)
+def test_the_papers_counterexamples_have_none(type: str, graph: list[Triple]) -> None:
+    assert not list(sample(Graph(graph), type, 0))
+
+
+def test_a_hub_does_not_fill_the_sample() -> None:
+    hub = [(f"city {at}", relation, "hub") for at in range(3000) for relation in ("in", "near")]
+    others = [(f"a{at}", relation, f"{relation}{at}") for at in range(50) for relation in ("by", "of")]
+    drawn = list(itertools.islice(sample(Graph([*hub, *others]), "conditional", 3), 60))
+    assert sum(s.shared == "hub" for s in drawn) < 12
+
+
+def test_a_vast_hub_whose_pairs_all_break_a_rule_takes_no_time() -> None:
+    hub = [(f"city {at}", "in", "hub") for at in range(20_000)]
+    assert not list(sample(Graph(hub), "conditional", 0))

@@ -1,0 +1,249 @@
+"""Graph questions from file to question, over the embedded wiki, small files of triples and scripted LLMs."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.environments.base import Environment
+from r_eval.environments.sandbox import Sandbox
+from r_eval.errors import UserError
+from r_eval.records import Question
+from r_eval.tasks.base import open_environment
+from r_eval.tasks.graphs.graph import TYPES
+from r_eval.tasks.graphs.graph_file import GraphFile, read_graph_file
+from r_eval.tasks.graphs.pipeline import generate, quotas
+from r_eval.tasks.graphs.source import Source, TripleFile, open_source
+from r_eval.tasks.solving import same_values, solve
+from r_eval.tasks.templates import Generated
+from tests.tasks.graphs.scripts import name
+
+WIKI = Path(__file__).parents[3] / "examples/wiki-graph.yaml"
+
+
+def same(answer: str, golds: Sequence[str]) -> float:
+    return float(answer in golds)
+
+
+def made(file: GraphFile, source: Source, sandbox: Sandbox, count: int = 100, seed: int = 0) -> Generated:
+    return asyncio.run(generate(file, source, sandbox, count, seed, same))
+
+
+@pytest.fixture(scope="module")
+def wiki() -> Environment:
+    return open_environment("wiki")
+
+
+@pytest.fixture(scope="module")
+def of_wiki(wiki: Environment, sandbox: Sandbox) -> list[Question]:
+    """A hundred questions of the example."""
+    return made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions
+
+
+def test_the_examples_programs_give_their_answers(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
+    assert collections.Counter(q.meta["type"] for q in of_wiki) == dict.fromkeys(TYPES, 20)
+    assert len({q.id for q in of_wiki}) == len({q.question.casefold() for q in of_wiki}) == len(of_wiki)
+    assert {(q.meta["type"] == "simple", q.level) for q in of_wiki} == {(True, "KS"), (False, "KA")}
+    solved = asyncio.run(solve(of_wiki, wiki, sandbox))
+    assert len(solved) == len(of_wiki)
+    assert all(same_values(run.answer, run.question.answers[0]) for run in solved)
+
+
+def test_the_same_seed_gives_the_same_questions(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
+    assert made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions == of_wiki
+    others = made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox, seed=1).questions
+    assert len({q.id for q in others} & {q.id for q in of_wiki}) < 50
+
+
+NORDIC = [
+    ("Norway", "capital", "Oslo"),
+    ("Sweden", "capital", "Stockholm"),
+    ("Norway", "currency", "krone"),
+    ("Sweden", "currency", "krona"),
+    ("Oslo", "population", "709037"),
+    ("Stockholm", "population", "984748"),
+    ("Norway", "writer", "Ibsen"),
+    ("Norway", "writer", "Hamsun"),
+]
+WORDS: dict[str, Any] = {
+    "capital": {
+        "forward": "What is the capital of {subject}?",
+        "subject": {"kind": "country", "clause": "whose capital is {object}"},
+    },
+    "currency": {"forward": "What is paid in {subject}?"},
+    "population": {"larger": "Where do more people live, in {first} or {second}?"},
+    "writer": {"forward_all": "Who wrote in {subject}?"},
+}
+
+
+@pytest.fixture
+def nordic(tmp_path: Path) -> Source:
+    """A file of triples, and a document for each of their subjects."""
+    lines = ["subject\trelation\tobject\tdocument", *("\t".join([*t, f"d-{t[0]}"]) for t in NORDIC)]
+    (tmp_path / "t.tsv").write_text("\n".join(lines), encoding="utf-8")
+    subjects = sorted({subject for subject, _, _ in NORDIC})
+    documents = [{"id": f"d-{name}", "title": name, "text": f"Of {name}."} for name in subjects]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return open_source(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
+
+
+def graph_file(**graph: Any) -> GraphFile:
+    graph.setdefault("relations", WORDS)
+    return GraphFile.model_validate({"triples": "t.tsv", "graph": graph})
+
+
+def by_question(generated: Generated) -> dict[str, str]:
+    return {q.question: q.answers[0] for q in generated.questions}
+
+
+def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> None:
+    assert by_question(made(graph_file(), nordic, sandbox)) == {
+        "What is the capital of Norway?": "Oslo",
+        "What is the capital of Sweden?": "Stockholm",
+        "What is paid in Norway?": "krone",
+        "What is paid in Sweden?": "krona",
+        "What is paid in the country whose capital is Oslo?": "krone",
+        "What is paid in the country whose capital is Stockholm?": "krona",
+        "Who wrote in Norway?": "Hamsun; Ibsen",
+        "Where do more people live, in Oslo or Stockholm?": "Stockholm",
+    }
+
+
+def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
+    questions = made(graph_file(types=["set"]), nordic, sandbox).questions
+    assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
+    source = dataclasses.replace(nordic, searched=True)
+    for question in made(graph_file(types=["set", "comparison"]), source, sandbox).questions:
+        named = {"set": ["Norway"], "comparison": ["Oslo", "Stockholm"]}[question.meta["type"]]
+        assert question.context == []
+        assert sorted(question.meta["text_ids"]) == [f"d-{name}" for name in named]
+        assert sorted(question.meta["sources"]) == [f"Of {name}." for name in named]
+
+
+def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
+    source = dataclasses.replace(nordic, documents={"d-Norway": nordic.documents["d-Norway"]})
+    generated = made(graph_file(types=["simple"]), source, sandbox)
+    assert by_question(generated) == {"What is the capital of Norway?": "Oslo", "What is paid in Norway?": "krone"}
+    assert generated.dropped["document missing"] == 2
+
+
+def test_a_question_says_what_it_was_made_of(nordic: Source, sandbox: Sandbox) -> None:
+    question = next(
+        q for q in made(graph_file(types=["multi-hop"]), nordic, sandbox).questions if q.answers == ["krone"]
+    )
+    triples = [["Norway", "capital", "Oslo"], ["Norway", "currency", "krone"]]
+    assert question.meta == {"type": "multi-hop", "shape": "S", "bridge": "Norway", "triples": triples}
+    assert question.evidence == ["Norway", "krone"]
+
+
+def test_relations_without_words_are_counted(nordic: Source, sandbox: Sandbox) -> None:
+    words = {"capital": WORDS["capital"]}
+    assert made(graph_file(relations=words), nordic, sandbox).dropped["relation without words"] == 3
+
+
+def test_a_type_that_the_graph_lacks_is_made_up_by_others(nordic: Source, sandbox: Sandbox) -> None:
+    file = graph_file(types=["simple", "comparison"])
+    found = made(file, nordic, sandbox, count=4).questions
+    assert collections.Counter(q.meta["type"] for q in found) == {"simple": 3, "comparison": 1}
+
+
+def test_a_relation_that_the_graph_lacks_is_an_error(nordic: Source, sandbox: Sandbox) -> None:
+    with pytest.raises(UserError, match="capitol"):
+        made(graph_file(relations={"capitol": WORDS["capital"]}), nordic, sandbox)
+
+
+class Atlas(Environment):
+    """Countries and capitals."""
+
+    def triples(self) -> Any:
+        yield from (t for t in NORDIC if t[1] == "capital")
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("answer = missing({entity})", "program fails"),
+        ("answer = [{entity}]", "program gives another answer"),
+        ('answer = ["Oslo" if {entity} == "Norway" else "Stockholm"]', "evidence not observed"),
+    ],
+)
+def test_a_question_that_its_program_does_not_bear_out_is_dropped(sandbox: Sandbox, program: str, reason: str) -> None:
+    words = {"capital": {**WORDS["capital"], "program": {"forward": "capital"}}}
+    file = GraphFile.model_validate({"environment": "a", "graph": {"relations": words, "program": program}})
+    found = made(file, open_source(Atlas(), "a"), sandbox)
+    assert (found.questions, found.dropped[reason]) == ([], 2)
+
+
+def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Generated:
+    return made(graph_file(relations={}, llm=name(function), **graph), nordic, sandbox)
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_an_llm_words_questions_of_every_type(nordic: Source, sandbox: Sandbox, type: str) -> None:
+    found = by_llm(nordic, sandbox, "words_it", types=[type]).questions
+    assert {q.meta["type"] for q in found} == {type}
+
+
+@pytest.mark.parametrize(
+    ("function", "type", "reason"),
+    [
+        ("blabs", "simple", "answer in question"),
+        ("forgets_the_entity", "simple", "entity not named"),
+        ("makes_up_numbers", "set", "number from nowhere"),
+        ("names_the_bridge", "multi-hop", "bridge named"),
+        ("rambles", "simple", "no question in the reply"),
+    ],
+)
+def test_what_an_llm_words_badly_is_dropped(
+    nordic: Source, sandbox: Sandbox, function: str, type: str, reason: str
+) -> None:
+    found = by_llm(nordic, sandbox, function, types=[type])
+    assert not found.questions
+    assert found.dropped[reason] > 0
+
+
+def test_the_same_text_twice_is_a_duplicate(nordic: Source, sandbox: Sandbox) -> None:
+    assert by_llm(nordic, sandbox, "words_it", types=["simple", "multi-hop"]).dropped["duplicate"] > 0
+
+
+def test_a_filter_with_an_llm_drops_and_counts(nordic: Source, sandbox: Sandbox) -> None:
+    file = graph_file(types=["simple"], filters={"closed_book": name("knows_oslo")})
+    found = made(file, nordic, sandbox)
+    assert "Oslo" not in by_question(found).values()
+    assert found.dropped["answered without context"] == 1
+
+
+@given(st.dictionaries(st.sampled_from(TYPES), st.integers(1, 9), min_size=1), st.integers(0, 99))
+def test_quotas_add_up(shares: dict[str, int], count: int) -> None:
+    assert sum(quotas(shares, count).values()) == count
+
+
+def test_a_number_per_type_is_not_made_up_by_other_types(nordic: Source, sandbox: Sandbox) -> None:
+    file = graph_file(types=["simple", "comparison"], per_type=2)
+    found = made(file, nordic, sandbox, count=4).questions
+    assert collections.Counter(q.meta["type"] for q in found) == {"simple": 2, "comparison": 1}
+
+
+def test_a_question_about_no_named_entity_of_its_documents_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
+    file = graph_file(types=["simple"], filters={"entities": name("finds_names")})
+    assert "entities" not in made(file, nordic, sandbox).dropped
+    documents = {key: document.model_copy(update={"text": "Of nothing."}) for key, document in nordic.documents.items()}
+    found = made(file, dataclasses.replace(nordic, documents=documents), sandbox)
+    assert (found.questions, found.dropped["no named entity"]) == ([], 4)
+
+
+def test_questions_that_name_their_entities_least_and_most_are_trimmed(nordic: Source, sandbox: Sandbox) -> None:
+    found = made(graph_file(types=["simple"], filters={"trim": 0.3}), nordic, sandbox)
+    assert len(found.questions) == 4
+    inflected = by_llm(nordic, sandbox, "inflects_one", types=["simple"], filters={"trim": 0.2})
+    assert inflected.dropped["trimmed"] >= 1
+    assert all("Norwa?" not in question.question for question in inflected.questions)

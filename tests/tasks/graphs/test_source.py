@@ -1,0 +1,40 @@
+"""Files of triples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.errors import UserError
+from r_eval.tasks.graphs.source import Row, read_triples, write_triples
+
+words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
+
+
+@given(st.lists(st.builds(Row, st.tuples(words, words, words), words, st.tuples(words, words, words)), max_size=5))
+def test_triples_are_read_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
+    path = tmp_path_factory.mktemp("triples") / "t.tsv"
+    write_triples(path, rows)
+    assert list(read_triples(path)) == rows
+
+
+def test_three_columns_are_enough(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("object\tsubject\trelation\nOslo\tNorway\tcapital\n", encoding="utf-8")
+    assert list(read_triples(tmp_path / "t.tsv")) == [Row(("Norway", "capital", "Oslo"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Norway\tcapital\tOslo\n", "t.tsv:1: no column subject, relation, object"),
+        ("subject\trelation\tobject\nNorway\tcapital\n", "t.tsv:2: 2 cells, and 3 columns"),
+        ("subject\trelation\tobject\nNorway\t\tOslo\n", "t.tsv:2: an empty subject"),
+    ],
+)
+def test_a_wrong_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "t.tsv").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=said):
+        list(read_triples(tmp_path / "t.tsv"))

@@ -1,0 +1,59 @@
+"""Whole words in texts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from r_eval.tasks.phrases import contains_phrase, likeness, names, words
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "expected"),
+    [
+        ("Is it in Nigeria?", "Niger", False),
+        ("the Niger's source", "niger", True),
+        ("1,234 people", "1", False),
+        ("1,234 people", "1,234", True),
+        ("born in 1987", "7", False),
+        ("it has 7.", "7", True),
+        ("我住在北京市", "北京", True),
+        ("Ｐａｒｉｓ", "paris", True),
+        ("Вышел «Ёж».", "ёж", True),
+        ("anything", "", False),
+    ],
+)
+def test_a_phrase_is_found_on_whole_words(text: str, phrase: str, expected: bool) -> None:
+    assert contains_phrase(text, phrase) is expected
+
+
+@given(st.text(max_size=20), st.text(max_size=10), st.text(max_size=20))
+def test_a_phrase_between_spaces_is_always_found(before: str, phrase: str, after: str) -> None:
+    assert contains_phrase(f"{before} {phrase} {after}", phrase) or not words(phrase)
+
+
+@pytest.mark.parametrize(
+    ("entity", "text", "expected"),
+    [
+        ("в москве", "кто живёт в москве", 100),
+        ("москва", "в москве", 83),
+        ("m-bar", "performed at m bar", 100),
+        ("", "anything", 0),
+    ],
+)
+def test_likeness_is_the_partial_ratio(entity: str, text: str, expected: int) -> None:
+    assert int(likeness(entity, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "expected"),
+    [
+        ("Кто родился в Москве?", "Москва", True),
+        ("Where was he at?", "Ra", False),
+        ("Who flew with Apollo 12?", "Apollo 11", False),
+        ("Чем известен 1993 год?", "1993 года", True),
+    ],
+)
+def test_an_inflected_name_counts_as_named(text: str, entity: str, expected: bool) -> None:
+    assert names(text, entity) is expected
