@@ -191,10 +191,6 @@ def test_names_that_tell_conditions_not_apart_are_refused(grid: Make, conditions
         resolve(grid(conditions))
 
 
-def test_a_rule_can_leave_a_condition_out(grid: Make) -> None:
-    assert names(resolve(grid(["clean", "faulty", "slow"], exclude=[{"condition": "f*"}]))) == ["clean", "slow"]
-
-
 def test_the_settings_are_part_of_the_fingerprint_and_their_spelling_is_not(grid: Make) -> None:
     (plain,) = parts(resolve(grid(["faulty"])))
     (same,) = parts(resolve(grid([{"condition": ["faulty"], "rate": 0.1}])))
@@ -247,11 +243,6 @@ def test_a_task_that_loses_all_its_questions_is_skipped_and_noted(grid: Make, tm
     reasons = {"out of names": QUESTIONS}
     counts = {"questions": QUESTIONS, "dropped": QUESTIONS, "reasons": reasons}
     assert manifest["dropped"] == [{"condition": "none", "task": "books", **counts}]
-
-
-def test_a_grid_of_which_a_condition_leaves_nothing_is_an_error(grid: Make) -> None:
-    with pytest.raises(UserError, match="no cell left:\n  task 'books': the condition 'none' drops 20 of 20"):
-        resolve(grid([{"condition": "./domain.py:Dropping", "name": "none"}]))
 
 
 def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
