@@ -114,8 +114,8 @@ def grid(tmp_path: Path) -> Make:
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "questions.jsonl").write_text(text, encoding="utf-8")
-    shown = json.dumps({**lines[0], "id": "shown", "question": "A book to show?"})
-    (tmp_path / "shown.jsonl").write_text(shown + "\n", encoding="utf-8")
+    demonstration = json.dumps({**lines[0], "id": "shown", "question": "A book to show?"})
+    (tmp_path / "demonstration.jsonl").write_text(demonstration + "\n", encoding="utf-8")
 
     def made(conditions: Sequence[Any], **more: Any) -> Grid:
         entries: dict[str, Any] = {
@@ -126,7 +126,7 @@ def grid(tmp_path: Path) -> Make:
                 {
                     "task": "books",
                     "questions": "questions.jsonl",
-                    "demonstrations": "shown.jsonl",
+                    "demonstrations": "demonstration.jsonl",
                     "environment": "./domain.py:Shelves",
                 }
             ],
@@ -215,11 +215,11 @@ def test_demonstrations_come_from_the_clean_environment(grid: Make) -> None:
     plan = resolve(grid([{"condition": "faulty", "rate": 1}]))
     planned = plan.cells[0].planned
 
-    async def shown() -> Any:
+    async def worked_out() -> Any:
         with Sandbox() as sandbox:
             return await work_out(planned.shown, planned.environment, sandbox, 1000)
 
-    (demonstration,) = asyncio.run(shown())
+    (demonstration,) = asyncio.run(worked_out())
     assert demonstration.calls[0].error is None
 
 
