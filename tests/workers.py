@@ -27,7 +27,6 @@ SLOW = (
     "tests/llms/test_gguf.py",
     "tests/runner/test_ray.py",
     "tests/differential/test_embeddings.py",
-    "tests/environments/corpus/test_published_documents.py",
     "tests/environments/corpus/test_page.py",
     "tests/llms/test_langchain.py::test_a_real_model",
     # kills, storms, full disks, hostile programs and servers

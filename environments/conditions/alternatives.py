@@ -17,7 +17,7 @@ from typing import Any
 
 from r_eval.environments.base import Environment
 
-from .replacing import MONTHS, as_date, dated, form_of, is_number, normal, tokens
+from .replacing import MONTHS, as_date, dated, is_number, normal, tokens
 
 KINDS = ("person", "publication")
 """Kinds of records that are looked at where an environment has them and is no graph."""
@@ -79,9 +79,8 @@ class Alternatives:
     def of(self, value: str, draw: random.Random) -> Iterator[str]:
         """What may stand for a value, the most alike first and otherwise by chance; nothing where none is known."""
         value = normal(value)
-        date, form = as_date(value), form_of(value)
-        if date is not None and form is not None:
-            yield from (_date(date, form, draw) for _ in range(MANY))
+        if date := as_date(value):
+            yield from (_date(*date, draw) for _ in range(MANY))
         elif is_number(value):
             yield from (near_number(value, draw) for _ in range(MANY))
         elif value in self._kinds:

@@ -171,13 +171,12 @@ def rewritten(environment: Environment, data: Any) -> Any:
     return environment.rewrite(rewritten(environment.inner, data))
 
 
-async def undisturbed(environment: Environment, api: str, arguments: dict[str, Any]) -> Observation[Any]:
-    """A call that no condition counts, delays or fails, in the words of the conditions around the environment."""
-    if not isinstance(environment, Wrapped):
-        return await observe(environment, api, arguments)
-    inner = await undisturbed(environment.inner, api, environment.rewrite_arguments(arguments))
-    text = None if inner.text is None else environment.rewrite(inner.text)
-    return Observation(environment.rewrite(inner.value), text, inner.retrieved_ids)
+async def undisturbed(environment: Environment, api: str, arguments: dict[str, Any]) -> Any:
+    """The value of a call that no condition counts, delays or fails, in the words of the conditions around it."""
+    inner = environment
+    while isinstance(inner, Wrapped):
+        arguments, inner = inner.rewrite_arguments(arguments), inner.inner
+    return rewritten(environment, (await observe(inner, api, arguments)).value)
 
 
 async def rerendered(environment: Environment, api: str, seen: Observation[Any], value: Any) -> str:

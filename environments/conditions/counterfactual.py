@@ -22,9 +22,7 @@ import dataclasses
 import functools
 import itertools
 import random
-import re
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
@@ -49,18 +47,13 @@ from r_eval.seeds import Seeds
 
 from .alternatives import KINDS, Alternatives, replaceable
 from .base import Condition, ConditionInput, Wrapped
-from .drawing import Drawing, stands
+from .drawing import CHOSEN, COMPUTED, QUOTED, READ, TRUTH, Drawing, aim_of, stands
 from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12
 """Draws of new values for a question whose program does not come out right."""
-LITERAL = re.compile(r"'[^'\\\n]*'|\"[^\"\\\n]*\"")
 PASSAGE = 15
 """Words of an answer; what has more, and no program that finds it, is a text that was written, and no value."""
-TRUTH = frozenset({"yes", "no", "true", "false"})
-READ, CHOSEN, COMPUTED, QUOTED = "read", "chosen", "computed", "quoted"
-"""What becomes the answer: what is read; one of the things in the question, or a truth value; what the program
-computes; what is read in the question itself, which quotes it."""
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
 REPLACED, OLD_ANSWERS = "replaced", "old_answers"
 """Keys of a question's `meta`: the new value by the old one, and the gold answers before."""
@@ -127,36 +120,20 @@ class Counterfactual(Condition):
             ran = await _run(question.program, environment)
             if not any(_same(ran.answer, gold) for gold in question.answers):
                 return "the program does not give the gold answer"
-        aim = _aim(question, golds, ran)
-        drawing = self._drawing(question, environment, aim, ran.seen)
+        aim = aim_of(question, golds, ran.seen)
+        known = self._alternatives.get(environment.version)
+        if known is None:
+            known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
+        draw = random.Random(Seeds(self.seed, question.id, 0).of(self.name))
         reason = "nothing that the answer rests on can be replaced, or no other value of the kind is known"
-        truth = aim == COMPUTED or all(gold.casefold() in TRUTH for gold in golds)
-        ways = drawing.ways(choice=aim in (CHOSEN, COMPUTED), truth=truth) if aim != QUOTED else drawing.in_question()
-        for changes in itertools.islice(ways, ATTEMPTS):
+        drawn = Drawing(question, aim, golds, ran.seen, known, draw).changes()
+        for changes in itertools.islice(drawn, ATTEMPTS):
             if changes is not None:
                 variant = await self._variant(question, changes, environment, aim, ran)
                 if variant is not None:
                     return variant
                 reason = "the answer does not change as what was replaced does"
         return reason
-
-    def _drawing(self, question: Question, environment: Environment, aim: str, seen: str) -> Drawing:
-        """What is drawn from for a question."""
-        known = self._alternatives.get(environment.version)
-        if known is None:
-            known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
-        rests = _rests_on(question, aim)
-        is_named = stands(question.question, rests)
-        named = [text for text in _literals(question.program) if aim in (CHOSEN, COMPUTED) and text not in rests]
-        return Drawing(
-            known,
-            random.Random(Seeds(self.seed, question.id, 0).of(self.name)),
-            values=[value for value, there in zip(rests, is_named, strict=True) if aim == QUOTED or not there],
-            rests=rests,
-            named=[*(value for value, there in zip(rests, is_named, strict=True) if there), *named],
-            read="\n".join([question.question, seen, *(document.text for document in question.context)]),
-            figures=[figure for figure in tokens(question.question) if is_number(figure) and replaceable(figure)],
-        )
 
     async def _variant(
         self, question: Question, changes: Replacements, environment: Environment, aim: str, before: Ran
@@ -260,44 +237,6 @@ class Replaced(Wrapped):
     def description(self) -> str:
         """What the domain is, in the new words."""
         return str(self.rewrite(self.inner.description))
-
-
-def _aim(question: Question, golds: Sequence[str], ran: Ran) -> str:
-    """How the answer comes about, as far as that decides what may be replaced."""
-    if not question.program:
-        return READ
-    if all(gold.casefold() in TRUTH for gold in golds):
-        return CHOSEN
-    if all(map(is_number, golds)) and (not any(stands(ran.seen, golds)) or not any(map(replaceable, golds))):
-        return COMPUTED
-    if not all(stands(question.question, golds)):
-        return READ
-    return CHOSEN if all(stands("\n".join(_literals(question.program)), golds)) else QUOTED
-
-
-def _rests_on(question: Question, aim: str) -> list[str]:
-    """The values that the answer rests on, each once: what the question names, else its answers and its evidence."""
-    golds = [item for answer in question.answers for item in _items(answer)]
-    if question.entities:
-        named = list(question.entities)
-    else:
-        whole = [gold for gold in golds if gold in question.evidence or not _made_of(gold, question.evidence)]
-        named = [*(whole if aim != COMPUTED else ()), *question.evidence]
-    named = [normal(value).strip() for value in named if aim != COMPUTED or value not in golds]
-    return list(dict.fromkeys(value for value in named if replaceable(value)))
-
-
-def _made_of(gold: str, evidence: Sequence[str]) -> bool:
-    """Whether an answer is nothing but several pieces of evidence."""
-    for piece in sorted(evidence, key=len, reverse=True):
-        gold = gold.replace(piece, " ")
-    return not tokens(gold)
-
-
-def _literals(program: str | None) -> tuple[str, ...]:
-    """The names that stand in a program, each once."""
-    texts = [text[1:-1] for text in LITERAL.findall(program or "")]
-    return tuple(dict.fromkeys(normal(text) for text in texts if replaceable(text)))
 
 
 def _like(answer: str, question: Question, aim: str) -> bool:

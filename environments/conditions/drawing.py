@@ -11,61 +11,76 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from .alternatives import Alternatives
+from r_eval.records import Question
+
+from .alternatives import Alternatives, replaceable
 from .replacing import Replacements, as_date, is_number, normal, overlap, same_kind, tokens
+
+READ, CHOSEN, COMPUTED, QUOTED = "read", "chosen", "computed", "quoted"
+"""What becomes the answer: what is read; one of the things in the question, or a truth value; what the program
+computes; what is read in the question itself, which quotes it."""
+TRUTH = frozenset({"yes", "no", "true", "false"})
+LITERAL = re.compile(r"'[^'\\\n]*'|\"[^\"\\\n]*\"")
+
+
+def aim_of(question: Question, golds: Sequence[str], seen: str) -> str:
+    """How the answer comes about, as far as that decides what may be replaced.
+
+    Args:
+        seen: All that the gold program saw.
+    """
+    if not question.program:
+        return READ
+    if all(gold.casefold() in TRUTH for gold in golds):
+        return CHOSEN
+    if all(map(is_number, golds)) and (not any(stands(seen, golds)) or not any(map(replaceable, golds))):
+        return COMPUTED
+    if not all(stands(question.question, golds)):
+        return READ
+    return CHOSEN if all(stands("\n".join(_literals(question.program)), golds)) else QUOTED
 
 
 class Drawing:
     """Draws for one question; each draw is None where it finds nothing.
 
     Args:
+        golds: The answers, each item of a list alone.
+        seen: All that the gold program saw: no new value is from there.
         known: What may stand for what.
-        values: What may be replaced, and stands nowhere in the question.
-        rests: All that the answer rests on, be it in the question; the answer itself first.
-        named: Things that the question names and the program asks for or compares with, those of evidence first.
-        read: All that was read so far; no new value is from there.
-        figures: Numbers in the question.
     """
 
     def __init__(
-        self,
-        known: Alternatives,
-        draw: random.Random,
-        *,
-        values: Sequence[str],
-        rests: Sequence[str],
-        named: Sequence[str],
-        read: str,
-        figures: Sequence[str] = (),
+        self, question: Question, aim: str, golds: Sequence[str], seen: str, known: Alternatives, draw: random.Random
     ) -> None:
-        self._known, self._draw = known, draw
-        self.values, self._rests, self._named, self._figures = list(values), list(rests), list(named), list(figures)
-        self._read = line(tokens(read))
+        self._aim, self._known, self._draw = aim, known, draw
+        self._rests = _rests_on(question, aim, golds)
+        inside = [
+            value for value, is_in in zip(self._rests, stands(question.question, self._rests), strict=True) if is_in
+        ]
+        named = _literals(question.program) if aim in (CHOSEN, COMPUTED) else ()
+        self.values = [value for value in self._rests if aim == QUOTED or value not in inside]
+        self._named = [*inside, *(text for text in named if text not in self._rests)]
+        self._figures = [text for text in tokens(question.question) if is_number(text) and replaceable(text)]
+        self._is_truth = aim == COMPUTED or all(gold.casefold() in TRUTH for gold in golds)
+        self._read = line(tokens("\n".join([question.question, seen, *(one.text for one in question.context)])))
         self._turn = 0
 
-    def ways(self, *, choice: bool, truth: bool) -> Iterator[Replacements | None]:
-        """One draw after the other, without end.
-
-        Args:
-            choice: The answer is one of the things that the question names, a truth value or a computed number.
-            truth: It is one of the latter two, which may be that something is not so.
-        """
+    def changes(self) -> Iterator[Replacements | None]:
+        """One draw after the other, without end."""
         turns: list[Callable[[], Replacements | None]] = [self.replaced]
-        if choice:  # other names for what is compared change nothing: what is equal stays so
+        if self._aim == QUOTED:
+            turns = [lambda: self.replaced() or self.swapped()]
+        elif self._aim != READ:  # other names for what is compared change nothing: what is equal stays so
             compared = any(is_number(value) or as_date(value) is not None for value in self.values)
             turns = [self.perturbed, self.perturbed] if compared else []
             turns += [self.renamed_to_option] if self._named else []
-            turns += [self.removed] if self._named and truth else []
+            turns += [self.removed] if self._named and self._is_truth else []
         while turns:
             yield from (turn() for turn in turns)
             self._turn += 1
-
-    def in_question(self) -> Iterator[Replacements | None]:
-        """The same for a question whose own text is read, and changes too."""
-        while True:
-            yield self.replaced() or self.swapped()
 
     def replaced(self) -> Replacements | None:
         """All values get others, as far as others are known of them."""
@@ -147,3 +162,26 @@ def stands(text: str, values: Sequence[str]) -> list[bool]:
     """Of each value, whether it stands in a text."""
     words = line(tokens(text))
     return [line(tokens(value)) in words for value in values]
+
+
+def _rests_on(question: Question, aim: str, golds: Sequence[str]) -> list[str]:
+    """The values that the answer rests on, each once: what the question names, else its answers and its evidence."""
+    named = list(question.entities)
+    if not named:
+        whole = [gold for gold in golds if gold in question.evidence or not _made_of(gold, question.evidence)]
+        named = [*(whole if aim != COMPUTED else ()), *question.evidence]
+    named = [normal(value).strip() for value in named if aim != COMPUTED or value not in golds]
+    return list(dict.fromkeys(value for value in named if replaceable(value)))
+
+
+def _made_of(gold: str, evidence: Sequence[str]) -> bool:
+    """Whether an answer is nothing but several pieces of evidence."""
+    for piece in sorted(evidence, key=len, reverse=True):
+        gold = gold.replace(piece, " ")
+    return not tokens(gold)
+
+
+def _literals(program: str | None) -> tuple[str, ...]:
+    """The names that stand in a program, each once."""
+    texts = [text[1:-1] for text in LITERAL.findall(program or "")]
+    return tuple(dict.fromkeys(normal(text) for text in texts if replaceable(text)))

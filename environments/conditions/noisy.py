@@ -187,7 +187,8 @@ class NoisyEnvironment(Wrapped):
     ) -> Iterable[Passage]:
         """Passages that were not found: what the same search ranks next, or documents drawn by chance."""
         wanted, own = self._noisy.distractors + SPARE, has_own_documents(self.inner)
-        library = embedded_documents(_set_like(results)) if own else []
+        is_chinese = any(HAN.search(passage["text"]) for passage in results)
+        library = embedded_documents("crud-zh" if is_chinese else "crud-en") if own else []
         if self._noisy.noise == "unrelated":
             documents = library or self._noisy.documents(self.inner)
             known = {str(passage.get("id", "")).rpartition("#")[0] for passage in results}
@@ -198,15 +199,14 @@ class NoisyEnvironment(Wrapped):
             return [rewritten(self.inner, excerpt(one, results)) for one in drawn]
         more = {**arguments, length_parameter(spec): len(results) + wanted}
         try:
-            if own:
-                filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
-                ranked = (await observe(filled, spec.name, more)).value
-                found = ranked if are_passages(ranked) else []
-                return [rewritten(self.inner, excerpt(one, results)) for one in found]
-            ranked = (await undisturbed(self.inner, spec.name, more)).value
+            if not own:
+                ranked = await undisturbed(self.inner, spec.name, more)
+                return ranked if are_passages(ranked) else []
+            filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
+            ranked = (await observe(filled, spec.name, more)).value
         except ToolError:
             return []
-        return ranked if are_passages(ranked) else []
+        return [rewritten(self.inner, excerpt(one, results)) for one in ranked] if are_passages(ranked) else []
 
     def _numbered(self, passage: Passage, is_noise: bool) -> Passage:
         """A passage under a number of this episode."""
@@ -229,11 +229,6 @@ def embedded_documents(name: str) -> list[Passage]:
 
     documents = [{"id": document.id, "text": document.text} for document in read_documents(name)]
     return random.Random(0).sample(documents, min(POOL, len(documents)))
-
-
-def _set_like(results: list[Passage]) -> str:
-    """The embedded set of documents in the language of some passages."""
-    return "crud-zh" if any(HAN.search(passage["text"]) for passage in results) else "crud-en"
 
 
 def _mixed(

@@ -13,7 +13,6 @@ that stands for itself is kept, whatever is replaced within it.
 from __future__ import annotations
 
 import datetime
-import functools
 import random
 import re
 import unicodedata
@@ -42,6 +41,13 @@ _NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _GAP = re.compile(r"[\s_]+")
 _TOKEN = re.compile(rf"{_NUMBER.pattern}(?!{_WORD})|{_WORD}+|[{UNSPACED}]")
+_PARTS = {
+    "day": r"(?P<day>[0-9]{1,2})",
+    "month": f"(?P<month>{'|'.join(MONTHS)})",
+    "year": r"(?P<year>[0-9]{4})",
+    "number": r"(?P<number>[0-9]{1,2})",
+}
+_DATES = {form: re.compile(re.sub(r"\{(\w+)(?::02)?\}", lambda name: _PARTS[name[1]], form)) for form in FORMS}
 
 
 def normal(text: str) -> str:
@@ -59,14 +65,14 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def as_date(text: str) -> datetime.date | None:
-    """The date that a text is, in one of FORMS; None where it is none."""
-    for form, pattern in _patterns().items():
+def as_date(text: str) -> tuple[datetime.date, str] | None:
+    """The date that a text is, and which of FORMS it is written in; None where it is none."""
+    for form, pattern in _DATES.items():
         found = pattern.fullmatch(text)
         if found is not None:
             month = MONTHS.index(found["month"]) + 1 if "month}" in form else int(found["number"])
             try:
-                return datetime.date(int(found["year"]), month, int(found["day"]))
+                return datetime.date(int(found["year"]), month, int(found["day"])), form
             except ValueError:
                 return None
     return None
@@ -75,11 +81,6 @@ def as_date(text: str) -> datetime.date | None:
 def dated(date: datetime.date, form: str) -> str:
     """A date in one of FORMS."""
     return form.format(day=date.day, month=MONTHS[date.month - 1], number=date.month, year=f"{date.year:04}")
-
-
-def form_of(text: str) -> str | None:
-    """Which of FORMS a date is written in; None where it is no date."""
-    return next((form for form, pattern in _patterns().items() if pattern.fullmatch(text)), None)
 
 
 class Replacements:
@@ -222,9 +223,8 @@ def _kind(value: str) -> tuple[bool, bool, bool, bool]:
 def unheard_of(value: str) -> str:
     """A name, number or date of the form of a value that nothing is called."""
     draw = random.Random(value)
-    date, form = as_date(value), form_of(value)
-    if date is not None and form is not None:
-        return dated(datetime.date(draw.randint(9000, 9900), draw.randint(1, 12), draw.randint(1, 28)), form)
+    if date := as_date(value):
+        return dated(datetime.date(draw.randint(9000, 9900), draw.randint(1, 12), draw.randint(1, 28)), date[1])
     if is_number(value):
         digits = iter(draw.choice("789") if place == 0 else str(draw.randint(0, 9)) for place in range(len(value)))
         return "".join(next(digits) if sign.isdigit() else sign for sign in value)
@@ -236,8 +236,8 @@ def unheard_of(value: str) -> str:
 def _forms(old: str, new: str) -> list[tuple[str, str]]:
     """How a value and what stands for it are written, form by form."""
     one, other = as_date(old), as_date(new)
-    if one is not None and other is not None:
-        return [(dated(one, form), dated(other, form)) for form in FORMS]
+    if one and other:
+        return [(dated(one[0], form), dated(other[0], form)) for form in FORMS]
     pairs = [(old, new)]
     if is_number(old):
         pairs.append((old.replace(",", ""), new.replace(",", "")))
@@ -277,23 +277,5 @@ def _pattern(value: str) -> str:
 
 def _in_case_of(written: str, new: str) -> str:
     """A new value in the case in which the old one was written, where that is one of three."""
-    if written.islower():
-        return new.lower()
-    if written.isupper():
-        return new.upper()
-    if written.istitle():
-        return new.title()
-    return new
-
-
-@functools.cache
-def _patterns() -> dict[str, re.Pattern[str]]:
-    parts = {
-        "day": r"(?P<day>[0-9]{1,2})",
-        "month": f"(?P<month>{'|'.join(MONTHS)})",
-        "year": r"(?P<year>[0-9]{4})",
-        "number": r"(?P<number>[0-9]{1,2})",
-    }
-    return {
-        form: re.compile(re.sub(r"\{(\w+)(?::02)?\}", lambda name: parts[name[1]], form), re.ASCII) for form in FORMS
-    }
+    cases = ((str.islower, str.lower), (str.isupper, str.upper), (str.istitle, str.title))
+    return next((change(new) for is_case, change in cases if is_case(written)), new)

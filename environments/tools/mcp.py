@@ -14,7 +14,7 @@ from r_eval.environments.base import ToolError
 from r_eval.environments.tools import background
 from r_eval.environments.tools.base import MOST_TOOLS, NO_REASON, Tool, ToolEnvironment, from_variables, name_list
 from r_eval.environments.tools.connection import Connection, Streams
-from r_eval.environments.tools.documents import mapping
+from r_eval.environments.tools.openapi_document import mapping
 from r_eval.errors import MissingExtra
 from r_eval.fingerprints import short_hash
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.tools import background
 from r_eval.environments.tools.base import Tool, ToolEnvironment, from_variables, name_list
-from r_eval.environments.tools.documents import address_of, mapping, parse
 from r_eval.environments.tools.http_client import Client
+from r_eval.environments.tools.openapi_document import address_of, mapping, parse
 from r_eval.environments.tools.operations import READING, Keys, Operation, choose_operations, key_place
 from r_eval.environments.tools.requests import Request, request_of
 from r_eval.fingerprints import short_hash

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from r_eval.environments.jsonschemas import ALTERNATIVES, inlined, merged
-from r_eval.environments.tools.documents import address_of, is_json, mapping, resolved, sequence
+from r_eval.environments.tools.openapi_document import address_of, is_json, mapping, resolved, sequence
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 READING = frozenset({"get", "head", "options", "trace"})

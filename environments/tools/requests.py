@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from r_eval.environments.base import ToolError
 from r_eval.environments.schema import clip
-from r_eval.environments.tools.documents import is_json
+from r_eval.environments.tools.openapi_document import is_json
 from r_eval.environments.tools.operations import Keys, Operation, Place
 
 DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}

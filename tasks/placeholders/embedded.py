@@ -31,7 +31,7 @@ def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
         path = Path(folder) / "records.jsonl"
         path.write_text(text, encoding="utf-8")
         data = load(path, "prgb", settings={"task": kind, **settings})
-    solved = [q.model_copy(update={"program": programs[q.meta["document"]]}) for q in data.questions]
+    solved = (q.model_copy(update={"program": programs[q.meta["document"]]}) for q in data.questions)
     return dataclasses.replace(data, questions=tuple(solved))
 
 

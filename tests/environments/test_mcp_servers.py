@@ -11,19 +11,19 @@ import dataclasses
 import json
 import shlex
 import sys
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
+from tests.serving import serving
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (pip install mcp)")
 
@@ -233,19 +233,6 @@ CASES = [
         instructions="Things.\x1b[2J",
     ),
     Case(
-        "patterns",
-        [
-            tool("letters", {"type": "object", "properties": {"n": {"type": "string", "pattern": r"^\p{L}+$"}}}),
-            tool("slow", {"type": "object", "properties": {"n": {"type": "string", "pattern": "^(a|aa)+$"}}}),
-        ],
-        ["letters(n: str | None = None)", "slow(n: str | None = None)"],
-        [r"offered with a looser schema: letters (the pattern ^\p{L}+$ is only described)"],
-        [
-            ("letters", {"n": "\u00d6\u65e5"}, '{"n": "\u00d6\u65e5"}'),
-            ("slow", {"n": "a" * 20}, f'{{"n": "{"a" * 20}"}}'),
-        ],
-    ),
-    Case(
         "too deep, too large, or a task",
         [
             tool("deep", nested(300)),
@@ -322,7 +309,6 @@ CASES = [
         settings={"timeout": 1},
         refused="did not start within 1 s",
     ),
-    Case("a server without tools", [], [], refused="its tools: none"),
 ]
 
 
@@ -372,50 +358,31 @@ def test_servers(case: Case, tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert time.monotonic() - began < 30
 
 
-class Web:
-    """A server over HTTP: what it answers to a call is `reply` (status, headers, body)."""
+Answer = tuple[int, dict[str, str], bytes]
 
-    def __init__(self) -> None:
-        self.reply: tuple[int, dict[str, str], bytes] = (200, {}, b"")
-        web = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                found: dict[str, Any] = {"tools": [tool("ask")]}
-                if message["method"] == "initialize":
-                    found = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}}
-                    found["serverInfo"] = {"name": "s", "version": "1"}
-                known = message["method"] in ("initialize", "tools/list")
-                result = {"result": found} if known else {"error": {"code": -32601, "message": "no"}}
-                body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **result}).encode()
-                status, headers = 200 if "id" in message else 202, {"Mcp-Session-Id": "s1"}
-                if message["method"] == "tools/call":
-                    status, headers, body = web.reply
-                    body = body.replace(b"$ID", json.dumps(message["id"]).encode())
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/json", **headers}.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+def served(reply: Answer) -> web.Application:
+    """A server over HTTP that answers a call of its tool with a status, headers and a body."""
 
-            def do_GET(self) -> None:
-                self.send_error(405)
+    async def answer(request: web.Request) -> web.Response:
+        message = await request.json()
+        results: dict[str, Any] = {"tools/list": {"tools": [tool("ask")]}, "initialize": {
+            "protocolVersion": message.get("params", {}).get("protocolVersion"),
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "s", "version": "1"},
+        }}  # fmt: skip
+        method, number = message["method"], message.get("id")
+        status, headers, body = reply
+        if method != "tools/call":
+            result = {"result": results[method]} if method in results else {"error": {"code": -32601, "message": "no"}}
+            status, headers = 200 if number is not None else 202, {"Mcp-Session-Id": "s1"}
+            body = json.dumps({"jsonrpc": "2.0", "id": number, **result}).encode()
+        body = body.replace(b"$ID", json.dumps(number).encode())
+        return web.Response(status=status, headers={"Content-Type": "application/json", **headers}, body=body)
 
-            do_DELETE = do_GET
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/mcp"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+    app = web.Application()
+    app.router.add_post("/mcp", answer)
+    return app
 
 
 SSE = {"Content-Type": "text/event-stream"}
@@ -442,12 +409,18 @@ SSE = {"Content-Type": "text/event-stream"}
         ),
     ],
 )
-def test_servers_over_http(reply: tuple[int, dict[str, str], bytes], wanted: str) -> None:
+def test_servers_over_http(reply: Answer, wanted: str) -> None:
     status, headers, body = reply
-    web = Web()
-    web.reply = status, headers, body.replace(b'{"', b'{"jsonrpc": "2.0", "id": $ID, "', 1) if b"{" in body else body
-    try:
-        _, (found,) = read(f"mcp:{web.url}", [("ask", {}, "")], {})
-    finally:
-        web.stop()
+    body = body.replace(b'{"', b'{"jsonrpc": "2.0", "id": $ID, "', 1) if b"{" in body else body
+    with serving(served((status, headers, body))) as url:
+        _, (found,) = read(f"mcp:{url}/mcp", [("ask", {}, "")], {})
     assert found.startswith(wanted)
+
+
+def test_a_server_that_has_gone_is_a_failure(sandbox: Sandbox) -> None:
+    with serving(served((200, {}, b'{"jsonrpc": "2.0", "id": $ID, "result": {"content": "fine"}}'))) as url:
+        session = Session(open_environment(f"mcp:{url}/mcp", {"timeout": 5}), sandbox)
+        assert asyncio.run(session.call("ask", {})).value == "fine"
+    with pytest.raises(EnvironmentFailure, match="the MCP server "):
+        asyncio.run(session.call("ask", {}))
+    session.close()

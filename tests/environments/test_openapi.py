@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pytest
 import yaml
+from aiohttp import web
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import CallResult, Session
 from r_eval.environments.tools.openapi import OpenAPI
 from r_eval.errors import UserError
+from tests.serving import serving
 
 DOCUMENT = """
 openapi: 3.0.3
@@ -75,54 +75,35 @@ components:
 
 
 class Server:
-    """A server that answers with the request; /status/N with that status, /special/... with odd things."""
+    """A server that answers with the request; /special/NUMBER with that status, /special/... with odd things.
+
+    Attributes:
+        statuses: Of the next answers.
+    """
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
         self.statuses: list[int] = []
-        """Statuses of the next answers."""
-        server = self
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        self._running = contextlib.ExitStack()
+        self.url = self._running.enter_context(serving(app))
+        self.stop = self._running.close
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            wbufsize = -1
-
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-                parts = urlsplit(self.path)
-                received = {
-                    "method": self.command,
-                    "target": self.path,
-                    "path": parts.path,
-                    "headers": {name.title(): value for name, value in self.headers.items()},
-                    "body": body,
-                }
-                server.received.append(received)
-                status, headers, text = server.reply(parts.path, received)
-                self.send_response(status)
-                for name, value in {"Content-Type": "application/json", **headers}.items():
-                    self.send_header(name, value)
-                data = text.encode()
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(data)
-
-            do_GET = do_POST = do_PUT = do_HEAD = answer
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        class Listener(ThreadingHTTPServer):
-            request_queue_size = 128
-            daemon_threads = True
-
-            def handle_error(self, *about: Any) -> None:
-                """Clients may go away."""
-
-        self._http = Listener(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+    async def _answer(self, request: web.Request) -> web.Response:
+        path = request.raw_path.partition("?")[0]
+        received = {
+            "method": request.method,
+            "target": request.raw_path,
+            "path": path,
+            "headers": {name.title(): value for name, value in request.headers.items()},
+            "body": await request.text(),
+        }
+        self.received.append(received)
+        if path.endswith("/slow"):
+            await asyncio.sleep(2)
+        status, headers, text = self.reply(path, received)
+        return web.Response(status=status, headers={"Content-Type": "application/json", **headers}, body=text.encode())
 
     def reply(self, path: str, received: dict[str, Any]) -> tuple[int, dict[str, str], str]:
         if self.statuses:
@@ -144,13 +125,7 @@ class Server:
             "html": (404, {"Content-Type": "text/html"}, "<html>gone</html>"),
             "cookie": (200, {"Set-Cookie": "sid=one; Path=/"}, "null"),
         }
-        if what == "slow":
-            time.sleep(2)
         return specials.get(what, (200, {}, json.dumps(received)))
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
 
 
 @pytest.fixture(scope="module")

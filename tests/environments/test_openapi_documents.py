@@ -290,14 +290,14 @@ CASES = [
 
 def sent(received: dict[str, Any]) -> str:
     """What the server received, in one line."""
-    shown = [
+    parts = [
         f"{name}={received['headers'][name]}"
         for name in ("Authorization", "X-Tags", "Cookie")
         if name in received["headers"]
     ]
     if received["body"]:
-        shown += [received["headers"]["Content-Type"], received["body"]]
-    return " ".join([received["method"], received["target"].replace("hush-key", "[key]"), *shown])
+        parts += [received["headers"]["Content-Type"], received["body"]]
+    return " ".join([received["method"], received["target"].replace("hush-key", "[key]"), *parts])
 
 
 def outcomes(case: Case, folder: Path) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ import yaml
 
 import r_eval
 from r_eval.checks.questions import check_questions, environment_for
-from r_eval.environments.tools.documents import parse
+from r_eval.environments.tools.openapi_document import parse
 from r_eval.errors import UserError
 from r_eval.files import MOST_VALUES, read_yaml
 from r_eval.grid import Grid

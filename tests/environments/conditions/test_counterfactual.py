@@ -51,7 +51,7 @@ class Towns(Environment):
         yield from (("Passau", "river", "Danube"), ("Bonn", "river", "Rhine"), ("Riga", "river", "Daugava"))
 
 
-def asked(**changes: Any) -> Question:
+def question_with(**changes: Any) -> Question:
     fields = {
         "id": "q",
         "question": "On which river lies Passau?",
@@ -80,15 +80,15 @@ def call(question: Question, api: str, **arguments: Any) -> Any:
 
 
 def test_the_new_gold_is_another_value_of_the_same_kind() -> None:
-    question = under(asked())
+    question = under(question_with())
     assert question.answers[0] in ("Rhine", "Daugava")
     assert question.meta == {REPLACED: {"Danube": question.answers[0]}, OLD_ANSWERS: ["Danube"]}
-    assert (question.id, question.question) == ("q", asked().question)
+    assert (question.id, question.question) == ("q", question_with().question)
 
 
 @pytest.mark.parametrize("town", ["Danube", "danube", "DANUBE", "Ulm"])
 def test_every_text_says_the_new_value_and_an_old_one_is_a_name_that_nobody_has_heard_of(town: str) -> None:
-    question = under(asked())
+    question = under(question_with())
     assert call(question, "river", town="Passau")["river"] == question.answers[0]
     with pytest.raises(NotFound) as caught:
         call(question, "river", town=town)
@@ -97,17 +97,17 @@ def test_every_text_says_the_new_value_and_an_old_one_is_a_name_that_nobody_has_
 
 def test_the_same_seed_draws_the_same_values_whatever_came_before() -> None:
     used = Counterfactual(seed=3)
-    used.question(asked(id="other"), Towns())
-    assert under(asked(), used) == under(asked(), Counterfactual(seed=3))
+    used.question(question_with(id="other"), Towns())
+    assert under(question_with(), used) == under(question_with(), Counterfactual(seed=3))
 
 
 def test_documents_and_evidence_change_with_the_environment() -> None:
     documents = {"context": [Document(title="Passau", text="On the Danube.")], "meta": {"sources": ["On the Danube."]}}
-    question = under(asked(**documents, evidence=["Danube"]))
+    question = under(question_with(**documents, evidence=["Danube"]))
     new = question.answers[0]
     assert (question.context[0].text, question.evidence) == (f"On the {new}.", [new])
     assert question.meta["sources"] == [f"On the {new}."]
-    assert call(asked(meta={REPLACED: {"Riga": "Tartu"}}), "river", town="Tartu")["river"] == "Daugava"
+    assert call(question_with(meta={REPLACED: {"Riga": "Tartu"}}), "river", town="Tartu")["river"] == "Daugava"
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_documents_and_evidence_change_with_the_environment() -> None:
 )
 def test_a_question_without_a_sure_new_gold_is_dropped_and_counted(changes: dict[str, Any], reason: str) -> None:
     condition = Counterfactual()
-    assert condition.question(asked(**changes), Towns()) is None
-    ((said, number),) = condition.dropped.items()
-    assert (reason in said, number) == (True, 1)
+    assert condition.question(question_with(**changes), Towns()) is None
+    ((why, number),) = condition.dropped.items()
+    assert (reason in why, number) == (True, 1)
 
 
 def test_a_question_over_an_environment_that_fails_is_dropped() -> None:
@@ -144,13 +144,13 @@ def test_a_question_over_an_environment_that_fails_is_dropped() -> None:
             raise RuntimeError("down")
 
     condition = Counterfactual()
-    assert condition.question(asked(), Down()) is None
+    assert condition.question(question_with(), Down()) is None
     assert list(condition.dropped) == ["the environment failed while the program ran"]
 
 
 def test_it_can_be_asked_from_within_an_event_loop() -> None:
     async def inside() -> Question | None:
-        return Counterfactual().question(asked(), Towns())
+        return Counterfactual().question(question_with(), Towns())
 
     assert asyncio.run(inside()) is not None
 
@@ -170,12 +170,12 @@ def test_who_reads_is_faithful_who_remembers_leaks_and_no_observation_holds_an_o
     bare, condition = environment_of(name), Counterfactual()
     questions = installed(name).questions
     found = [condition.question(question, bare) for question in questions[:: len(questions) // 6]]
-    kept = [question for question in found if question is not None]
-    assert len(kept) * 2 >= len(found), condition.dropped
-    assert len(kept) + condition.dropped.total() == len(found)
+    remaining = [question for question in found if question is not None]
+    assert len(remaining) * 2 >= len(found), condition.dropped
+    assert len(remaining) + condition.dropped.total() == len(found)
 
     async def all_of_them(sandbox: Sandbox) -> None:
-        for question in kept:
+        for question in remaining:
             answer, steps = await _oracle(question, world_of(question, bare), sandbox)
             new, old = question.answers, question.meta[OLD_ANSWERS]
             assert answer.casefold() in [normal(gold).casefold() for gold in new] or normal(answer) in new, question
@@ -227,7 +227,7 @@ def test_a_question_that_quotes_what_it_asks_about_changes_with_the_environment(
 
 def test_a_change_under_which_a_call_fails_that_did_not_is_none() -> None:
     program = "try:\n    answer = river('Passau')['river'] == 'Danube'\nexcept Exception:\n    answer = False"
-    question = asked(question="Does Passau lie on a river, the Danube?", answers=["yes"], program=program)
+    question = question_with(question="Does Passau lie on a river, the Danube?", answers=["yes"], program=program)
     found = under(question.model_copy(update={"evidence": ["Passau", "Danube"]}))
     assert found.answers == ["no"]
     assert "Passau" not in found.meta[REPLACED]
@@ -235,7 +235,7 @@ def test_a_change_under_which_a_call_fails_that_did_not_is_none() -> None:
 
 def test_a_program_that_reads_by_the_words_around_the_old_value_gets_the_new_ones() -> None:
     program = "import re\nanswer = re.search('(Danube)', river('Passau')['river']).group(1)"
-    found = under(asked(program=program, evidence=["Danube"]))
+    found = under(question_with(program=program, evidence=["Danube"]))
     assert found.program == program.replace("Danube", found.answers[0])
 
 
@@ -243,7 +243,7 @@ def test_a_number_that_the_program_computes_comes_out_of_the_new_ones() -> None:
     names = ("older-by-years", "year-of-life", "melting-difference")
     questions = [q for q in installed("wiki/kqapro").questions if q.meta["template"] in names]
     found = [Counterfactual().question(question, environment_of("wiki/hotpotqa")) for question in questions]
-    kept = [question for question in found if question is not None]
-    assert kept
-    assert all(is_number(question.answers[0]) for question in kept)
-    assert not any(set(question.meta[OLD_ANSWERS]) & set(question.meta[REPLACED]) for question in kept)
+    remaining = [question for question in found if question is not None]
+    assert remaining
+    assert all(is_number(question.answers[0]) for question in remaining)
+    assert not any(set(question.meta[OLD_ANSWERS]) & set(question.meta[REPLACED]) for question in remaining)

@@ -73,7 +73,7 @@ def test_a_failed_call_does_not_reach_the_environment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "kept"),
+    ("call", "error", "part"),
     [
         (BOOKS, None, ["Ada 0", "Ada 1", "Ada 2", "Ada 3", "Ada 4"]),
         (("go", {"shelf": 3}), None, {"before": 0, "now": "the shelf of", "books": ["one"]}),
@@ -82,15 +82,15 @@ def test_a_failed_call_does_not_reach_the_environment() -> None:
     ],
     ids=["a list", "a record", "a number", "nothing"],
 )
-def test_a_truncated_result_is_its_first_part_and_says_so(call: Any, error: str | None, kept: Any) -> None:
+def test_a_truncated_result_is_its_first_part_and_says_so(call: Any, error: str | None, part: Any) -> None:
     (result,) = under(Faulty(1.0, kinds=("truncated",)), [call])
     assert (result.error, result.observation.startswith(CUT)) == (error, error is None)
-    if isinstance(kept, list):
+    if isinstance(part, list):
         assert 0 < len(result.value) < 10
         assert result.value == [f"Ada {number}" for number in range(len(result.value))]
-    elif kept:
+    elif part:
         assert "the shelf of that number".startswith(result.value["now"])
-        assert {**result.value, "now": kept["now"]} == kept
+        assert {**result.value, "now": part["now"]} == part
 
 
 def test_all_kinds_happen_and_the_steps_tell_every_failure() -> None:

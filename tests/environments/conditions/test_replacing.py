@@ -11,7 +11,6 @@ from r_eval.environments.conditions.replacing import (
     Replacements,
     as_date,
     dated,
-    form_of,
     is_number,
     same_kind,
     unheard_of,
@@ -54,7 +53,7 @@ def test_a_date_keeps_the_form_in_which_it_is_written(form: str) -> None:
     assert old is not None
     assert new is not None
     changes = Replacements({"7 November 1867": "9 March 1858"})
-    assert changes.forward(f"born on {dated(old, form)}.") == f"born on {dated(new, form)}."
+    assert changes.forward(f"born on {dated(old[0], form)}.") == f"born on {dated(new[0], form)}."
     assert as_date("31 February 1900") is None
 
 
@@ -85,7 +84,8 @@ def test_a_new_value_that_was_an_old_one_is_no_trace() -> None:
 def test_an_old_value_is_asked_for_under_a_name_that_nothing_has_and_comes_back_as_it_was_written(old: str) -> None:
     blank = unheard_of(old)
     assert same_kind(blank, old)
-    assert (is_number(blank), form_of(blank)) == (is_number(old), form_of(old))
+    assert (as_date(blank) or ("", ""))[1] == (as_date(old) or ("", ""))[1]
+    assert is_number(blank) is is_number(old)
     news = {"43,976": "51,208", "1867": "1871", "北京市": "上海市", "1867年11月7日": "1858年3月9日"}
     changes = Replacements({old: news.get(old, "9 March 1858" if as_date(old) else "Łódź")})
     for written in (old, old.lower(), f"the length of {old}"):

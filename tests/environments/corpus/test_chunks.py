@@ -56,15 +56,6 @@ def test_another_id_or_text_makes_another_digest(tmp_path: Path) -> None:
     assert len(found) == 3
 
 
-def test_chunks_of_other_documents_are_never_taken_for_them(tmp_path: Path) -> None:
-    source = tmp_path / "d.txt"
-    texts = []
-    for text in ("One.", "Two."):
-        source.write_text(text, encoding="utf-8")
-        texts.append(open_chunks(str(source), 16, 0)[0])
-    assert texts == ["One.", "Two."]
-
-
 # Cache folders
 
 
