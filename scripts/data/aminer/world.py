@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from r_eval.environments.aminer.search import words
 
 from .dice import Dice
-from .names import CULTURES
+from .names import CULTURES, FIELDS, SERIES
 from .organisations import Organisation, organisation
-from .topics import FIELDS, SERIES
 from .writing import Titles
 
 NOW = 2023
