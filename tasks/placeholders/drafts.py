@@ -107,7 +107,8 @@ class Draft:
             lines += [f"names = {list(self.names)!r}", "numbers = [int(value) for value in values]"]
             return "\n".join([*lines, "answer = names[numbers.index(max(numbers))]"])
         if shared:
-            return "\n".join([*lines, "answer = [value for value in values if values.count(value) > 1][0]"])
+            lines.append("shared = [value for value in values if values.count(value) > 1]")
+            return "\n".join([*lines, "answer = '; '.join(shared[:1])"])
         return "\n".join([*lines, "answer = '; '.join(values)"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .topics import ORGANISATIONS, PLACE_ENDS, PLACE_PREFIXES, PLACE_STARTS
+from .names import ORGANISATIONS, PLACE_ENDS, PLACE_PREFIXES, PLACE_STARTS
 
 _PLACES = len(PLACE_STARTS) * len(PLACE_ENDS)
 CAPACITY = _PLACES * len(ORGANISATIONS) * len(PLACE_PREFIXES)

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from r_eval.environments.aminer.search import words
 
 from .dice import Dice
-from .names import CULTURES
+from .names import CULTURES, FIELDS, SERIES
 from .organisations import Organisation, organisation
-from .topics import FIELDS, SERIES
 from .writing import Titles
 
 NOW = 2023
@@ -32,6 +31,8 @@ _NAMESAKES = 0.17
 """How often a newcomer bears the name of somebody at another organisation of the region."""
 _TEAM = (0, 1, 1, 2, 2, 2, 3, 3, 4, 5)
 _FIELDS = tuple(FIELDS)
+_OTHER_POSITIONS, _OTHER_EVERY = ("Dean", "Chief Scientist", "Curator", "Librarian", "Consultant"), 9
+"""Positions that are none of the labels of the profiling task, and how seldom they are."""
 _POSITIONS = {
     "university": ("Assistant Professor", "Lecturer", "Associate Professor", "Professor"),
     "laboratory": ("Assistant Researcher", "Associate Researcher", "Associate Researcher", "Researcher"),
@@ -154,6 +155,8 @@ def _scholar(
     else:
         education.append(("PhD", school.name, doctorate))
         work, site = _career(dice, region, doctorate)
+        if number % _OTHER_EVERY == 0:  # decided by the number, so that nothing else is drawn otherwise
+            work[-1] = (_OTHER_POSITIONS[number // _OTHER_EVERY % len(_OTHER_POSITIONS)], *work[-1][1:])
     name, gender = _name(dice, region, site.name)
     scholar = Scholar(
         number, identifier(seed, "person", number), name, gender, topics, started, doctorate, education, work,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 
 from .dice import Dice
+from .names import METHODS, QUALITIES, SETTINGS, SYSTEMS
 from .profiles import listed
-from .topics import METHODS, QUALITIES, SETTINGS, SYSTEMS
 
 _TITLES = (
     "{quality} {topic} via {method} {setting}",
