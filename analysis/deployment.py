@@ -64,9 +64,10 @@ def deployment(results: Results) -> pandas.DataFrame:
     """
     import pandas
 
-    several = results.domains if len(results.domains) > 1 else []
+    tasks = results.tasks.groupby("domain", sort=False)["name"].agg(list).to_dict()
     parts = [_deployed(results, ALL, results)]
-    parts += [_deployed(results.of(_tasks(results, name)), name, results) for name in several]
+    if len(tasks) > 1:
+        parts += [_deployed(results.of(own), str(domain), results) for domain, own in tasks.items()]
     frame = pandas.concat(parts)
     order = {key: place for place, key in enumerate(zip(parts[0]["condition"], parts[0]["system"], strict=True))}
     frame["_place"] = [order[key] for key in zip(frame["condition"], frame["system"], strict=True)]
@@ -105,7 +106,8 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     """
     frame = deployment(results)
     own = frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"})
-    own = own.assign(fits=False, choice=False, reason="", on_front=_on_front(own)).reset_index(drop=True)
+    on_front = own["front_seconds"].fillna(False) | own["front_cost"].fillna(False)
+    own = own.assign(fits=False, choice=False, reason="", on_front=on_front).reset_index(drop=True)
     limits = {name: most for name, most in (("seconds", max_seconds), ("cost", max_usd)) if most is not None}
     compared = pairs(results)
     for condition, rows in own.groupby("condition", sort=False):
@@ -116,10 +118,6 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     chosen = tidy(own, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen
-
-
-def _tasks(results: Results, domain: str) -> list[str]:
-    return results.tasks.loc[results.tasks["domain"] == domain, "name"].tolist()
 
 
 def _deployed(results: Results, domain: str, whole: Results) -> pandas.DataFrame:
@@ -178,11 +176,6 @@ def _notes(frame: pandas.DataFrame) -> Iterator[str]:
             yield f"{row['system']}: {counts} episodes have replayed replies and no seconds."
         else:
             yield f"{row['system']}: no latency, since every episode has replayed replies; `{MEASURE}` measures it."
-
-
-def _on_front(frame: pandas.DataFrame) -> pandas.Series:
-    """Whether a system is on one of the fronts."""
-    return frame["front_seconds"].fillna(False) | frame["front_cost"].fillna(False)
 
 
 def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:

@@ -111,8 +111,10 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     files = {folder / f"{name}.{ending}": io.BytesIO() for ending in ("png", "svg")}
     png, svg = files.values()
     figure.dpi = DPI
-    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+    raster: Any = FigureCanvasAgg(figure)
+    raster.print_png(png, metadata={"Software": None})
+    vector: Any = FigureCanvasSVG(figure)
+    vector.print_svg(svg, metadata={"Date": None})
     for path, written in files.items():
         write_whole(path, [written.getvalue()])
     return list(files)
@@ -124,10 +126,9 @@ def png(chart: Chart, dpi: int = 110) -> bytes:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
-    written = io.BytesIO()
-    with _styled():
+    with _styled(), io.BytesIO() as written:
         figure_of([chart]).savefig(written, format="png", dpi=dpi, bbox_inches="tight")
-    return written.getvalue()
+        return written.getvalue()
 
 
 def figure_of(charts: Sequence[Chart]) -> Figure:

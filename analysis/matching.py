@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs, score_matrix
+from r_eval.analysis.estimates import ALL_TASKS
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import Results, ranked, records, tidy
 from r_eval.analysis.scores import averages
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import pandas
     from numpy.typing import NDArray
 
-ALL_TASKS = "all tasks"
 PARTNERS: dict[str, str] = {
     **dict.fromkeys(("condition", "fixed", "name", "group", "best"), TEXT),
     "score": NUMBER,
@@ -70,20 +70,17 @@ def _rivals(
     best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
     for line in lines[len(ties) :]:
         behind = {"rival": line[other], "rival_score": line["score"]}
-        yield {
-            **best,
-            **behind,
-            **_difference(tests, first["condition"], first["group"], first["system"], line["system"]),
-        }
+        yield best | behind | _difference(tests, first, line["system"])
     if len(ties) == len(lines):
         yield {**best, "rival": "", "questions": 0, "significant": False}
 
 
 def _difference(
-    tests: Mapping[tuple[str, ...], dict[str, Any]], condition: str, group: str, a: str, b: str
+    tests: Mapping[tuple[str, ...], dict[str, Any]], first: Mapping[str, Any], other: str
 ) -> dict[str, Any]:
-    """How far one system is ahead of another, as `pairs` has found."""
+    """How far the best system is ahead of another, as `pairs` has found."""
     names = ("difference", "difference_low", "difference_high")
+    condition, group, a, b = first["condition"], first["group"], first["system"], other
     if test := tests.get((condition, group, a, b)):
         ends = [test[name] for name in names]
     elif test := tests.get((condition, group, b, a)):

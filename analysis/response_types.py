@@ -25,8 +25,7 @@ the threshold 0.05; the first gold is looked for as a substring of characters in
 tools wrote on the way; a wrong answer that is not in there is ME if the loop was halted and an LLM error was noted, TE
 if it was halted, and RE otherwise. Halted is a loop that ran out of steps, tokens, time or context: our `exhausted`,
 and those of our `tool_misuse` that ended so. An episode has one outcome, so it is never halted and in error at once,
-and ME never
-occurs: nor did it in the published logs.
+and ME never occurs: nor did it in the published logs.
 """
 
 from __future__ import annotations
@@ -138,27 +137,14 @@ def classify(
 
 def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:
     """The cell of a taxonomy's table; `supported` as that taxonomy judges it."""
-    if taxonomy == "published":
-        return published_rule(matched, supported, halted(outcome, cause), error=outcome == "llm_failure")
-    if supported:
-        return "EM" if matched else "GE"
-    return "AM" if matched else _UNSUPPORTED[outcome]
-
-
-def published_rule(matched: bool, found: bool, halted: bool, error: bool) -> ResponseType:
-    """The published code's rule over its own flags; `found`: the gold's characters are in the scratchpad."""
     if matched:
-        return "EM" if found else "AM"
-    if found:
+        return "EM" if supported else "AM"
+    if supported:
         return "GE"
-    if halted:
-        return "ME" if error else "TE"
-    return "RE"
-
-
-def halted(outcome: OutcomeKind, cause: str) -> bool:
-    """Whether a limit ended the episode, whatever its calls were like."""
-    return outcome == "exhausted" or (outcome == "tool_misuse" and cause in LIMITS)
+    if taxonomy == "published":
+        is_halted = outcome == "exhausted" or (outcome == "tool_misuse" and cause in LIMITS)
+        return "TE" if is_halted else "RE"
+    return _UNSUPPORTED[outcome]
 
 
 def unseen(episode: Episode, shown: Sequence[str] = ()) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from r_eval.analysis.metrics.claims import CUE, CUES, claims
-from r_eval.analysis.metrics.closed import closed_value, pair_of, verdict
+from r_eval.analysis.metrics.closed import CUE, CUES, claims, closed_value, pair_of, verdict
 from r_eval.analysis.metrics.literals import gold_values, list_values, split
 from r_eval.analysis.metrics.normalise import Tokens, has_camel, plain_words, tokens, without_articles, words
 from r_eval.analysis.metrics.segment import bare, segments

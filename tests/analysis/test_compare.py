@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -79,11 +78,6 @@ def test_groups_of_tasks_are_compared_as_one_family(results: Results, by: str, g
     assert found["p_adjusted"][least] == pytest.approx(len(found) * found["p"][least])
 
 
-def test_references_are_compared_where_they_are_named(results: Results) -> None:
-    found = pairs(results, systems=["oracle+none", "direct+openai/gpt-4o-mini"])
-    assert found["significant"].tolist() == [True]
-
-
 def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Callable[..., RunFolder]) -> None:
     one, two = make_run(tmp_path / "one", questions=3), make_run(tmp_path / "two", questions=3)
     for run, text in ((one, "Wo liegt Köln?"), (two, "Where is Cologne?")):
@@ -96,12 +90,6 @@ def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Cal
     found = pairs(load(one, two))
     assert found.attrs["notes"] == ["1 question left out: worded differently in another run."]
     assert found["questions"].max() <= 11
-
-
-def test_without_episodes_there_are_no_pairs(results: Results) -> None:
-    found = pairs(replace(results, episodes=results.episodes.iloc[:0], found={}))
-    assert found.empty
-    assert found.dtypes.to_dict() == pairs(results).dtypes.to_dict()
 
 
 def test_a_pair_without_a_common_question_has_no_p(results: Results) -> None:

@@ -60,14 +60,6 @@ def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results
     }
 
 
-def test_the_wide_table_has_the_same_shares_and_what_qualifies_them(results: Results) -> None:
-    wide, long = responses_table(results).set_index("system"), responses(results)
-    shares = long.pivot(index="system", columns="response_type", values="share")
-    assert ((wide[list(shares.columns)] - shares).abs() < 1e-12).all().all()
-    assert wide["undecided"].sum() == results.episodes["undecided"].sum() > 0
-    assert wide["unparsed"].sum() == results.episodes["unparsed"].sum() > 0
-
-
 def test_causes_stand_in_the_order_of_their_table_with_an_episode_of_theirs(results: Results) -> None:
     found, order = causes(results), list(CAUSES)
     for _, own in found.groupby("system"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.causes import CAUSES, why
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.response_types import LIMITS, TYPES, Observed, classify, documents_shown, published_rule, type_of
+from r_eval.analysis.response_types import LIMITS, TYPES, Observed, classify, documents_shown, type_of
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, Outcome, SentMessage, Step
 
@@ -54,14 +54,6 @@ def test_containment_is_of_whole_tokens_where_it_can_judge(
 ) -> None:
     found = classify(make_episode(golds=[gold], steps=[make_call(observation)]), 1.0)
     assert (found.supported, found.undecided) == (supported is True, supported is None)
-
-
-def test_any_gold_is_enough_and_its_values_may_come_from_several_observations(
-    make_episode: Make, make_call: MakeCall
-) -> None:
-    assert classify(make_episode(golds=["Mombasa", "Nairobi"]), 1.0).supported
-    steps = [make_call("Nairobi"), make_call("Mombasa")]
-    assert classify(make_episode(golds=["Nairobi;Mombasa"], steps=steps), 1.0).supported
 
 
 def test_named_evidence_decides_instead_of_the_gold_and_must_all_be_observed(
@@ -160,18 +152,6 @@ def test_published_has_TE_for_halted_and_RE_for_all_else(
 
 
 @pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        *[("1100", "EM"), ("1111", "EM"), ("1000", "AM"), ("1011", "AM"), ("0100", "GE"), ("0111", "GE")],
-        *[("0011", "ME"), ("0010", "TE"), ("0001", "RE"), ("0000", "RE")],
-    ],
-)
-def test_the_published_rule_branch_by_branch(flags: str, expected: str) -> None:
-    """matched, found, halted, error."""
-    assert published_rule(*(flag == "1" for flag in flags)) == expected
-
-
-@pytest.mark.parametrize(
     ("golds", "step", "score", "expected"),
     [
         (["Nairobi"], Step(kind="thought", text="Finish[Nairobi]"), 1.0, "EM"),
@@ -237,11 +217,3 @@ def test_cutting_observations_late_finds_what_cutting_them_at_once_finds(text: s
     readings = [reading for camel in (False, True) if (reading := tokens(wanted, camel))]
     expected = any(f" {' '.join(reading)} " in row for reading in readings for row in rows)
     assert Observed([text]).holds(wanted) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [("O'Brien wrote it", "obrien"), ("the U.S. senate", "us senate"), ("1,234 men", "1234 men"), ("a PhD.", "Ph.D")],
-)
-def test_letters_that_meet_when_a_text_is_cut_are_found(text: str, wanted: str) -> None:
-    assert Observed([text]).holds(wanted)

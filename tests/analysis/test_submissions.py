@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 
 from r_eval.analysis.submissions import Answer, Scored, package, read_results, score_results
@@ -92,12 +91,6 @@ def test_a_folder_and_a_file_that_is_not_there_are_named(tmp_path: Path) -> None
         read_results(tmp_path / "none.json")
 
 
-def test_an_id_is_printed_without_control_characters(tmp_path: Path) -> None:
-    with pytest.raises(UserError) as error:
-        read(tmp_path, json.dumps({"\x1b[2Jq": 5}))
-    assert str(error.value).isprintable()
-
-
 # Made of a run
 
 
@@ -121,9 +114,3 @@ def test_of_several_systems_one_is_named(tmp_path: Path) -> None:
 def test_two_tasks_with_one_question_id_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="two tasks have a question with the id 'q0'"):
         package(write_answers(tmp_path, {("rag", KS): "r", ("rag", HOP): "r"}))
-
-
-def test_the_scores_have_one_type_each() -> None:
-    scored = score_results([question("a")], {}, ["token_f1"])
-    assert scored.scores["missing"].dtype == "int64"
-    assert pandas.api.types.is_float_dtype(scored.scores["score"])
