@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from r_eval.analysis.estimates import question_means
 from r_eval.analysis.frame import COLUMNS
-from r_eval.analysis.statistics import ALPHA, Comparisons, Sample, compare, rank_intervals
+from r_eval.analysis.statistics import ALPHA, Comparisons, ScorePairs, compare, rank_intervals
 from r_eval.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def compare_columns(
     for tasks in chosen.values():
         rows = np.isin(matrix.task.astype(str), list(tasks))
         own = scores[rows]
-        samples.append(Sample(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
+        samples.append(ScorePairs(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
     found = pandas.DataFrame(compare(*samples, alpha=alpha)._asdict()).rename(columns=_ENDS)[list(_ORDER)]
     sides = {"a": [pair[0] for pair in pairs], "b": [pair[1] for pair in pairs]}
     for place, (name, values) in enumerate(sides.items()):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
 from r_eval.analysis.palette import DASHES, INK, SYMBOLS, clipped
 from r_eval.errors import MissingExtra
 from r_eval.folder import file_name, write_whole
@@ -395,7 +395,7 @@ def _ring(axes: Axes, parts: Sequence[tuple[float, str]], radius: float, width: 
         text.set(fontsize=6.5, color=_ink_on(colour))
 
 
-_DRAWN: dict[Kind, Callable[[Axes, Chart], None]] = {
+_DRAWN: dict[ChartKind, Callable[[Axes, Chart], None]] = {
     **{"radar": _radar, "heat": _heat, "bars": _bars, "dots": _dots},
     **{"columns": _columns, "lines": _lines, "scatter": _scatter, "boxes": _boxes},
 }

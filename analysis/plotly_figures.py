@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
 from r_eval.analysis.palette import INK
 
 Figure = dict[str, Any]
@@ -263,7 +263,7 @@ def _plain(value: float) -> str:
     return f"{float(f'{value:.3g}'):.8f}".rstrip("0").rstrip(".")
 
 
-_DRAWN: dict[Kind, Callable[[Chart], Figure]] = {
+_DRAWN: dict[ChartKind, Callable[[Chart], Figure]] = {
     **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
     **{"lines": _lines, "scatter": _scatter, "boxes": _boxes},
 }

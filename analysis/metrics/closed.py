@@ -211,6 +211,6 @@ def claims(answer: str) -> tuple[str, ...]:
     """
     if len(answer) > LONGEST_CLAIM or CUE.search(answer) is None:
         return (answer,)
-    kept = _DENIED.sub("", answer)
-    parts = [part for part in _OR.split(_EITHER.sub("", kept)) if any(map(str.isalnum, part))]
+    rest = _DENIED.sub("", answer)
+    parts = [part for part in _OR.split(_EITHER.sub("", rest)) if any(map(str.isalnum, part))]
     return tuple(parts) or ("",)

@@ -34,7 +34,7 @@ IN_MEMORY = 1 << 22
 """Differences worked on at once."""
 
 
-class Sample(NamedTuple):
+class ScorePairs(NamedTuple):
     """Scores to compare: `a` less `b`.
 
     Attributes:
@@ -76,10 +76,10 @@ class Comparisons(NamedTuple):
     mde: Floats
 
 
-def compare(*samples: Sample, alpha: float = ALPHA) -> Comparisons:
+def compare(*samples: ScorePairs, alpha: float = ALPHA) -> Comparisons:
     """Compare all pairs of all samples, as one family.
 
-    >>> found = compare(Sample([1, 1, 1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+    >>> found = compare(ScorePairs([1, 1, 1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
     >>> [round(float(found[name][0]), 3) for name in (5, 6, 7, 8)]  # difference, low, high, p
     [0.8, 0.172, 0.952, 0.02]
     """
@@ -132,7 +132,7 @@ def rank_intervals(means: ArrayLike, better: ArrayLike) -> tuple[Integers, Integ
     return rank, 1 + over.sum(axis=0), len(values) - over.sum(axis=1)
 
 
-def _blocks(sample: Sample) -> Iterator[tuple[Floats, Floats, Integers | None, Integers]]:
+def _blocks(sample: ScorePairs) -> Iterator[tuple[Floats, Floats, Integers | None, Integers]]:
     """A sample as matrices, some pairs at a time."""
     a, b = (np.asarray(part, np.float64) for part in (sample.a, sample.b))
     a, b = (part[:, None] if part.ndim == 1 else part for part in (a, b))

@@ -12,7 +12,7 @@ import pytest
 
 from r_eval.analysis.compare import changed_questions, compare_columns, pairs, ranking, score_matrix
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.statistics import Sample, compare
+from r_eval.analysis.statistics import ScorePairs, compare
 from r_eval.folder import RunFolder
 
 
@@ -56,7 +56,7 @@ def test_pairs_are_one_family_of_all_ranked_systems(results: Results) -> None:
     assert not found["significant"].all()
     matrix = score_matrix(results.episodes[results.episodes["role"] != "reference"])
     whole = compare(
-        *[Sample(matrix.column(a), matrix.column(b), strata=matrix.task) for a, b in combinations(systems, 2)]
+        *[ScorePairs(matrix.column(a), matrix.column(b), strata=matrix.task) for a, b in combinations(systems, 2)]
     )
     assert np.allclose(found["p_adjusted"], whole.p_adjusted)
     assert np.allclose(found["difference"], found["score_a"] - found["score_b"])

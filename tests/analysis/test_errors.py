@@ -9,7 +9,7 @@ import pytest
 
 from r_eval import Run
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.errors import By, causes, responses, responses_table
+from r_eval.analysis.errors import Grouping, causes, responses, responses_table
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from r_eval.records import Question
@@ -48,7 +48,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 @pytest.mark.parametrize("by", [None, "task", "level", "domain"])
-def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results, by: By | None) -> None:
+def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results, by: Grouping | None) -> None:
     found, why = responses(results, by), causes(results, by)
     keys = ["condition", "system", *([by] if by else [])]
     assert found["episodes"].sum() == len(results.episodes)

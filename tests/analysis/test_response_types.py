@@ -95,7 +95,7 @@ def test_what_the_model_or_the_workflow_wrote_is_no_evidence(make_episode: Make,
 def test_a_document_counts_as_observed_where_a_prompt_held_it(make_episode: Make, sent: str, expected: str) -> None:
     document = Document(title="Kenya", text="Ада — Nairobi is the capital.")
     made = make_episode(steps=[], messages=[SentMessage(role="user", content=sent)])
-    assert classify(made, 1.0, shown=documents_shown(made, [document])).type == expected
+    assert classify(made, 1.0, prompted=documents_shown(made, [document])).type == expected
 
 
 @pytest.mark.parametrize(

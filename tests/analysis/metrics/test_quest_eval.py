@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import get, names, quest_eval, score_all, summaries
-from r_eval.analysis.metrics.quest_eval import PUBLISHED, UNANSWERABLE, Pair, Row, Sheet, evaluate, score
+from r_eval.analysis.metrics.quest_eval import PUBLISHED, UNANSWERABLE, Pair, QuestCase, Sheet, evaluate, score
 from r_eval.analysis.metrics.quest_replies import (
     answers_prompt,
     normalised,
@@ -142,7 +142,7 @@ def test_the_metrics_share_their_calls_and_a_reference_is_asked_about_once(table
     quest_eval._scores_of.cache_clear()  # as another process: the cache of replies has them
     scores(llm, "Nairobi", KENYA)
     assert len(table.prompts) == 4
-    evaluate(llm, [Row("周一", LIBRARY)])
+    evaluate(llm, [QuestCase("周一", LIBRARY)])
     assert len(table.prompts) == 7
 
 
@@ -196,7 +196,7 @@ def test_without_an_llm_it_says_what_it_needs(name: str) -> None:
 def test_a_file_that_names_no_llm_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"odd\.yaml"):
-        evaluate(str(tmp_path / "odd.yaml"), [Row("a", "b")])
+        evaluate(str(tmp_path / "odd.yaml"), [QuestCase("a", "b")])
 
 
 @pytest.mark.parametrize(
