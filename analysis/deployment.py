@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 PAPER_CONNECTIONS = 1
 LATENCY = {"seconds": "seconds", "queue_seconds": "queue", "retry_seconds": "retry"}
 """Columns that only episodes count for whose replies were all made in this run, by their names here."""
-ENDS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 QUALITY = ("quality", "quality_low", "quality_high")
 DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys((*IDENTITY, "domain"), TEXT),
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys([f"seconds_{end}" for end in ENDS], NUMBER),
+    **dict.fromkeys([f"seconds_{end}" for end in ("mean", *QUANTILES)], NUMBER),
     **dict.fromkeys(("queue_mean", "queue_p95", "retry_mean", "retry_p95"), NUMBER),
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean", "cost_p95"), NUMBER),
     "connections": "Int64",
@@ -152,8 +152,9 @@ def _numbers(results: Results) -> pandas.DataFrame:
     parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
     parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
     for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        ends = {f"{name}_{end}": of[name].quantile(at) for end, at in ENDS.items() if at is not None}
-        made = pandas.DataFrame({f"{name}_mean": of[name].mean(), **ends})
+        spread = of[name].quantile(list(QUANTILES.values())).unstack().reindex(columns=list(QUANTILES.values()))
+        made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
+        made[f"{name}_mean"] = of[name].mean()
         parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
     found = pandas.concat(parts, axis=1).rename_axis(keys).reset_index()
     return found.astype(dict.fromkeys(keys, TEXT))

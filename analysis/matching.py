@@ -5,7 +5,7 @@ What is compared is paired by question, in the one family of comparisons that al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs, score_matrix
@@ -52,19 +52,22 @@ def partners(results: Results) -> pandas.DataFrame:
     keys = ("condition", "group", "system_a", "system_b")
     tests = {tuple(row[key] for key in keys): row for row in records(compared)}
     rows = []
+    systems = records(own)
     for fixed, other in (("workflow", "llm"), ("llm", "workflow")):
-        for (condition, name, group), field in own.groupby(["condition", fixed, "group"], sort=False):
-            if len(field) > 1:
-                shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
-                rows += [shared | row for row in _rivals(field, other, tests)]
+        fields: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for line in systems:
+            fields.setdefault((line["condition"], line[fixed], line["group"]), []).append(line)
+        for (condition, name, group), field in fields.items():
+            shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
+            rows += [shared | row for row in _rivals(field, other, tests)] if len(field) > 1 else []
     return tidy(rows, PARTNERS)
 
 
 def _rivals(
-    field: pandas.DataFrame, other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
+    field: Sequence[dict[str, Any]], other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Of the systems that share a half: the best ones, with a row for each of the others."""
-    lines = records(field.sort_values("score", ascending=False, kind="stable"))
+    lines = sorted(field, key=lambda line: -line["score"])
     first = lines[0]
     ties = [line for line in lines if line["score"] == first["score"]]
     best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
