@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from r_eval.analysis.compare import RENAMED
 from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
@@ -48,8 +49,6 @@ RECOMMENDED: dict[str, str] = {
     **dict.fromkeys(("trend", "reason"), TEXT),
 }
 """The columns of `recommend`."""
-NAMES = {"mean_a": "score_a", "mean_b": "score_b", "low": "difference_low", "high": "difference_high"}
-"""Fields of `statistics.Comparisons` by the names of their columns."""
 
 
 class _Variant(NamedTuple):
@@ -250,7 +249,7 @@ def _pairs(rows: pandas.DataFrame) -> pandas.DataFrame:
                 )
         if samples:
             found = pandas.DataFrame(compare(*samples)._asdict())
-            parts.append(pandas.DataFrame(places).join(found.rename(columns=NAMES)))
+            parts.append(pandas.DataFrame(places).join(found.rename(columns=RENAMED)))
     found = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=list(PAIRS))
     return tidy(found[found["questions"] > 0], PAIRS)
 

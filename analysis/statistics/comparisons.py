@@ -15,7 +15,7 @@ The quantiles are Student's. The comparisons of one call are a family: p-values 
 intervals have the level alpha / (m - r), of m comparisons with r rejected. The first hypothesis that Holm does not
 reject has p > alpha / (m - r), all rejected ones have p <= alpha / (m - r + 1); so an interval holds 0 exactly where
 the difference is not significant. The minimum detectable effect is at alpha / m, the level of Holm's first step: what
-it says holds if all other differences are 0.
+it says holds if all other differences are 0. Of graded scores it is that of a noncentral t (Johnson and Welch 1940).
 """
 
 from __future__ import annotations
@@ -202,9 +202,10 @@ class PairedDifferences:
         times = quantile(level, self._freedom)
         low, high = np.zeros(len(self._d)), np.ones(len(self._d))
         with np.errstate(invalid="ignore"):
-            estimated = np.where(self._clustered, times**2 / (2 * self._freedom), 0.0)  # as of a noncentral t
-            floored = estimated / 2  # the floor of the design effect takes away about half of it
-            scale = np.sqrt(self._variance) * (times + POWER * np.sqrt(1 + estimated))
+            estimated = times**2 / (2 * self._freedom)
+            noncentral = times * (1 - 1 / (4 * self._freedom)) + POWER * np.sqrt(1 + estimated)
+            scale = np.sqrt(self._variance) * noncentral
+            floored = np.where(self._clustered, estimated / 2, 0.0)  # the floor of the design effect halves it
             for _ in range(40):  # bisection
                 middle = (low + high) / 2
                 psi = np.maximum(self._psi, middle)
