@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from r_eval.analysis.compare import pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
@@ -151,8 +153,9 @@ def _numbers(results: Results) -> pandas.DataFrame:
     groups = scored.groupby(keys, observed=True)
     parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
     parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
+    at = list(QUANTILES.values())
     for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        spread = of[name].quantile(list(QUANTILES.values())).unstack().reindex(columns=list(QUANTILES.values()))
+        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)  # type: ignore[assignment]
         made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
         made[f"{name}_mean"] = of[name].mean()
         parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
