@@ -155,7 +155,7 @@ def _numbers(results: Results) -> pandas.DataFrame:
     parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
     at = list(QUANTILES.values())
     for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)  # type: ignore[assignment]
+        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)
         made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
         made[f"{name}_mean"] = of[name].mean()
         parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
