@@ -16,7 +16,6 @@ from r_eval.analysis.results import Results, load
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Seconds, Step, Usage
 from tests.analysis.answers import HOP, Answers, write_answers
-from tests.analysis.test_results import types
 from tests.commands import typed_here
 
 Took = Mapping[str, Any]
@@ -78,12 +77,6 @@ def test_it_is_over_everything_and_by_domain(run: RunFolder) -> None:
     assert own.loc["all", "quality"] == pytest.approx((own.loc["wiki", "quality"] + own.loc["aminer", "quality"]) / 2)
     assert own.loc["all", "episodes"] == own.loc["wiki", "episodes"] + own.loc["aminer", "episodes"]
     assert found.loc[found["system"] == "oracle+none", "quality"].tolist() == [1.0] * 3
-
-
-def test_types_are_the_same_for_a_run_without_episodes(run: RunFolder, make: Make) -> None:
-    empty = make({"react": "oo"})
-    for view in (deployment, choose, latencies):
-        assert types(view(empty)) == types(view(load(run))), view.__name__
 
 
 # Replayed replies

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval import Run
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.errors import Grouping, causes, responses, responses_table
+from r_eval.analysis.errors import Grouping, causes, responses
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from tests.analysis.answers import KS, write_answers
 from tests.analysis.conftest import call
-from tests.analysis.test_results import types
 
 ASKED = 30
 
@@ -78,10 +76,3 @@ def test_an_infrastructure_failure_is_counted_among_types_and_causes(asked: Resu
     found = responses(asked).set_index(["system", "response_type"])["episodes"]
     assert found["react+m", "ME"] == 1
     assert causes(asked).set_index(["system", "cause"]).loc[("react+m", "llm_timeout"), "episodes"] == 1
-
-
-def test_nothing_recorded_gives_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
-    empty = load(write_answers(tmp_path / "empty", {"react": "oo"}))
-    for view in (responses, causes, responses_table):
-        assert len(view(empty)) == 0, view.__name__
-        assert types(view(empty)) == types(view(results)), view.__name__

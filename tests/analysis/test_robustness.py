@@ -28,8 +28,6 @@ from r_eval.records import Document, Episode, Outcome, Question, Step
 from tests.analysis.answers import HOP, KS, Answers, Changes, write_answers
 from tests.analysis.conftest import call, episode, write_run
 
-VIEWS = (against_clean, faithful, recovery, closed_book)
-
 
 def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
     """The one row with these values."""
@@ -46,13 +44,6 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 # Empty and full frames
-
-
-def test_a_column_has_one_type_whatever_a_run_holds(both: Results, tmp_path: Path) -> None:
-    empty = load(write_answers(tmp_path / "empty", {"react": "ooo"}))
-    for view in VIEWS:
-        assert view(empty).dtypes.equals(view(both).dtypes), view.__name__
-        assert len(view(empty)) == 0
 
 
 # Against clean
