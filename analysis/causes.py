@@ -156,7 +156,7 @@ _DECLINES = re.compile(
 
 
 @dataclass(slots=True)
-class Actions:
+class ActionCounts:
     """What the recorded steps of an episode tried: query API calls, and replies that should have held one and did not.
 
     Attributes:
@@ -184,13 +184,13 @@ class Actions:
         return word if count >= share * made else ""
 
 
-def actions(steps: Sequence[Step]) -> Actions:
+def actions(steps: Sequence[Step]) -> ActionCounts:
     """Count what an episode's steps tried.
 
     A complaint of the workflow right after a reply says that the reply could not be read; after a call, that a further
     call of the same reply could not be, unless the call was a repeated one.
     """
-    made, seen, before = Actions(), set[tuple[str | None, str, str]](), ""
+    made, seen, before = ActionCounts(), set[tuple[str | None, str, str]](), ""
     for step in steps:
         if step.kind == "call":
             key = (step.api, repr(sorted((step.arguments or {}).items())), step.observation or "")
@@ -215,7 +215,7 @@ def actions(steps: Sequence[Step]) -> Actions:
     return made
 
 
-def why(episode: Episode, response: Response, made: Actions | None = None) -> str:
+def why(episode: Episode, response: Response, made: ActionCounts | None = None) -> str:
     """The cause of an episode's failure, a key of `CAUSES`; "" where its answer matches.
 
     Args:
@@ -247,7 +247,7 @@ def named(outcome: Outcome) -> str:
     return cause if cause in CAUSES else GENERAL[outcome.kind]
 
 
-def _limited(outcome: Outcome, made: Actions) -> str:
+def _limited(outcome: Outcome, made: ActionCounts) -> str:
     """Why a limit was reached."""
     limit = outcome.cause if outcome.cause in LIMITS else "limit"
     if outcome.cause in ("context", "seconds"):
@@ -261,7 +261,7 @@ def _failed_program(outcome: Outcome) -> str:
     return EXCEPTIONS.get(raised[1], cause) if raised else cause
 
 
-def _answered(episode: Episode, response: Response, made: Actions, last: str) -> str:
+def _answered(episode: Episode, response: Response, made: ActionCounts, last: str) -> str:
     """Why an episode that finished by itself is wrong."""
     if not episode.answer.strip():
         return last if last in ("refused", "empty_reply") else "unparsed"

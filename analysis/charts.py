@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from r_eval.analysis.results import Results
 
-Kind = Literal["radar", "heat", "bars", "rings", "dots", "columns", "lines", "scatter", "boxes"]
+ChartKind = Literal["radar", "heat", "bars", "rings", "dots", "columns", "lines", "scatter", "boxes"]
 MOST_CAUSES = 8
 
 
@@ -75,7 +75,7 @@ class Chart:
         page: Whether it is drawn on the page; all are drawn as figures.
     """
 
-    kind: Kind
+    kind: ChartKind
     name: str
     title: str
     series: Sequence[Series]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from r_eval.analysis.estimates import question_means
 from r_eval.analysis.frame import COLUMNS
-from r_eval.analysis.statistics import ALPHA, Comparisons, Sample, compare, rank_intervals
+from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, rank_intervals
 from r_eval.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -26,20 +26,9 @@ if TYPE_CHECKING:
 
 By = Literal["all", "domain", "level", "task"]
 ALL = "all"
-_ENDS = {
-    "low": "difference_low",
-    "high": "difference_high",
-    "strata": "tasks",
-    "mean_a": "score_a",
-    "mean_b": "score_b",
-}
-_NUMBERS = [_ENDS.get(name, name) for name in Comparisons._fields]
-_ORDER = (
-    "tasks",
-    "questions",
-    "clusters",
-    *(name for name in _NUMBERS if name not in ("tasks", "questions", "clusters")),
-)
+RENAMED = {"strata": "tasks", "mean_a": "score_a", "mean_b": "score_b"}
+RENAMED |= {"low": "difference_low", "high": "difference_high"}
+"""Fields of `statistics.Comparisons` by the names of their columns, where these differ."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +115,8 @@ def compare_columns(
     for tasks in chosen.values():
         rows = np.isin(matrix.task.astype(str), list(tasks))
         own = scores[rows]
-        samples.append(Sample(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
-    found = pandas.DataFrame(compare(*samples, alpha=alpha)._asdict()).rename(columns=_ENDS)[list(_ORDER)]
+        samples.append(ScorePairs(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
+    found = pandas.DataFrame(compare(*samples, alpha=alpha)._asdict()).rename(columns=RENAMED)
     sides = {"a": [pair[0] for pair in pairs], "b": [pair[1] for pair in pairs]}
     for place, (name, values) in enumerate(sides.items()):
         found.insert(place, name, pandas.Series(values * len(chosen), dtype=object))

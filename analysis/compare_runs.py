@@ -36,7 +36,7 @@ from r_eval.plugins import unknown
 if TYPE_CHECKING:
     import pandas
 
-Pair = tuple[Hashable, Hashable]
+ColumnPair = tuple[Hashable, Hashable]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def compare_runs(
         runs: One, or several.
         systems: Two names; the same one twice compares it between runs. None: all pairs of one run, or every system
             that several runs share.
-        metric: In place of each task's own; scores that lack it are computed and kept.
+        metric: In place of each task's own; scores that lack it are computed and stored.
         cluster: "cluster" (a document) or "template".
 
     Raises:
@@ -162,9 +162,9 @@ def _episodes(runs: Sequence[RunFolder], metric: str | None) -> pandas.DataFrame
 def _score(run: RunFolder, metric: str) -> None:
     """Compute a metric where it is missing."""
     metrics.get(metric)
-    kept = [record for cell in run.cells() if (record := next(iter(run.scores(cell).values()), None))]
-    if any(metric != record["metric"] and metric not in record["metrics"] for record in kept):
-        first = kept[0]
+    records = [record for cell in run.cells() if (record := next(iter(run.scores(cell).values()), None))]
+    if any(metric != record["metric"] and metric not in record["metrics"] for record in records):
+        first = records[0]
         score_run(run, [*metrics.filter_trusted(first["metrics"]), metric], first["taxonomy"], first["threshold"])
 
 
@@ -185,7 +185,7 @@ def _run_names(runs: Sequence[RunFolder]) -> list[str]:
 
 def _chosen(
     frame: pandas.DataFrame, systems: tuple[str, str] | None, names: Sequence[str]
-) -> tuple[pandas.DataFrame, list[Pair]]:
+) -> tuple[pandas.DataFrame, list[ColumnPair]]:
     """The episodes to compare, with a `label` for each column of the matrix, and the pairs of labels."""
     if systems is not None and systems[0] != systems[1]:
         own = frame[frame["system"].isin(systems)]
@@ -198,7 +198,7 @@ def _chosen(
     own = own.assign(
         label=[f"{system} ({names[place]})" for system, place in zip(own["system"], own["place"], strict=True)]
     )
-    pairs: list[Pair] = []
+    pairs: list[ColumnPair] = []
     for system in own["system"].unique():
         labels = own.loc[own["system"] == system, "label"].unique()
         pairs += [(later, earlier) for earlier, later in combinations(labels, 2)]

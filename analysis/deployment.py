@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from r_eval.analysis.compare import pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
@@ -24,14 +26,14 @@ if TYPE_CHECKING:
 PAPER_CONNECTIONS = 1
 LATENCY = {"seconds": "seconds", "queue_seconds": "queue", "retry_seconds": "retry"}
 """Columns that only episodes count for whose replies were all made in this run, by their names here."""
-ENDS = {"mean": None, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 QUALITY = ("quality", "quality_low", "quality_high")
 DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys((*IDENTITY, "domain"), TEXT),
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys([f"seconds_{end}" for end in ENDS], NUMBER),
+    **dict.fromkeys([f"seconds_{end}" for end in ("mean", *QUANTILES)], NUMBER),
     **dict.fromkeys(("queue_mean", "queue_p95", "retry_mean", "retry_p95"), NUMBER),
     **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean", "cost_p95"), NUMBER),
     "connections": "Int64",
@@ -64,9 +66,10 @@ def deployment(results: Results) -> pandas.DataFrame:
     """
     import pandas
 
-    several = results.domains if len(results.domains) > 1 else []
+    tasks = results.tasks.groupby("domain", sort=False)["name"].agg(list).to_dict()
     parts = [_deployed(results, ALL, results)]
-    parts += [_deployed(results.of(_tasks(results, name)), name, results) for name in several]
+    if len(tasks) > 1:
+        parts += [_deployed(results.of(own), str(domain), results) for domain, own in tasks.items()]
     frame = pandas.concat(parts)
     order = {key: place for place, key in enumerate(zip(parts[0]["condition"], parts[0]["system"], strict=True))}
     frame["_place"] = [order[key] for key in zip(frame["condition"], frame["system"], strict=True)]
@@ -105,7 +108,8 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     """
     frame = deployment(results)
     own = frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"})
-    own = own.assign(fits=False, choice=False, reason="", on_front=_on_front(own)).reset_index(drop=True)
+    on_front = own["front_seconds"].fillna(False) | own["front_cost"].fillna(False)
+    own = own.assign(fits=False, choice=False, reason="", on_front=on_front).reset_index(drop=True)
     limits = {name: most for name, most in (("seconds", max_seconds), ("cost", max_usd)) if most is not None}
     compared = pairs(results)
     for condition, rows in own.groupby("condition", sort=False):
@@ -116,10 +120,6 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     chosen = tidy(own, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen
-
-
-def _tasks(results: Results, domain: str) -> list[str]:
-    return results.tasks.loc[results.tasks["domain"] == domain, "name"].tolist()
 
 
 def _deployed(results: Results, domain: str, whole: Results) -> pandas.DataFrame:
@@ -153,9 +153,11 @@ def _numbers(results: Results) -> pandas.DataFrame:
     groups = scored.groupby(keys, observed=True)
     parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
     parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
+    at = list(QUANTILES.values())
     for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        ends = {f"{name}_{end}": of[name].quantile(at) for end, at in ENDS.items() if at is not None}
-        made = pandas.DataFrame({f"{name}_mean": of[name].mean(), **ends})
+        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)
+        made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
+        made[f"{name}_mean"] = of[name].mean()
         parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
     found = pandas.concat(parts, axis=1).rename_axis(keys).reset_index()
     return found.astype(dict.fromkeys(keys, TEXT))
@@ -178,11 +180,6 @@ def _notes(frame: pandas.DataFrame) -> Iterator[str]:
             yield f"{row['system']}: {counts} episodes have replayed replies and no seconds."
         else:
             yield f"{row['system']}: no latency, since every episode has replayed replies; `{MEASURE}` measures it."
-
-
-def _on_front(frame: pandas.DataFrame) -> pandas.Series:
-    """Whether a system is on one of the fronts."""
-    return frame["front_seconds"].fillna(False) | frame["front_cost"].fillna(False)
 
 
 def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:

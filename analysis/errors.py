@@ -16,12 +16,12 @@ from r_eval.analysis.results import IDENTITY, Results, tidy
 if TYPE_CHECKING:
     import pandas
 
-By = Literal["task", "level", "domain"]
+Grouping = Literal["task", "level", "domain"]
 
 COUNTS = {"episodes": WHOLE, "share": NUMBER}
 
 
-def responses(results: Results, by: By | None = None) -> pandas.DataFrame:
+def responses(results: Results, by: Grouping | None = None) -> pandas.DataFrame:
     """Episodes of each response type, all six of each system, and their share of the recorded ones."""
     keys = [*IDENTITY, *([by] if by else [])]
     counts = _types(results.episodes, keys)
@@ -51,7 +51,7 @@ def _types(episodes: pandas.DataFrame, keys: Sequence[str]) -> pandas.DataFrame:
     return counts.reindex(columns=list(TYPES), fill_value=0).rename_axis(columns="response_type")
 
 
-def causes(results: Results, by: By | None = None) -> pandas.DataFrame:
+def causes(results: Results, by: Grouping | None = None) -> pandas.DataFrame:
     """Failed episodes of each cause, in the order of `CAUSES`, their share of the recorded ones, and one to read."""
     keys = [*IDENTITY, *([by] if by else [])]
     recorded = results.episodes.groupby(keys, observed=True).size().rename("recorded")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
 from r_eval.analysis.palette import DASHES, INK, SYMBOLS, clipped
 from r_eval.errors import MissingExtra
 from r_eval.folder import file_name, write_whole
@@ -111,8 +111,10 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     files = {folder / f"{name}.{ending}": io.BytesIO() for ending in ("png", "svg")}
     png, svg = files.values()
     figure.dpi = DPI
-    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # type: ignore[no-untyped-call]
-    FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})  # type: ignore[no-untyped-call]
+    raster: Any = FigureCanvasAgg(figure)
+    raster.print_png(png, metadata={"Software": None})
+    vector: Any = FigureCanvasSVG(figure)
+    vector.print_svg(svg, metadata={"Date": None})
     for path, written in files.items():
         write_whole(path, [written.getvalue()])
     return list(files)
@@ -124,10 +126,9 @@ def png(chart: Chart, dpi: int = 110) -> bytes:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
-    written = io.BytesIO()
-    with _styled():
+    with _styled(), io.BytesIO() as written:
         figure_of([chart]).savefig(written, format="png", dpi=dpi, bbox_inches="tight")
-    return written.getvalue()
+        return written.getvalue()
 
 
 def figure_of(charts: Sequence[Chart]) -> Figure:
@@ -394,7 +395,7 @@ def _ring(axes: Axes, parts: Sequence[tuple[float, str]], radius: float, width: 
         text.set(fontsize=6.5, color=_ink_on(colour))
 
 
-_DRAWN: dict[Kind, Callable[[Axes, Chart], None]] = {
+_DRAWN: dict[ChartKind, Callable[[Axes, Chart], None]] = {
     **{"radar": _radar, "heat": _heat, "bars": _bars, "dots": _dots},
     **{"columns": _columns, "lines": _lines, "scatter": _scatter, "boxes": _boxes},
 }

@@ -55,23 +55,23 @@ UNIQUE = ("episode_id", "answer")
 CLUSTER_KEYS = ("document", "documents", "cluster")
 """Keys of a question's meta that name what it shares with others; the first that is there counts."""
 
-Role = Literal["system", "baseline", "reference"]
+SystemRole = Literal["system", "baseline", "reference"]
 """A system uses tools. A baseline does without and is ranked with the systems. A reference sees the gold and is shown
 next to the ranking, never in it."""
 
-Part = dict[str, Any]
+CellColumns = dict[str, Any]
 """The rows of a cell, column by column: lists of texts, arrays of numbers, or one text for all rows."""
 _RETRIEVAL = {f"retrieval_{name}": name for name in RETRIEVAL}
 
 
-def role_of(workflow: str, uses_gold: bool = False) -> Role:
+def role_of(workflow: str, uses_gold: bool = False) -> SystemRole:
     """The role of a workflow's systems, by the workflow's own name."""
     if uses_gold or workflow == "oracle":
         return "reference"
     return "baseline" if workflow == "direct" else "system"
 
 
-def roles(manifest: Mapping[str, Any]) -> dict[str, Role]:
+def roles(manifest: Mapping[str, Any]) -> dict[str, SystemRole]:
     """The role of each system of a run, by its name; a workflow that the grid renames keeps its role."""
     entries = (manifest.get("grid") or {}).get("workflows", ())
     own = {one["name"]: str(one["workflow"]) for one in entries if isinstance(one, dict) and one.get("name")}
@@ -132,7 +132,7 @@ def further_metrics(frame: pandas.DataFrame) -> list[str]:
     return [name for name in frame.columns if name not in COLUMNS]
 
 
-def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Iterator[Part]:
+def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Iterator[CellColumns]:
     """The rows of each cell of a scored run that has any, by column; None where there is no value."""
     manifest, role = run.manifest(), roles(run.manifest())
     domains = {entry["name"]: entry.get("domain") or domain_of(entry["name"]) for entry in manifest["tasks"]}
@@ -150,7 +150,7 @@ def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Itera
 
 def _part(
     run: RunFolder, cell: Cell, known: Mapping[str, str], questions: Mapping[str, tuple[str, str]], answers: bool
-) -> Part:
+) -> CellColumns:
     import numpy as np
 
     records = _records(run, cell)
@@ -162,7 +162,7 @@ def _part(
         return {}
     shared = [questions.get(one["question_id"], (one["question_id"], "")) for one in records]
     failed = [one["outcome"] in INFRASTRUCTURE_FAILURES for one in records]
-    made: Part = {
+    made: CellColumns = {
         **known,
         "cluster": [cluster for cluster, _ in shared],
         "template": [template for _, template in shared],
@@ -203,7 +203,7 @@ def _records(run: RunFolder, cell: Cell) -> list[dict[str, Any]]:
     return list({record["episode_id"]: record for record in found}.values())
 
 
-def _column(name: str, type_: str, parts: Sequence[Part]) -> Any:
+def _column(name: str, type_: str, parts: Sequence[CellColumns]) -> Any:
     """One column of all parts; a part that lacks it has no value there, and a single text is that of all its rows."""
     import numpy as np
     import pandas

@@ -21,10 +21,10 @@ from r_eval.analysis.estimates import average_by, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.analysis.qrels import text_ids
-from r_eval.analysis.question_sets import Key, QuestionSet, Seasons
+from r_eval.analysis.question_sets import QuestionKey, QuestionSet, Seasons
 from r_eval.analysis.results import CLEAN, IDENTITY, load, tidy
 from r_eval.analysis.retrieval import PARTS, in_order, retrieval_score
-from r_eval.analysis.submissions import Answer, read_results
+from r_eval.analysis.submissions import SubmittedAnswer, read_results
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC
@@ -49,14 +49,14 @@ STANDINGS: dict[str, str] = {
 """The columns of `standings`; `current` says that the newest version is among a system's."""
 
 
-class _Result(NamedTuple):
+class _VersionResult(NamedTuple):
     """What one system reached on one version, before it is held against all questions of the version."""
 
     version: Version | None
     identity: dict[str, Any]
-    asked: Collection[Key]
-    scores: Mapping[Key, float]
-    found: Mapping[Key, float]
+    questions: Collection[QuestionKey]
+    scores: Mapping[QuestionKey, float]
+    found: Mapping[QuestionKey, float]
 
 
 def board_rows(
@@ -82,7 +82,7 @@ def board_rows(
 
     sets: dict[Version | None, QuestionSet] = {}
     scoring: dict[str, str] = {}
-    results: list[_Result] = []
+    results: list[_VersionResult] = []
     for run in runs:
         known = {entry["name"]: seasons.of(run, entry["name"]) for entry in run.manifest()["tasks"]}
         scoring |= {entry["name"]: entry["metric"] for entry in run.manifest()["tasks"] if entry.get("metric")}
@@ -102,7 +102,7 @@ def board_rows(
     return tidy(pandas.DataFrame(rows), {**types, **dict.fromkeys(("generation_score", "retrieval_score"), NUMBER)})
 
 
-def _unique_names(results: Sequence[_Result]) -> Iterator[str]:
+def _unique_names(results: Sequence[_VersionResult]) -> Iterator[str]:
     """The system of each result, with its run's name or a number where the version has one of that name."""
     known = set()
     for result in results:
@@ -115,11 +115,11 @@ def _unique_names(results: Sequence[_Result]) -> Iterator[str]:
         yield name
 
 
-def _lines(result: _Result, of: QuestionSet, results: Sequence[_Result]) -> Iterator[dict[str, Any]]:
+def _lines(result: _VersionResult, of: QuestionSet, results: Sequence[_VersionResult]) -> Iterator[dict[str, Any]]:
     """What a system reached on each question of the version; under a condition, on each that any system was asked."""
     condition = result.identity["condition"]
     same = (one for one in results if one.version == result.version and one.identity["condition"] == condition)
-    under = None if condition == CLEAN else set().union(*(one.asked for one in same))
+    under = None if condition == CLEAN else set().union(*(one.questions for one in same))
     for key in of.questions():
         if under is not None and key not in under:
             continue
@@ -133,7 +133,7 @@ def _lines(result: _Result, of: QuestionSet, results: Sequence[_Result]) -> Iter
         }
 
 
-def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[_Result]:
+def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[_VersionResult]:
     """What a run's systems reached, a version at a time."""
     manifest, results = run.manifest(), load(run)
     episodes = results.episodes.assign(found=retrieval_score(results.episodes))
@@ -147,7 +147,7 @@ def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[
             places = [(str(task), str(id_)) for task, id_ in zip(rows["task"], rows["question_id"], strict=True)]
             identity = dict(zip(IDENTITY, names, strict=True)) | pipeline(manifest, workflow, tasks)
             identity |= {"approved_by": "", "run": str(manifest["name"])}
-            yield _Result(
+            yield _VersionResult(
                 version,
                 identity | {"updated": str(manifest.get("updated", ""))[:10]},
                 places,
@@ -158,7 +158,7 @@ def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[
 
 def _submitted(
     path: Path, seasons: Seasons, sets: dict[Version | None, QuestionSet], scoring: Mapping[str, str], approved_by: str
-) -> _Result:
+) -> _VersionResult:
     """What the answers of a file reached, scored as runs are; the system has the file's name."""
     answers = read_results(path)
     known = seasons.having(answers.keys(), str(path))
@@ -168,21 +168,21 @@ def _submitted(
         task = "results"
         of.add(task, (), known)
     metric = metrics.get(scoring.get(task, DEFAULT_METRIC))
-    given = [(one, answers[one.id]) for one in known.questions if one.id in answers]
-    searches = any(answer.found for _, answer in given)
-    ranked = {(task, one.id): rank for one, answer in given if (rank := _ranked(one, answer)) is not None}
+    answered = [(one, answers[one.id]) for one in known.questions if one.id in answers]
+    searches = any(answer.found for _, answer in answered)
+    ranked = {(task, one.id): rank for one, answer in answered if (rank := _ranked(one, answer)) is not None}
     written = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).date().isoformat()
     identity = {**dict.fromkeys(SYSTEM, ""), "condition": CLEAN, "system": path.stem, "role": "system"}
-    return _Result(
+    return _VersionResult(
         known.version,
         identity | {"updated": written, "approved_by": approved_by, "run": path.parent.name},
         [(task, one.id) for one in known.questions],
-        {(task, one.id): metric(answer.text, one.answers) for one, answer in given if answer.text},
+        {(task, one.id): metric(answer.text, one.answers) for one, answer in answered if answer.text},
         ranked if searches else {},
     )
 
 
-def _ranked(question: Question, answer: Answer) -> float | None:
+def _ranked(question: Question, answer: SubmittedAnswer) -> float | None:
     """The mean of the parts of retrieval; None where the relevant documents are not known."""
     relevant, found = text_ids(question), list(dict.fromkeys(answer.found))
     if not relevant:

@@ -5,10 +5,11 @@ What is compared is paired by question, in the one family of comparisons that al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs, score_matrix
+from r_eval.analysis.estimates import ALL_TASKS
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import Results, ranked, records, tidy
 from r_eval.analysis.scores import averages
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import pandas
     from numpy.typing import NDArray
 
-ALL_TASKS = "all tasks"
 PARTNERS: dict[str, str] = {
     **dict.fromkeys(("condition", "fixed", "name", "group", "best"), TEXT),
     "score": NUMBER,
@@ -52,38 +52,38 @@ def partners(results: Results) -> pandas.DataFrame:
     keys = ("condition", "group", "system_a", "system_b")
     tests = {tuple(row[key] for key in keys): row for row in records(compared)}
     rows = []
+    systems = records(own)
     for fixed, other in (("workflow", "llm"), ("llm", "workflow")):
-        for (condition, name, group), field in own.groupby(["condition", fixed, "group"], sort=False):
-            if len(field) > 1:
-                shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
-                rows += [shared | row for row in _rivals(field, other, tests)]
+        fields: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for line in systems:
+            fields.setdefault((line["condition"], line[fixed], line["group"]), []).append(line)
+        for (condition, name, group), field in fields.items():
+            shared = {"condition": condition, "fixed": fixed, "name": name, "group": group}
+            rows += [shared | row for row in _rivals(field, other, tests)] if len(field) > 1 else []
     return tidy(rows, PARTNERS)
 
 
 def _rivals(
-    field: pandas.DataFrame, other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
+    field: Sequence[dict[str, Any]], other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Of the systems that share a half: the best ones, with a row for each of the others."""
-    lines = records(field.sort_values("score", ascending=False, kind="stable"))
+    lines = sorted(field, key=lambda line: -line["score"])
     first = lines[0]
     ties = [line for line in lines if line["score"] == first["score"]]
     best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
     for line in lines[len(ties) :]:
         behind = {"rival": line[other], "rival_score": line["score"]}
-        yield {
-            **best,
-            **behind,
-            **_difference(tests, first["condition"], first["group"], first["system"], line["system"]),
-        }
+        yield best | behind | _difference(tests, first, line["system"])
     if len(ties) == len(lines):
         yield {**best, "rival": "", "questions": 0, "significant": False}
 
 
 def _difference(
-    tests: Mapping[tuple[str, ...], dict[str, Any]], condition: str, group: str, a: str, b: str
+    tests: Mapping[tuple[str, ...], dict[str, Any]], first: Mapping[str, Any], other: str
 ) -> dict[str, Any]:
-    """How far one system is ahead of another, as `pairs` has found."""
+    """How far the best system is ahead of another, as `pairs` has found."""
     names = ("difference", "difference_low", "difference_high")
+    condition, group, a, b = first["condition"], first["group"], first["system"], other
     if test := tests.get((condition, group, a, b)):
         ends = [test[name] for name in names]
     elif test := tests.get((condition, group, b, a)):

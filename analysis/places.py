@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from r_eval.analysis.metrics.normalise import ARTICLES, Tokens, has_camel, tokens, words
+from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, has_camel, tokens, words
 
 Span = tuple[int, int]
 
@@ -34,7 +34,7 @@ class _Cut(NamedTuple):
     spans: list[Span]
 
 
-class Places:
+class TextPlaces:
     """The places of one text, to be asked for many others; a place is (start, end) in characters."""
 
     def __init__(self, text: str) -> None:
@@ -42,7 +42,7 @@ class Places:
 
     def of(self, wanted: str) -> list[Span]:
         """Where the text has the wanted tokens in a row, in order, without overlaps; empty where no place is known."""
-        readings: list[Tokens] = [tokens(wanted), *([tokens(wanted, camel=True)] if has_camel(wanted) else [])]
+        readings: list[TokenRow] = [tokens(wanted), *([tokens(wanted, camel=True)] if has_camel(wanted) else [])]
         found = {span for reading in readings if reading for span in _rows(self._plain, reading)}
         if not found and has_camel(self._text):
             found = {span for reading in readings if reading for span in _rows(self._camel, reading)}
@@ -57,7 +57,7 @@ class Places:
         return _cut(self._text, camel=True)
 
 
-def _rows(cut: _Cut, wanted: Tokens) -> Iterator[Span]:
+def _rows(cut: _Cut, wanted: TokenRow) -> Iterator[Span]:
     """Where the words of a text are the wanted ones."""
     row, at = list(wanted), -1
     while True:
@@ -88,8 +88,8 @@ def _cut(text: str, camel: bool) -> _Cut:
             read.append((piece.lower(), match.span()))
         else:
             read.extend(_read(piece, match.start(), camel))
-    kept = [(word, span) for word, span in read if word not in ARTICLES] or read
-    return _Cut([word for word, _ in kept], [span for _, span in kept])
+    content = [(word, span) for word, span in read if word not in ARTICLES] or read
+    return _Cut([word for word, _ in content], [span for _, span in content])
 
 
 def _read(piece: str, start: int, camel: bool) -> Iterator[tuple[str, Span]]:

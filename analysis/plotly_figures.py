@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from r_eval.analysis.charts import Chart, Kind, Series, is_right
+from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
 from r_eval.analysis.palette import INK
 
 Figure = dict[str, Any]
@@ -49,7 +49,7 @@ def _numbers(chart: Chart, values: Sequence[float]) -> list[float | None]:
     return [_number(value, 100.0 if chart.percent else 1.0) for value in values]
 
 
-def _said(chart: Chart, series: Series, place: int) -> str:
+def _hover_text(chart: Chart, series: Series, place: int) -> str:
     """What the pointer shows of a value."""
     value = series.values[place]
     unit = 100.0 if chart.percent else 1.0
@@ -63,13 +63,13 @@ def _said(chart: Chart, series: Series, place: int) -> str:
 def _hover(chart: Chart, series: Series) -> Figure:
     return {
         "hoverinfo": "text",
-        "hovertext": [_said(chart, series, place) for place in range(len(series.values))],
+        "hovertext": [_hover_text(chart, series, place) for place in range(len(series.values))],
         "name": markup(series.name),
         "meta": series.name,
     }
 
 
-def _errors(chart: Chart, series: Series) -> Figure:
+def _errors(series: Series) -> Figure:
     """The interval around each value, as plotly has it: two distances."""
     if not series.low:
         return {}
@@ -87,16 +87,15 @@ def _axis(labels: Sequence[str], **more: Any) -> Figure:
     return {**ticks, "tickmode": "array", "automargin": True, "zeroline": False, **more}
 
 
-def _value_axis(chart: Chart, **more: Any) -> Figure:
-    top = [0, 100 * chart.top] if chart.top else None
-    return {
-        "title": {"text": markup(chart.y_label)},
-        "rangemode": "tozero",
-        "zeroline": False,
-        "range": top,
-        "automargin": True,
-        **more,
-    }
+def _value_axis(chart: Chart) -> Figure:
+    top, title = [0, 100 * chart.top] if chart.top else None, {"text": markup(chart.y_label)}
+    return {"title": title, "rangemode": "tozero", "zeroline": False, "range": top, "automargin": True}
+
+
+def _x_axis(chart: Chart, values: Sequence[float]) -> Figure:
+    """The other axis of a scatter or of boxes; logarithmic where the values ask for it."""
+    axis = {"title": {"text": markup(chart.x_label)}, "type": "log" if chart.log else "linear", "zeroline": False}
+    return axis | _ticks(values) if chart.log else axis
 
 
 def _radar(chart: Chart) -> Figure:
@@ -114,13 +113,8 @@ def _radar(chart: Chart) -> Figure:
         }
         for series in chart.series
     ]
-    radial = {
-        "range": [0, 100 * (chart.top or 1.0)],
-        "angle": 90,
-        "tickangle": 90,
-        "nticks": 5,
-        "tickfont": {"size": 10},
-    }
+    radial = {"range": [0, 100 * (chart.top or 1.0)], "angle": 90, "tickangle": 90}
+    radial |= {"nticks": 5, "tickfont": {"size": 10}}
     names = {"tickmode": "array", "tickvals": angles, "ticktext": [markup(one) for one in chart.categories]}
     angular = {**names, "direction": "clockwise", "rotation": 90}
     polar = {"gridshape": "linear", "radialaxis": radial, "angularaxis": angular}
@@ -131,19 +125,13 @@ def _heat(chart: Chart) -> Figure:
     values = [_numbers(chart, series.values) for series in chart.series]
     most = max((value for row in values for value in row if value is not None), default=0.0) or 1.0
     data = {
-        "type": "heatmap",
-        "z": values,
-        "zmin": 0,
-        "zmax": most,
-        "colorscale": [[0, FROM], [1, TO]],
-        "showscale": False,
-        "xgap": 2,
-        "ygap": 2,
+        **{"type": "heatmap", "z": values, "zmin": 0, "zmax": most, "colorscale": [[0, FROM], [1, TO]]},
+        **{"showscale": False, "xgap": 2, "ygap": 2},
         "text": [["" if value is None else f"{value:.1f}" for value in row] for row in values],
         "texttemplate": "%{text}",
         "textfont": {"color": INK},
         "hoverinfo": "text",
-        "hovertext": [[_said(chart, one, place) for place in range(len(one.values))] for one in chart.series],
+        "hovertext": [[_hover_text(chart, one, place) for place in range(len(one.values))] for one in chart.series],
     }
     rows = _axis([series.name for series in chart.series], autorange="reversed", showgrid=False)
     columns = _axis(chart.categories, side="top", showgrid=False)
@@ -154,14 +142,9 @@ def _bars(chart: Chart) -> Figure:
     rows = list(range(len(chart.categories)))
     data = [
         {
-            "type": "bar",
-            "orientation": "h",
-            "y": rows,
-            "x": _numbers(chart, series.values),
+            **{"type": "bar", "orientation": "h", "y": rows, "x": _numbers(chart, series.values)},
             "text": [f"{100 * value:.0f}" if value >= NOTED else "" for value in series.values],
-            "textposition": "inside",
-            "insidetextanchor": "middle",
-            "textangle": 0,
+            **{"textposition": "inside", "insidetextanchor": "middle", "textangle": 0},
             "marker": {"color": series.colour},
             **_hover(chart, series),
         }
@@ -180,7 +163,7 @@ def _columns(chart: Chart) -> Figure:
     data = [
         {
             **{"type": "bar", "x": list(range(len(chart.categories))), "y": _numbers(chart, series.values)},
-            **{"marker": {"color": series.colour}, "error_y": {**_errors(chart, series), "color": "#8a949e"}},
+            **{"marker": {"color": series.colour}, "error_y": {**_errors(series), "color": "#8a949e"}},
             **_hover(chart, series),
         }
         for series in chart.series
@@ -197,7 +180,7 @@ def _lines(chart: Chart) -> Figure:
             **{"type": "scatter", "mode": "lines+markers", "y": _numbers(chart, series.values)},
             "x": [place + apart * (number - middle) for place in range(len(chart.categories))],
             **{"line": {"color": series.colour, "width": 1.5}, "marker": _marker(series)},
-            **{"error_y": _errors(chart, series), **_hover(chart, series)},
+            **{"error_y": _errors(series), **_hover(chart, series)},
         }
         for number, series in enumerate(chart.series)
     ]
@@ -214,24 +197,20 @@ def _scatter(chart: Chart) -> Figure:
     data = [
         {
             **{"type": "scatter", "mode": "markers+text" if series.named else "markers", "x": list(series.x)},
-            **{"y": _numbers(chart, series.values), "error_y": _errors(chart, series), "marker": _marker(series)},
+            **{"y": _numbers(chart, series.values), "error_y": _errors(series), "marker": _marker(series)},
             **{
                 "text": [markup(series.name)],
                 "textposition": f"{'top' if place % 2 else 'bottom'} {'left' if is_right(chart, series) else 'right'}",
             },
             **{"textfont": {"size": 11}, **_hover(chart, series)},
-            "hovertext": [f"{_said(chart, series, 0)}<br>{markup(_plain(series.x[0]))} {markup(chart.x_label)}"],
+            "hovertext": [f"{_hover_text(chart, series, 0)}<br>{markup(_plain(series.x[0]))} {markup(chart.x_label)}"],
         }
         for place, series in enumerate(chart.series)
     ]
-    across = {"title": {"text": markup(chart.x_label)}, "type": "log" if chart.log else "linear", "zeroline": False}
-    across |= _ticks([series.x[0] for series in chart.series]) if chart.log else {"rangemode": "tozero"}
-    layout = {
-        "xaxis": across,
-        "yaxis": _value_axis(chart),
-        "height": 430,
-        "margin": {"l": 56, "r": 16, "t": 12, "b": 48},
-    }
+    across = _x_axis(chart, [series.x[0] for series in chart.series])
+    across |= {} if chart.log else {"rangemode": "tozero"}
+    layout = {"xaxis": across, "yaxis": _value_axis(chart), "height": 430}
+    layout |= {"margin": {"l": 56, "r": 16, "t": 12, "b": 48}}
     return {"data": [front, *data] if len(chart.front) > 1 else data, "layout": layout}
 
 
@@ -245,8 +224,7 @@ def _boxes(chart: Chart) -> Figure:
         }
         for place, series in enumerate(chart.series)
     ]
-    across = {"title": {"text": markup(chart.x_label)}, "type": "log" if chart.log else "linear", "zeroline": False}
-    across |= _ticks([value for series in chart.series for value in series.values]) if chart.log else {}
+    across = _x_axis(chart, [value for series in chart.series for value in series.values])
     axes = {"xaxis": across, "yaxis": _axis(chart.categories, autorange="reversed")}
     return {"data": data, "layout": {**axes, "height": 80 + ROW * len(chart.series)}}
 
@@ -263,7 +241,7 @@ def _plain(value: float) -> str:
     return f"{float(f'{value:.3g}'):.8f}".rstrip("0").rstrip(".")
 
 
-_DRAWN: dict[Kind, Callable[[Chart], Figure]] = {
+_DRAWN: dict[ChartKind, Callable[[Chart], Figure]] = {
     **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
     **{"lines": _lines, "scatter": _scatter, "boxes": _boxes},
 }

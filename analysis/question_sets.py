@@ -22,7 +22,7 @@ from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.seasons import read_season
 
-Key = tuple[str, str]
+QuestionKey = tuple[str, str]
 """Task and question id."""
 
 
@@ -67,8 +67,8 @@ class Seasons:
                 path = Path(entry["questions"])
                 if path.is_file():
                     self._read(path)
-        asked = _texts(run.questions(task))
-        found = [one for one in self._known.values() if one is not None and asked and asked <= _texts(one.questions)]
+        texts = _texts(run.questions(task))
+        found = [one for one in self._known.values() if one is not None and texts and texts <= _texts(one.questions)]
         copy = run.questions_file(task)
         if copy.exists() and (season := read_season(copy)) is not None:
             version = Version(season.version)
@@ -113,7 +113,8 @@ class QuestionSet:
     """The questions of a version, over all that is known of it: against these every system is scored."""
 
     def __init__(self) -> None:
-        self.facts: dict[Key, tuple[str, bool, str]] = {}  # type, whether something is known to be relevant, cluster
+        # type, whether something is known to be relevant, cluster
+        self.facts: dict[QuestionKey, tuple[str, bool, str]] = {}
         self._counts: dict[str, int] = {}
 
     def add(self, task: str, questions: Iterable[Question], known: Known) -> None:
@@ -127,7 +128,7 @@ class QuestionSet:
             self.facts[task, one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
         self._counts[task] = max(known.size, self._counts.get(task, 0))
 
-    def questions(self) -> list[Key]:
+    def questions(self) -> list[QuestionKey]:
         """Every question; of those that no run asked and no file tells, only that they are there."""
         sizes = {task: sum(key[0] == task for key in self.facts) for task in self._counts}
         unseen = [(task, f"\0{n}") for task, size in sizes.items() for n in range(size, self._counts[task])]

@@ -7,7 +7,6 @@ choices of k among a question's tries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -29,28 +28,27 @@ REPEATS = {
 
 
 def pass_at_k(tries: int, right: int, k: int) -> float:
-    """The chance that of k among these tries at least one is right.
-
-    Raises:
-        ValueError: k is below 1 or above the tries.
+    """The chance that of k among these tries at least one is right; raises as `pass_hat_k`.
 
     >>> pass_at_k(4, 1, 2)
     0.5
     """
-    _check(tries, right, k)
-    return 1 - comb(tries - right, k) / comb(tries, k)
+    return 1 - pass_hat_k(tries, tries - right, k)
 
 
 def pass_hat_k(tries: int, right: int, k: int) -> float:
     """The chance that of k among these tries all are right.
 
     Raises:
-        ValueError: k is below 1 or above the tries.
+        ValueError: k is below 1 or above the tries, or more tries are right than there are.
 
     >>> pass_hat_k(4, 3, 2)
     0.5
     """
-    _check(tries, right, k)
+    if not 1 <= k <= tries:
+        raise ValueError(f"k is {k}; expected 1 to {tries}, the number of tries")
+    if not 0 <= right <= tries:
+        raise ValueError(f"{right} of {tries} tries cannot be right")
     return comb(right, k) / comb(tries, k)
 
 
@@ -68,29 +66,11 @@ def repeats(results: Results) -> pandas.DataFrame:
     tries = scored.assign(right=scored["score"] >= MATCH).groupby(keys, observed=True)
     questions = tries.agg(cluster=("cluster", "first"), tries=("right", "size"), right=("right", "sum")).reset_index()
     parts = []
-    for k in _ks(int(questions["tries"].max())):
+    most = int(questions["tries"].max())
+    for k in [*(2**power for power in range((most - 1).bit_length())), most]:
         own = questions[questions["tries"] >= k]
         counts = list(zip(own["tries"], own["right"], strict=True))
-        chances = {
-            "pass_at_k": [pass_at_k(n, right, k) for n, right in counts],
-            "pass_hat_k": [pass_hat_k(n, right, k) for n, right in counts],
-        }
+        chances = {one.__name__: [one(n, right, k) for n, right in counts] for one in (pass_at_k, pass_hat_k)}
         parts.append(own.assign(k=k, **chances))
     found = by_task(pandas.concat(parts, ignore_index=True), list(chances), further=["k"])
     return tidy(found, REPEATS)
-
-
-def _ks(tries: int) -> Iterator[int]:
-    """1, 2, 4 and so on, and all tries."""
-    k = 1
-    while k < tries:
-        yield k
-        k *= 2
-    yield tries
-
-
-def _check(tries: int, right: int, k: int) -> None:
-    if not 1 <= k <= tries:
-        raise ValueError(f"k is {k}; expected 1 to {tries}, the number of tries")
-    if not 0 <= right <= tries:
-        raise ValueError(f"{right} of {tries} tries cannot be right")

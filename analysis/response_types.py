@@ -25,8 +25,7 @@ the threshold 0.05; the first gold is looked for as a substring of characters in
 tools wrote on the way; a wrong answer that is not in there is ME if the loop was halted and an LLM error was noted, TE
 if it was halted, and RE otherwise. Halted is a loop that ran out of steps, tokens, time or context: our `exhausted`,
 and those of our `tool_misuse` that ended so. An episode has one outcome, so it is never halted and in error at once,
-and ME never
-occurs: nor did it in the published logs.
+and ME never occurs: nor did it in the published logs.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from typing import Literal, get_args
 
 from r_eval.analysis.metrics.closed import WORDS
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.metrics.normalise import ARTICLES, Tokens, has_camel, tokens
+from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, has_camel, tokens
 from r_eval.analysis.metrics.published import normalise_published
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, OutcomeKind, Step
@@ -108,7 +107,7 @@ def classify(
     threshold: float | None = None,
     retrieved: float | None = None,
     metric: str = "",
-    shown: Sequence[str] = (),
+    prompted: Sequence[str] = (),
 ) -> Response:
     """The response type of an episode.
 
@@ -117,7 +116,7 @@ def classify(
         threshold: From which score on an answer matches; None takes the taxonomy's own.
         retrieved: The share of the relevant documents that its calls found, where these are known by their ids.
         metric: Of the score; the golds of one of EXPRESSIONS are expressions.
-        shown: Documents that a prompt held; see `documents_shown`.
+        prompted: Documents that a prompt held; see `documents_shown`.
 
     Raises:
         UserError: The taxonomy is unknown.
@@ -128,42 +127,29 @@ def classify(
     if taxonomy == "published":
         supported, undecided, missing = _published(episode)
     elif taxonomy == "paper":
-        found = _observed(episode, shown).holds_gold(episode.answer) if episode.answer.strip() else False
+        found = _observed(episode, prompted).holds_gold(episode.answer) if episode.answer.strip() else False
         supported, undecided, missing = bool(found), found is None, () if found else (episode.answer,)
     else:
-        supported, undecided, missing = _strict(episode, retrieved, metric in EXPRESSIONS, shown)
+        supported, undecided, missing = _strict(episode, retrieved, metric in EXPRESSIONS, prompted)
     type_ = type_of(taxonomy, episode.outcome.kind, episode.outcome.cause, matched, supported)
     return Response(type_, matched, supported, undecided, missing, retrieved if taxonomy == "strict" else None)
 
 
 def type_of(taxonomy: str, outcome: OutcomeKind, cause: str, matched: bool, supported: bool) -> ResponseType:
     """The cell of a taxonomy's table; `supported` as that taxonomy judges it."""
-    if taxonomy == "published":
-        return published_rule(matched, supported, halted(outcome, cause), error=outcome == "llm_failure")
-    if supported:
-        return "EM" if matched else "GE"
-    return "AM" if matched else _UNSUPPORTED[outcome]
-
-
-def published_rule(matched: bool, found: bool, halted: bool, error: bool) -> ResponseType:
-    """The published code's rule over its own flags; `found`: the gold's characters are in the scratchpad."""
     if matched:
-        return "EM" if found else "AM"
-    if found:
+        return "EM" if supported else "AM"
+    if supported:
         return "GE"
-    if halted:
-        return "ME" if error else "TE"
-    return "RE"
+    if taxonomy == "published":
+        is_halted = outcome == "exhausted" or (outcome == "tool_misuse" and cause in LIMITS)
+        return "TE" if is_halted else "RE"
+    return _UNSUPPORTED[outcome]
 
 
-def halted(outcome: OutcomeKind, cause: str) -> bool:
-    """Whether a limit ended the episode, whatever its calls were like."""
-    return outcome == "exhausted" or (outcome == "tool_misuse" and cause in LIMITS)
-
-
-def unseen(episode: Episode, shown: Sequence[str] = ()) -> tuple[str, ...]:
+def unseen(episode: Episode, prompted: Sequence[str] = ()) -> tuple[str, ...]:
     """The evidence that the question names and that was not observed; `shown` is as for `classify`."""
-    observed = _observed(episode, shown)
+    observed = _observed(episode, prompted)
     return tuple(text for text in episode.evidence if not observed.holds(text))
 
 
@@ -200,7 +186,7 @@ class Observed:
             return False
         return True if values and is_complete else None
 
-    def _has_any(self, readings: tuple[Tokens, ...]) -> bool:
+    def _has_any(self, readings: tuple[TokenRow, ...]) -> bool:
         return any(text.holds(reading) for reading in readings for text in self._texts)
 
 
@@ -211,7 +197,7 @@ class _Text:
         self._text = _unescaped(text)
         self._flat = self._text.lower().translate(_FUSED) if self._text.isascii() else None
 
-    def holds(self, wanted: Tokens) -> bool:
+    def holds(self, wanted: TokenRow) -> bool:
         if self._flat is not None and any(w.isascii() and w.isalpha() and w not in self._flat for w in wanted):
             return False
         row = f" {' '.join(wanted)} "
@@ -223,15 +209,15 @@ class _Text:
 
 
 def _strict(
-    episode: Episode, retrieved: float | None, are_expressions: bool, shown: Sequence[str]
+    episode: Episode, retrieved: float | None, are_expressions: bool, prompted: Sequence[str]
 ) -> tuple[bool, bool, tuple[str, ...]]:
     """Whether an answer is supported, whether that is undecided, and what was not observed."""
     if episode.evidence:
-        missing = unseen(episode, shown)
+        missing = unseen(episode, prompted)
         return not missing, False, missing
     if retrieved is not None:
         return retrieved >= 1.0, False, ()
-    observed = _observed(episode, shown)
+    observed = _observed(episode, prompted)
     judged = [
         _holds_expression(gold, observed) if are_expressions else observed.holds_gold(gold) for gold in episode.golds
     ]
@@ -272,18 +258,18 @@ def _scratchpad(episode: Episode) -> Iterator[str]:
         yield step.observation or ""
 
 
-def _observed(episode: Episode, shown: Sequence[str]) -> Observed:
-    return Observed([*shown, *filter(None, map(evidence_text, episode.steps))])
+def _observed(episode: Episode, prompted: Sequence[str]) -> Observed:
+    return Observed([*prompted, *filter(None, map(evidence_text, episode.steps))])
 
 
-def _readings(text: str) -> tuple[Tokens, ...]:
+def _readings(text: str) -> tuple[TokenRow, ...]:
     """The ways to read a text as tokens; none of a text that has none."""
     cut = (tokens(text), tokens(text, camel=True)) if has_camel(text) else (tokens(text),)
     return tuple(reading for reading in dict.fromkeys(cut) if reading)
 
 
 @lru_cache(maxsize=4096)
-def _decidable(gold: str) -> tuple[tuple[tuple[Tokens, ...], ...], bool]:
+def _decidable(gold: str) -> tuple[tuple[tuple[TokenRow, ...], ...], bool]:
     """The values of a gold that containment can judge, as they read, and whether these are all of them."""
     values = gold_values(gold)
     decidable = [value for value in values if not _is_common(value) and len(tokens(value)) <= LONGEST]

@@ -89,13 +89,13 @@ def once(view: Callable[[Results], pandas.DataFrame]) -> Callable[[Results], pan
     """A view that is computed once for the same results, since several others rest on it."""
 
     @functools.wraps(view)
-    def kept(results: Results) -> pandas.DataFrame:
+    def cached(results: Results) -> pandas.DataFrame:
         name = f"{view.__module__}.{view.__name__}"
         if name not in results.found:
             results.found[name] = view(results)
         return results.found[name].copy()
 
-    return kept
+    return cached
 
 
 class _Folder(NamedTuple):

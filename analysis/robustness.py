@@ -90,8 +90,8 @@ def faithful(results: Results) -> pandas.DataFrame:
     shares = [f"{kind}_share" for kind in VERDICTS]
     sums = ["answers", "incomplete", "dropped", *VERDICTS]
     types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*shares), NUMBER)}
-    kept = {**dict.fromkeys(("question_id", "verdict"), TEXT), **dict.fromkeys(("unseen", "dropped"), WHOLE)}
-    rows = _placed(list(_verdicts(results)), kept, results)
+    columns = {**dict.fromkeys(("question_id", "verdict"), TEXT), **dict.fromkeys(("unseen", "dropped"), WHOLE)}
+    rows = _placed(list(_verdicts(results)), columns, results)
     rows["answers"] = rows["verdict"].notna().astype("int64")
     rows["incomplete"] = 1 - rows["answers"] + rows["unseen"]
     for kind in VERDICTS:

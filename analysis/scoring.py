@@ -53,10 +53,10 @@ BLOCK = 1 << 20
 VERSION = 3
 """Of the scorer: a change of types, causes or the score records raises it, and all scores are computed again."""
 
-Documents = Mapping[str, Sequence[Document]]
+QuestionDocuments = Mapping[str, Sequence[Document]]
 """By question id, the documents that come with a question."""
-Number = Annotated[float, Field(ge=-1e15, le=1e15)] | None
-Whole = Annotated[int, Field(ge=0, le=10**15)]
+_Number = Annotated[float, Field(ge=-1e15, le=1e15)] | None
+_Whole = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class ScoreRecord(BaseModel):
@@ -94,34 +94,34 @@ class ScoreRecord(BaseModel):
     llm: str
     condition: str
     epoch: Annotated[int, Field(ge=0, le=10**9)]
-    score: Number
+    score: _Number
     metric: str
-    metrics: dict[str, Number]
+    metrics: dict[str, _Number]
     response_type: ResponseType
     cause: str = ""
-    reward: Number = None
+    reward: _Number = None
     supported: bool | None = None
     undecided: bool
-    retrieval: dict[str, Number] | None = None
+    retrieval: dict[str, _Number] | None = None
     unparsed: bool
     taxonomy: str
     threshold: float
-    seconds: Number
-    queue: Number = None
-    retry: Number = None
-    calls: Whole
-    api_calls: Number = None
-    api_found: Number = None
-    prompt_tokens: Whole
-    completion_tokens: Whole
-    cached_tokens: Whole = 0
-    cost: Number = None
-    llm_seconds: Number = None
-    environment_seconds: Number = None
-    replayed: Whole = 0
-    truncated: Whole = 0
-    steps: Whole = 0
-    characters: Number = None
+    seconds: _Number
+    queue: _Number = None
+    retry: _Number = None
+    calls: _Whole
+    api_calls: _Number = None
+    api_found: _Number = None
+    prompt_tokens: _Whole
+    completion_tokens: _Whole
+    cached_tokens: _Whole = 0
+    cost: _Number = None
+    llm_seconds: _Number = None
+    environment_seconds: _Number = None
+    replayed: _Whole = 0
+    truncated: _Whole = 0
+    steps: _Whole = 0
+    characters: _Number = None
     outcome: str
     outcome_cause: str = ""
     scorer_version: int = 0
@@ -130,7 +130,7 @@ class ScoreRecord(BaseModel):
 
 
 @dataclass(slots=True)
-class Scores:
+class ScoreCounts:
     """What one scoring found, in counts; the scores themselves are in the run folder.
 
     Attributes:
@@ -185,7 +185,7 @@ class Scorer:
     taxonomy: str = "strict"
     threshold: float | None = None
     relevant: Relevant | None = None
-    documents: Documents = field(default_factory=dict)
+    documents: QuestionDocuments = field(default_factory=dict)
     episodes_hash: str = ""
 
     def records(self, episodes: Iterable[Episode]) -> Iterator[dict[str, Any]]:
@@ -207,11 +207,11 @@ class Scorer:
         threshold = THRESHOLDS[self.taxonomy] if self.threshold is None else self.threshold
         made = actions(episode.steps)
         is_missing = episode.outcome.kind in INFRASTRUCTURE_FAILURES
-        shown = documents_shown(episode, self.documents.get(episode.question_id, ()))
+        prompted = documents_shown(episode, self.documents.get(episode.question_id, ()))
         wanted = self.relevant.get(episode.question_id) if self.relevant else None
         ranked = by_ids(episode.steps, wanted, made.found) if wanted else None
         recall = ranked["recall"] if ranked else None
-        response = classify(episode, reward or 0.0, self.taxonomy, threshold, recall, self.metric, shown)
+        response = classify(episode, reward or 0.0, self.taxonomy, threshold, recall, self.metric, prompted)
         usage, seconds = episode.usage, episode.seconds
         replies = [step for step in episode.steps if step.kind == "thought"]
         further = {name: None if is_missing else scores[name] for name in self.metrics}
@@ -232,7 +232,7 @@ class Scorer:
             "reward": reward,
             "supported": response.supported,
             "undecided": response.undecided,
-            "retrieval": None if is_missing else ranked or self._by_evidence(episode, response, shown),
+            "retrieval": None if is_missing else ranked or self._by_evidence(episode, response, prompted),
             "unparsed": not is_missing and any(s.kind == "answer" and s.error == "unparsed" for s in episode.steps),
             "taxonomy": self.taxonomy,
             "threshold": threshold,
@@ -259,11 +259,11 @@ class Scorer:
             "episodes_hash": self.episodes_hash,
         }
 
-    def _by_evidence(self, episode: Episode, response: Response, shown: Sequence[str]) -> Retrieval | None:
+    def _by_evidence(self, episode: Episode, response: Response, prompted: Sequence[str]) -> Retrieval | None:
         """The metrics of retrieval where the question names its evidence."""
         if self.relevant is None or not episode.evidence:
             return None
-        missing = response.missing if self.taxonomy == "strict" else unseen(episode, shown)
+        missing = response.missing if self.taxonomy == "strict" else unseen(episode, prompted)
         return by_texts(episode.evidence, missing)
 
 
@@ -273,7 +273,7 @@ def score_run(
     taxonomy: str = "strict",
     threshold: float | None = None,
     cells: Sequence[Cell] | None = None,
-) -> Scores:
+) -> ScoreCounts:
     """Score every recorded episode of a run and keep the scores in its folder, a cell at a time.
 
     Args:
@@ -295,9 +295,9 @@ def score_run(
         registry.get_trusted(name)
     if taxonomy not in THRESHOLDS:
         raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")
-    scores = Scores(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
+    scores = ScoreCounts(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
     qrels = Qrels(run)
-    documents: dict[str, Documents] = {}
+    documents: dict[str, QuestionDocuments] = {}
     for cell in sorted(run.cells() if cells is None else cells, key=lambda one: one.task):  # questions are read once
         episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
         if not episodes.exists():
@@ -326,7 +326,7 @@ def score_episode(
     taxonomy: str = "strict",
     threshold: float | None = None,
     relevant: Relevant | None = None,
-    documents: Documents | None = None,
+    documents: QuestionDocuments | None = None,
 ) -> dict[str, Any]:
     """The score record of one episode, as a line of `scores/` has it; the arguments are those of `Scorer`."""
     return next(Scorer(metric, metrics, taxonomy, threshold, relevant, documents or {}).records([episode]))

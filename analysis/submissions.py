@@ -33,7 +33,7 @@ RANKED = {"hit_rate": "hit", "recall": "recall", "ndcg": "ndcg"}
 """Ranking metrics by the name of their row."""
 
 
-class Answer(NamedTuple):
+class SubmittedAnswer(NamedTuple):
     """What a system says to one question, and the documents that it found, best first."""
 
     text: str = ""
@@ -56,7 +56,7 @@ class Scored(NamedTuple):
 
 
 def score_results(
-    questions: Sequence[Question], answers: Mapping[str, Answer], names: Sequence[str], k: int = 5
+    questions: Sequence[Question], answers: Mapping[str, SubmittedAnswer], names: Sequence[str], k: int = 5
 ) -> Scored:
     """Score every question.
 
@@ -73,12 +73,12 @@ def score_results(
     for name in dict.fromkeys(names):
         metric = metrics.get(name)
         for question in questions:
-            answer = answers.get(question.id, Answer()).text
+            answer = answers.get(question.id, SubmittedAnswer()).text
             rows.append((name, question, metric(answer, question.answers) if answer else 0.0, not answer))
     ranked = [(question, relevant) for question in questions if (relevant := text_ids(question))]
     for name, label in RANKED.items():
         for question, relevant in ranked:
-            found = answers.get(question.id, Answer()).found
+            found = answers.get(question.id, SubmittedAnswer()).found
             rows.append((f"{label}@{k}", question, RANKING[name](found, relevant, k), not found))
     table = [
         {"metric": name, "type": kind, "question_id": one.id, "score": score, "missing": missing}
@@ -89,7 +89,7 @@ def score_results(
     known = {question.id for question in questions}
     return Scored(
         _means(pandas.DataFrame(table, columns=["metric", "type", "question_id", "score", "missing"])),
-        [question.id for question in questions if not answers.get(question.id, Answer()).text],
+        [question.id for question in questions if not answers.get(question.id, SubmittedAnswer()).text],
         [name for name in answers if name not in known],
     )
 
@@ -138,7 +138,7 @@ def package(run: RunFolder, system: str = "") -> dict[str, dict[str, Any]]:
     return found
 
 
-def read_results(path: Path) -> dict[str, Answer]:
+def read_results(path: Path) -> dict[str, SubmittedAnswer]:
     """The answers of a file, by question id.
 
     Raises:
@@ -167,7 +167,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _answer(where: str, entry: object) -> Answer:
+def _answer(where: str, entry: object) -> SubmittedAnswer:
     if not isinstance(entry, dict):
         raise UserError(f"{where}: expected an object with found_ids and model_answer")
     if unknown := [key for key in entry if key not in KEYS]:
@@ -179,6 +179,6 @@ def _answer(where: str, entry: object) -> Answer:
     try:
         if not isinstance(found, list | None):
             raise TypeError
-        return Answer((answer or "").strip(), tuple(id_text(item) for item in found or ()))
+        return SubmittedAnswer((answer or "").strip(), tuple(id_text(item) for item in found or ()))
     except TypeError:
         raise UserError(f"{where}.found_ids: expected a list of ids, numbers or texts") from None

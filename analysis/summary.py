@@ -146,5 +146,5 @@ def _response_table(order: pandas.DataFrame, responses: pandas.DataFrame, under:
     """Share of each response type by system, percent of the recorded episodes."""
     place = {system: number for number, system in enumerate(order["system"])}
     own = responses.assign(_at=responses["system"].map(place).astype(float)).sort_values("_at", kind="stable")
-    shown = own[["system", *TYPES, "undecided", "unparsed", "episodes"]]
-    return tables.text(shown, f"Response types{under}")
+    columns = own[["system", *TYPES, "undecided", "unparsed", "episodes"]]
+    return tables.text(columns, f"Response types{under}")

@@ -16,12 +16,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from r_eval.analysis.compare import RENAMED
 from r_eval.analysis.estimates import ends, mean_by
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
 from r_eval.analysis.results import Results, once, tidy
-from r_eval.analysis.statistics import Sample, compare, mean
+from r_eval.analysis.statistics import ScorePairs, compare, mean
 
 if TYPE_CHECKING:
     import pandas
@@ -48,8 +49,6 @@ RECOMMENDED: dict[str, str] = {
     **dict.fromkeys(("trend", "reason"), TEXT),
 }
 """The columns of `recommend`."""
-NAMES = {"mean_a": "score_a", "mean_b": "score_b", "low": "difference_low", "high": "difference_high"}
-"""Fields of `statistics.Comparisons` by the names of their columns."""
 
 
 class _Variant(NamedTuple):
@@ -245,10 +244,12 @@ def _pairs(rows: pandas.DataFrame) -> pandas.DataFrame:
             clusters = own.drop_duplicates("question_id").set_index("question_id")["cluster"].reindex(table.index)
             for a, b in combinations(dict.fromkeys(own["setting"]), 2):
                 places.append({**dict(zip(_POINT, names, strict=True)), "setting_a": a, "setting_b": b})
-                samples.append(Sample(table[a].to_numpy(float), table[b].to_numpy(float), clusters.to_numpy(object)))
+                samples.append(
+                    ScorePairs(table[a].to_numpy(float), table[b].to_numpy(float), clusters.to_numpy(object))
+                )
         if samples:
             found = pandas.DataFrame(compare(*samples)._asdict())
-            parts.append(pandas.DataFrame(places).join(found.rename(columns=NAMES)))
+            parts.append(pandas.DataFrame(places).join(found.rename(columns=RENAMED)))
     found = pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=list(PAIRS))
     return tidy(found[found["questions"] > 0], PAIRS)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PLACE = dict.fromkeys((*IDENTITY, "task"), TEXT)
 
 
-class Variant(NamedTuple):
+class SampleVariant(NamedTuple):
     """Which variant of which sample a question is.
 
     Attributes:
@@ -39,12 +39,12 @@ class Variant(NamedTuple):
     part: str = ""
 
 
-def variant_of(meta: Mapping[str, Any]) -> Variant | None:
+def variant_of(meta: Mapping[str, Any]) -> SampleVariant | None:
     """What the meta of a question says of its variant; None where it says nothing."""
     sample, name = meta.get("document"), meta.get("variant")
     if not isinstance(sample, str) or not sample or name is None:
         return None
-    return Variant(sample, str(name), str(meta.get("subtask") or ""))
+    return SampleVariant(sample, str(name), str(meta.get("subtask") or ""))
 
 
 def placeholder_scores(results: Results) -> pandas.DataFrame:
@@ -58,10 +58,10 @@ def placeholder_scores(results: Results) -> pandas.DataFrame:
     bounds = ("score_worst", "score_best")
     types = {**_PLACE, "part": TEXT, **dict.fromkeys(("samples", "episodes", "incomplete"), WHOLE)}
     types |= dict.fromkeys((*ends("score"), *bounds), NUMBER)
-    asked = _asked(results, "score")
-    if asked.empty:
+    rows = _asked(results, "score")
+    if rows.empty:
         return tidy([], types)
-    own = _samples(asked, "score").assign(samples=lambda rows: (rows["episodes"] > 0).astype("int64"))
+    own = _samples(rows, "score").assign(samples=lambda rows: (rows["episodes"] > 0).astype("int64"))
     sums = ["samples", "episodes", "incomplete", "total"]
     whole = by_task(own, ["score"], sums=sums, whole=mean_by).assign(part="")
     several = own.groupby([*IDENTITY, "task"], observed=True)["part"].transform("nunique") > 1
@@ -87,10 +87,10 @@ def stability(results: Results) -> pandas.DataFrame:
     shares = ["all_right", "partly_right", "all_wrong", "right_of_partly", "right"]
     names = [*(f"{name}_share" for name in shares), "flip_rate"]
     types = {**_PLACE, **dict.fromkeys(("samples", "left_out"), WHOLE), **dict.fromkeys(ends(*names), NUMBER)}
-    asked = _asked(results, "right")
-    if asked.empty:
+    rows = _asked(results, "right")
+    if rows.empty:
         return tidy([], types)
-    own = _samples(asked, "right")
+    own = _samples(rows, "right")
     number, right = own["episodes"], own["total"]
     known = (own["incomplete"] == 0) & (number > 1)
     share = (right / number).where(known)
@@ -114,7 +114,7 @@ def _asked(results: Results, value: str) -> pandas.DataFrame:
     Args:
         value: "score", or "right" for the verdict.
     """
-    variants = tidy(list(_variants(results)), dict.fromkeys(("task", "question_id", *Variant._fields), TEXT))
+    variants = tidy(list(_variants(results)), dict.fromkeys(("task", "question_id", *SampleVariant._fields), TEXT))
     variants["task"] = variants["task"].astype(results.cells["task"].dtype)
     cells = results.cells.loc[results.cells["expected"].notna(), [*IDENTITY, "task"]]
     rows = cells.merge(variants.drop_duplicates(["task", "question_id"]), on="task")
@@ -137,10 +137,10 @@ def _variants(results: Results) -> Iterator[dict[str, str]]:
                     yield {"task": entry["name"], "question_id": question.id, **found._asdict()}
 
 
-def _samples(asked: pandas.DataFrame, value: str) -> pandas.DataFrame:
+def _samples(rows: pandas.DataFrame, value: str) -> pandas.DataFrame:
     """A row per system and sample: the mean and the sum of the value over its variants, and how many have one."""
     keys = [*IDENTITY, "task", "question_id", "cluster", "part"]
-    groups = asked.groupby(keys, observed=True, sort=False)[value]
+    groups = rows.groupby(keys, observed=True, sort=False)[value]
     found = groups.agg(["mean", "sum", "count", "size"]).reset_index()
     found["incomplete"] = found.pop("size") - found["count"]
     return found.rename(columns={"mean": value, "sum": "total", "count": "episodes"})

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from r_eval.analysis.statistics import ALPHA, Sample, compare, mean_of_groups
+from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, mean_of_groups
 from r_eval.analysis.statistics.comparisons import PairedDifferences
 
 Floats = NDArray[np.float64]
@@ -174,9 +174,8 @@ def contradictions(shape: Shape, systems: int, runs: int, seed: int = 0) -> tupl
     for _ in range(runs):
         truths = np.round(rng.beta(1, 1, systems) * 4) / 4 * 0.9 + 0.05
         scores = shape.draw(rng, truths, 1)[:, 0]
-        found = compare(
-            Sample(scores[:, left], scores[:, right], shape.cluster if shape.clusters else None, shape.task)
-        )
+        clusters = shape.cluster if shape.clusters else None
+        found = compare(ScorePairs(scores[:, left], scores[:, right], clusters, shape.task))
         wrong += int((((found.low > 0) | (found.high < 0)) != found.significant).sum())
     return wrong, runs * len(left)
 

@@ -25,22 +25,10 @@ from r_eval.records import SCHEMA, Episode, Outcome, OutcomeKind, Step, Tokens, 
 
 SYSTEMS = (("react", "small"), ("react", "large"), ("pal", "small"), ("fc", "large"))
 TASKS = (("wiki/high-freq", "wiki", "KS"), ("wiki/hotpotqa", "wiki", "KA"), ("aminer/soay-easy", "aminer", "KS"))
-WORDS = (
-    "river",
-    "north",
-    "first",
-    "crossed",
-    "early",
-    "party",
-    "known",
-    "for",
-    "its",
-    "mills",
-    "and",
-    "of",
-    "the",
-    "in",
-)
+WORDS = [
+    *("river", "north", "first", "crossed", "early", "party", "known"),
+    *("for", "its", "mills", "and", "of", "the", "in"),
+]
 GOLDS = ("Lake Turkana", "Mombasa", "Grace Ogot;Wangari Maathai", "1963", "yes", "['KDD', 'WWW']", "東京都")
 ENDINGS: tuple[tuple[OutcomeKind, str], ...] = (("finished", ""), ("finished", ""), ("exhausted", "steps"))
 

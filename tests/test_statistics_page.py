@@ -21,6 +21,6 @@ def test_every_command_prints_what_the_page_says(tmp_path: Path) -> None:
 
 def test_the_python_of_the_page_runs() -> None:
     found: dict[str, Any] = {}
-    exec(documents.block(PAGE, "python", "Sample"), found)
+    exec(documents.block(PAGE, "python", "ScorePairs"), found)
     assert found["score"].mean == 0.75
     assert found["found"].difference[0] == pytest.approx(1 / 3)

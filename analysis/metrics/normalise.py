@@ -27,7 +27,7 @@ import unicodedata
 from r_eval.languages import one_letter
 
 ARTICLES = frozenset({"a", "an", "the"})
-Tokens = tuple[str, ...]
+TokenRow = tuple[str, ...]
 
 _APOSTROPHES = "'\u2018\u2019\u02bc\u02bb\uff07"
 _MINUS = "-\u2212\u2013"
@@ -50,7 +50,7 @@ _TOKEN = re.compile(
 )
 
 
-def tokens(text: str, camel: bool = False, thousands: bool = True) -> Tokens:
+def tokens(text: str, camel: bool = False, thousands: bool = True) -> TokenRow:
     """The tokens of a text.
 
     Args:
@@ -75,7 +75,7 @@ def plain_words(text: str) -> list[str] | None:
     return plain.lower().split() if plain.isascii() and plain.replace(" ", "").isalnum() else None
 
 
-def without_articles(found: list[str]) -> Tokens:
+def without_articles(found: list[str]) -> TokenRow:
     """The tokens but a, an, the; all of them where nothing else is there."""
     if ARTICLES.isdisjoint(found):
         return tuple(found)

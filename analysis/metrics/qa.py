@@ -24,10 +24,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from r_eval.analysis.metrics.claims import CUE, CUES, claims
-from r_eval.analysis.metrics.closed import closed_value, pair_of, verdict
+from r_eval.analysis.metrics.closed import CUE, CUES, claims, closed_value, pair_of, verdict
 from r_eval.analysis.metrics.literals import gold_values, list_values, split
-from r_eval.analysis.metrics.normalise import Tokens, has_camel, plain_words, tokens, without_articles, words
+from r_eval.analysis.metrics.normalise import TokenRow, has_camel, plain_words, tokens, without_articles, words
 from r_eval.analysis.metrics.segment import bare, segments
 from r_eval.analysis.metrics.values import in_notation_of, value_of
 from r_eval.errors import UserError
@@ -44,7 +43,7 @@ _LOOSE = (("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u
 """First and last characters of the scripts in which a text may begin and end inside a word."""
 
 
-class Reading(NamedTuple):
+class ParsedText(NamedTuple):
     """A text as it is compared: its tokens, and the other ways to cut it where there are any.
 
     Attributes:
@@ -54,9 +53,9 @@ class Reading(NamedTuple):
     """
 
     text: str
-    tokens: Tokens
-    camel: Tokens | None
-    apart: Tokens | None
+    tokens: TokenRow
+    camel: TokenRow | None
+    apart: TokenRow | None
     closed: str | None
     several: bool
     has_cue: bool
@@ -169,17 +168,17 @@ def f_measure(common: int, found: int, wanted: int) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedText:
     """The reading of a text; short ones are remembered, since golds and answers come back."""
     return _cached(text) if len(text) <= _CACHED_LENGTH else _read(text)
 
 
-def _read(text: str) -> Reading:
+def _read(text: str) -> ParsedText:
     simple = plain_words(text)
     if simple is not None:
         plain = without_articles(simple)
         camel = tokens(text, camel=True) if has_camel(text) else None
-        return Reading(text, plain, camel, None, closed_value(plain), False, not CUES.isdisjoint(plain))
+        return ParsedText(text, plain, camel, None, closed_value(plain), False, not CUES.isdisjoint(plain))
     values = list_values(text) if text[:1] in "[{( \n\t" else None
     several = ";" in text
     plain = tokens(text) if values is None else _tokens(text, values)
@@ -187,19 +186,19 @@ def _read(text: str) -> Reading:
     apart = _tokens(text, values, thousands=False) if "," in text and values is None else None
     if values is not None:
         text = " ".join(values)
-    return Reading(text, plain, camel, apart, closed_value(plain), several, CUE.search(text) is not None)
+    return ParsedText(text, plain, camel, apart, closed_value(plain), several, CUE.search(text) is not None)
 
 
 _cached = lru_cache(maxsize=32_768)(_read)
 
 
-def _tokens(text: str, values: list[str] | None, camel: bool = False, thousands: bool = True) -> Tokens:
+def _tokens(text: str, values: list[str] | None, camel: bool = False, thousands: bool = True) -> TokenRow:
     if values is None:
         return tokens(text, camel, thousands)
     return without_articles([word for value in values for word in words(value, camel, thousands)])
 
 
-def pair_f1(found: Reading, gold: Reading) -> float:
+def pair_f1(found: ParsedText, gold: ParsedText) -> float:
     """Token F1 of an answer and one gold."""
     if found.tokens == gold.tokens:
         return 1.0
@@ -225,18 +224,18 @@ def pair_f1(found: Reading, gold: Reading) -> float:
     return score
 
 
-def _closed(found: Reading, gold: Reading) -> float:
+def _closed(found: ParsedText, gold: ParsedText) -> float:
     """1 or 0, where at least one side is nothing but a verdict."""
     value, other = (gold.closed, found) if gold.closed is not None else (found.closed, gold)
     return float(value is not None and verdict(other.text, pair_of(value)) == value)
 
 
-def _can_be_claimed(gold: Reading) -> bool:
+def _can_be_claimed(gold: ParsedText) -> bool:
     is_short = 0 < len(gold.tokens) <= _SHORT
     return is_short and gold.closed is None and not gold.several and not gold.has_cue
 
 
-def _states(found: Tokens, gold: Tokens) -> bool:
+def _states(found: TokenRow, gold: TokenRow) -> bool:
     """Whether a sentence says that something is the gold, or that the gold is something."""
     if not len(gold) < len(found) <= _SENTENCE or len(gold) > _SHORT or _COPULAS.isdisjoint(found):
         return False
@@ -251,7 +250,7 @@ def _states(found: Tokens, gold: Tokens) -> bool:
     return not _COPULAS.isdisjoint(before[max(0, end - 2) : end])
 
 
-def _overlap(found: Tokens, gold: Tokens) -> float:
+def _overlap(found: TokenRow, gold: TokenRow) -> float:
     if frozenset(found).isdisjoint(gold):
         return 0.0
     if len(found) + len(gold) > 40:
@@ -265,14 +264,14 @@ def _overlap(found: Tokens, gold: Tokens) -> float:
     return 2 * common / (len(found) + len(gold))
 
 
-def _same_letters(found: Tokens, gold: Tokens) -> bool:
+def _same_letters(found: TokenRow, gold: TokenRow) -> bool:
     """Whether two texts differ only in where words, or thousands, are broken, with the same numbers in both."""
     if not found or not gold or found[0][0] != gold[0][0] or "".join(found) != "".join(gold):
         return False
     return _numbers(found) == _numbers(gold)
 
 
-def _numbers(found: Tokens) -> list[str]:
+def _numbers(found: TokenRow) -> list[str]:
     return _DIGITS.findall(_GROUPED.sub(lambda match: match[0].replace(" ", ""), " ".join(found)))
 
 
@@ -292,7 +291,7 @@ def _answered(prediction: str) -> list[str]:
     return list_values(prediction) or split(prediction, ";" if ";" in prediction else ",")
 
 
-def _bag(values: list[str]) -> list[Tokens]:
+def _bag(values: list[str]) -> list[TokenRow]:
     return sorted(tokens(value) for value in values)
 
 

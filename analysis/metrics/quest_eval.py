@@ -54,10 +54,10 @@ __all__ = [
     "Evaluator",
     "Pair",
     "Precision",
+    "QuestCase",
     "QuestEval",
     "QuestScore",
     "Recall",
-    "Row",
     "Sheet",
     "evaluate",
     "published",
@@ -91,7 +91,7 @@ class Pair(NamedTuple):
     given: str | None
 
 
-class Row(NamedTuple):
+class QuestCase(NamedTuple):
     """A generated text and its reference; `sheet` has the questions where they are known, as from a published cache."""
 
     answer: str
@@ -183,7 +183,7 @@ class QuestEval(Batched):
         """
         if not self._llm:
             raise UserError(f"{self.name} needs an LLM: name it {self.name}@LLM, as in {self.name}@openai/gpt-4o")
-        rows = [Row(text, gold) for text, right in zip(predictions, golds, strict=True) for gold in right or [""]]
+        rows = [QuestCase(text, gold) for text, right in zip(predictions, golds, strict=True) for gold in right or [""]]
         found = evaluate(self._llm, rows)
         scores = iter(found.scores)
         best = [_best([next(scores) for _ in right or [""]]) for right in golds]
@@ -267,7 +267,7 @@ def published(golds: Sequence[str], given: Sequence[str]) -> tuple[float, float]
     return (sum(values) / len(values), len(values) / len(used)) if values else (0.0, 0.0)
 
 
-def evaluate(llm: str, rows: Sequence[Row]) -> Evaluated:
+def evaluate(llm: str, rows: Sequence[QuestCase]) -> Evaluated:
     """The score of every row by the questions and answers of an LLM; as `judge.ask_llm`.
 
     A row on which the LLM failed has no score, and is counted.
@@ -294,7 +294,7 @@ def evaluate(llm: str, rows: Sequence[Row]) -> Evaluated:
 
 
 @functools.cache
-def _scores_of(llm: str) -> dict[Row, QuestScore]:
+def _scores_of(llm: str) -> dict[QuestCase, QuestScore]:
     """The scores by an LLM in this process, which the metrics share."""
     return {}
 
@@ -308,7 +308,7 @@ class Evaluator:
         self._sheets: dict[str, asyncio.Task[Sheet]] = {}
         self.error = ""
 
-    async def row(self, row: Row) -> QuestScore:
+    async def row(self, row: QuestCase) -> QuestScore:
         """The score of one row; one without a score where the LLM failed."""
         if not row.reference.strip() and row.sheet is None:
             return QuestScore(why="no_reference")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from r_eval.environments.corpus.embedding import Embedding
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 
 MODEL_VARIABLE = "R_EVAL_BERT_MODEL"
 _CACHED_LENGTH = 4_096
@@ -169,7 +169,7 @@ class Pairwise(Batched):
         """The text as it is compared."""
         return text.strip()
 
-    def compare(self, pairs: Sequence[Pair]) -> list[float]:
+    def compare(self, pairs: Sequence[TextPair]) -> list[float]:
         """The numbers of some pairs of texts, at least one; they differ, and none is empty."""
         raise NotImplementedError
 
@@ -232,7 +232,7 @@ class BertScore(Pairwise):
     def prepare(self, text: str) -> str:
         return bare(text)
 
-    def compare(self, pairs: Sequence[Pair]) -> list[float]:
+    def compare(self, pairs: Sequence[TextPair]) -> list[float]:
         *_, scores = self._scorer.score([one for one, _ in pairs], [two for _, two in pairs])
         return [float(score) for score in scores]
 
@@ -251,7 +251,7 @@ class EmbeddingSimilarity(Pairwise):
 
         return embedding(self._name)
 
-    def compare(self, pairs: Sequence[Pair]) -> list[float]:
+    def compare(self, pairs: Sequence[TextPair]) -> list[float]:
         texts = sorted({text for pair in pairs for text in pair})
         row = {text: row for row, text in enumerate(texts)}
         vectors = self._model.texts(texts)

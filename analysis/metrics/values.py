@@ -124,7 +124,7 @@ class Quantity(NamedTuple):
     end: int
 
 
-class Value(NamedTuple):
+class GoldValue(NamedTuple):
     """The one value in a gold: the dates that it may be, or a quantity; and how the gold writes it."""
 
     dates: frozenset[Date]
@@ -133,7 +133,7 @@ class Value(NamedTuple):
 
 
 @lru_cache(maxsize=8_192)
-def value_of(gold: str) -> Value | None:
+def value_of(gold: str) -> GoldValue | None:
     """The value of a short gold that holds exactly one; None of any other.
 
     >>> sorted(value_of("8 June 1916").dates), value_of("Apollo 11").text, value_of("3 of 4")
@@ -146,13 +146,13 @@ def value_of(gold: str) -> Value | None:
     if len(dates) == 1:
         found, start, end = dates[0]
         is_alone = all(start <= one.start < end for one in quantities)
-        return Value(found, None, text[start:end]) if is_alone else None
+        return GoldValue(found, None, text[start:end]) if is_alone else None
     if dates or len(quantities) != 1:
         return None
-    return Value(frozenset(), quantities[0], text[quantities[0].start : quantities[0].end])
+    return GoldValue(frozenset(), quantities[0], text[quantities[0].start : quantities[0].end])
 
 
-def in_notation_of(value: Value, answer: str) -> str | None:
+def in_notation_of(value: GoldValue, answer: str) -> str | None:
     """An answer with each value that equals a gold's in the gold's notation; None where it contradicts the gold.
 
     An answer contradicts a gold where it has values of the gold's kind, and none of them is the gold's or a vaguer one.

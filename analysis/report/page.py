@@ -60,7 +60,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class Page:
+class ReportPage:
     """What a page is made from.
 
     Attributes:
@@ -78,7 +78,7 @@ class Page:
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def write_page(page: Page, out: Path, warn: Callable[[str], None] | None = None) -> Path:
+def write_page(page: ReportPage, out: Path, warn: Callable[[str], None] | None = None) -> Path:
     """Write index.html, data/ and assets/; returns the path of index.html."""
     import jinja2
 
@@ -160,7 +160,7 @@ def chart(one: Chart, conditions: Sequence[str]) -> dict[str, Any]:
 
 def report_page(
     results: Results, frames: Mapping[str, pandas.DataFrame], charts: Sequence[Chart], chunks: Sequence[int]
-) -> Page:
+) -> ReportPage:
     """The page of some results.
 
     Args:
@@ -191,7 +191,7 @@ def report_page(
     if any(chunks):
         tabs["errors"].append(Section("Questions", "questions"))
     tabs["details"].append(Section("Files", "files"))
-    return Page(_title(results), _facts(results), list(_notices(results)), head, tabs)
+    return ReportPage(_title(results), _facts(results), list(_notices(results)), head, tabs)
 
 
 def _sections(

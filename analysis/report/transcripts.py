@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.places import Places, Span
+from r_eval.analysis.places import Span, TextPlaces
 from r_eval.analysis.report.scripts import rounded, write_script
 from r_eval.analysis.response_types import TYPES, Observed, evidence_text
 from r_eval.analysis.tree import Branch, tree
@@ -43,7 +43,7 @@ RECORD = ("metric", "threshold", "taxonomy", "supported", "undecided")
 
 
 @dataclass(slots=True)
-class _Line:
+class _EpisodeLine:
     """What the page's list says of one episode, and where its transcript lies in the waiting file."""
 
     values: list[Any]
@@ -59,7 +59,7 @@ class _Task:
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     causes: dict[str, int] = field(default_factory=lambda: {"": 0})
-    lines: list[_Line] = field(default_factory=list)
+    lines: list[_EpisodeLine] = field(default_factory=list)
 
     def add(self, id_: str, text: str, golds: list[str], level: str) -> None:
         """Add a question; the first word on it counts."""
@@ -124,7 +124,7 @@ def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO
             record["calls"],
             episode.episode_id,
         ]
-        task.lines.append(_Line(values, waiting.tell(), len(text)))
+        task.lines.append(_EpisodeLine(values, waiting.tell(), len(text)))
         waiting.write(text)
 
 
@@ -153,9 +153,9 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
     return len(chunks)
 
 
-def _chunks(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
+def _chunks(lines: Sequence[_EpisodeLine]) -> Iterator[list[_EpisodeLine]]:
     """Episodes in the order of their questions, some at a time."""
-    chunk: list[_Line] = []
+    chunk: list[_EpisodeLine] = []
     size = 0
     for line in lines:
         if chunk and size + line.size > CHUNK:
@@ -227,7 +227,7 @@ def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, 
     text = evidence_text(step)
     if not text:
         return
-    observed, places = Observed([text]), Places(step.observation or "")
+    observed, places = Observed([text]), TextPlaces(step.observation or "")
     marks: list[tuple[int, int, int]] = []
     for which, entry in enumerate(wanted):
         if not (observed.holds(entry["text"]) if named else observed.holds_gold(entry["text"])):

@@ -5,7 +5,7 @@ p-values, intervals and minimum detectable effects that cannot contradict each o
 `benchmarks/coverage.py` simulates what both promise.
 """
 
-from r_eval.analysis.statistics.comparisons import Comparisons, Sample, compare, holm, rank_intervals
+from r_eval.analysis.statistics.comparisons import Comparisons, ScorePairs, compare, holm, rank_intervals
 from r_eval.analysis.statistics.means import ALPHA, FEW, MATCH, Mean, mean, mean_of_groups, wilson
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "MATCH",
     "Comparisons",
     "Mean",
-    "Sample",
+    "ScorePairs",
     "compare",
     "holm",
     "mean",

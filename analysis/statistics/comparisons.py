@@ -15,7 +15,7 @@ The quantiles are Student's. The comparisons of one call are a family: p-values 
 intervals have the level alpha / (m - r), of m comparisons with r rejected. The first hypothesis that Holm does not
 reject has p > alpha / (m - r), all rejected ones have p <= alpha / (m - r + 1); so an interval holds 0 exactly where
 the difference is not significant. The minimum detectable effect is at alpha / m, the level of Holm's first step: what
-it says holds if all other differences are 0.
+it says holds if all other differences are 0. Of graded scores it is that of a noncentral t (Johnson and Welch 1940).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ IN_MEMORY = 1 << 22
 """Differences worked on at once."""
 
 
-class Sample(NamedTuple):
+class ScorePairs(NamedTuple):
     """Scores to compare: `a` less `b`.
 
     Attributes:
@@ -76,10 +76,10 @@ class Comparisons(NamedTuple):
     mde: Floats
 
 
-def compare(*samples: Sample, alpha: float = ALPHA) -> Comparisons:
+def compare(*samples: ScorePairs, alpha: float = ALPHA) -> Comparisons:
     """Compare all pairs of all samples, as one family.
 
-    >>> found = compare(Sample([1, 1, 1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+    >>> found = compare(ScorePairs([1, 1, 1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
     >>> [round(float(found[name][0]), 3) for name in (5, 6, 7, 8)]  # difference, low, high, p
     [0.8, 0.172, 0.952, 0.02]
     """
@@ -132,7 +132,7 @@ def rank_intervals(means: ArrayLike, better: ArrayLike) -> tuple[Integers, Integ
     return rank, 1 + over.sum(axis=0), len(values) - over.sum(axis=1)
 
 
-def _blocks(sample: Sample) -> Iterator[tuple[Floats, Floats, Integers | None, Integers]]:
+def _blocks(sample: ScorePairs) -> Iterator[tuple[Floats, Floats, Integers | None, Integers]]:
     """A sample as matrices, some pairs at a time."""
     a, b = (np.asarray(part, np.float64) for part in (sample.a, sample.b))
     a, b = (part[:, None] if part.ndim == 1 else part for part in (a, b))
@@ -202,9 +202,10 @@ class PairedDifferences:
         times = quantile(level, self._freedom)
         low, high = np.zeros(len(self._d)), np.ones(len(self._d))
         with np.errstate(invalid="ignore"):
-            estimated = np.where(self._clustered, times**2 / (2 * self._freedom), 0.0)  # as of a noncentral t
-            floored = estimated / 2  # the floor of the design effect takes away about half of it
-            scale = np.sqrt(self._variance) * (times + POWER * np.sqrt(1 + estimated))
+            estimated = times**2 / (2 * self._freedom)
+            noncentral = times * (1 - 1 / (4 * self._freedom)) + POWER * np.sqrt(1 + estimated)
+            scale = np.sqrt(self._variance) * noncentral
+            floored = np.where(self._clustered, estimated / 2, 0.0)  # the floor of the design effect halves it
             for _ in range(40):  # bisection
                 middle = (low + high) / 2
                 psi = np.maximum(self._psi, middle)

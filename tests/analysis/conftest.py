@@ -167,12 +167,6 @@ def make_run() -> Callable[..., RunFolder]:
     return write_run
 
 
-@pytest.fixture
-def make_manifest() -> Callable[..., None]:
-    """Writes the run.json for some cells."""
-    return write_manifest
-
-
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """The made-up run, for tests that only read it (or score it again in the same way)."""

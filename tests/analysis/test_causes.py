@@ -143,11 +143,6 @@ def test_an_infrastructure_failure_is_its_own_cause_after_a_cut_reply(make_episo
     assert why(made, classify(made, 0.0)) == GENERAL[kind]  # type: ignore[index]
 
 
-def test_a_right_answer_has_no_cause(make_episode: Make) -> None:
-    made = make_episode()
-    assert why(made, classify(made, 1.0)) == ""
-
-
 def test_a_note_after_a_reply_says_that_it_could_not_be_read() -> None:
     made = actions([Step(kind="thought", text="?"), Step(kind="observation", text="Write an action.")])
     assert (made.calls, made.faults["unreadable_action"], made.main_fault(1.0)) == (0, 1, "unreadable_action")
@@ -158,19 +153,10 @@ def test_a_note_after_a_repeated_call_is_a_hint(make_call: MakeCall) -> None:
     assert dict(made.faults) == {"repeated_call": 1}
 
 
-def test_a_note_before_any_reply_is_no_complaint() -> None:
-    assert not actions([Step(kind="observation", text="The question's own evidence is given.")]).faults
-
-
 @pytest.mark.parametrize("observation", ["", "0 results.", "[]", "{}", "null", " \n"])
 def test_an_empty_result_found_nothing(make_call: MakeCall, observation: str) -> None:
     made = actions([make_call(observation)])
     assert (made.right, made.found, made.main_fault()) == (1, 0, "empty_search")
-
-
-def test_the_order_of_arguments_does_not_make_another_call(make_call: MakeCall) -> None:
-    made = actions([make_call("x", a=1, b=2), make_call("x", b=2, a=1)])
-    assert made.faults["repeated_call"] == 1
 
 
 def test_of_two_faults_the_first_is_the_main_one_where_they_are_as_many(make_call: MakeCall) -> None:
@@ -190,8 +176,3 @@ def test_an_answer_can_decline(answer: str) -> None:
 @pytest.mark.parametrize("answer", ["", "Paris", "the unknown soldier", "No", "Unknown Pleasures", "Not Fade Away"])
 def test_an_answer_that_only_looks_like_it_does_not_decline(answer: str) -> None:
     assert not declines(answer)
-
-
-@pytest.mark.parametrize("letter", ["a", " ", "'", "。", "(", "can"])
-def test_a_long_answer_is_read_in_no_time(letter: str) -> None:
-    declines(letter * 100_000)

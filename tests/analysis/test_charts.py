@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from r_eval.analysis.charts import Chart, charts, nice_top
+from r_eval.analysis.charts import Chart, charts
 from r_eval.analysis.figures import write_figures
 from r_eval.analysis.palette import short_names
 from r_eval.analysis.plotly_figures import plotly_figure
@@ -49,12 +48,6 @@ def test_no_reference_and_no_system_at_0_is_on_the_front(made: Made) -> None:
     assert all(point in points and point[1] > 0 for point in chart.front)
     for x, y in points:  # nothing is better and as fast as a point of the front
         assert not any(x <= fx and y > fy for fx, fy in chart.front)
-
-
-def test_the_parts_of_a_bar_add_up(made: Made) -> None:
-    chart = named(made[2], "responses")
-    sums = [sum(series.values[place] for series in chart.series) for place in range(len(chart.categories))]
-    assert sums == pytest.approx([1.0] * len(sums))
 
 
 def test_the_best_system_comes_first_and_references_last(made: Made) -> None:
@@ -102,11 +95,6 @@ def test_figures_are_png_and_svg_and_the_same_each_time(made: Made, tmp_path: Pa
         for ending in ("png", "svg")
     ]
     assert [path.read_bytes() for path in once] == [path.read_bytes() for path in again]
-
-
-@pytest.mark.parametrize(("value", "top"), [(0.0, 0.05), (0.0501, 0.1), (0.3, 0.3), (0.97, 1.0), (math.nan, 1.0)])
-def test_a_scale_ends_at_a_round_share(value: float, top: float) -> None:
-    assert nice_top(value) == top
 
 
 def test_short_names_stay_different() -> None:

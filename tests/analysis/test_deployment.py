@@ -16,7 +16,6 @@ from r_eval.analysis.results import Results, load
 from r_eval.folder import Cell, RunFolder
 from r_eval.records import Seconds, Step, Usage
 from tests.analysis.answers import HOP, Answers, write_answers
-from tests.analysis.test_results import types
 from tests.commands import typed_here
 
 Took = Mapping[str, Any]
@@ -64,17 +63,6 @@ def chosen(results: Results, **limits: float) -> tuple[list[str], dict[str, str]
 # What a system takes
 
 
-def test_quantiles_stand_beside_the_mean(make: Make) -> None:
-    row = one(make({"react": "r" * 100}, {"react": [float(n) for n in range(1, 101)]}))
-    numbers = [row[f"seconds_{name}"] for name in ("mean", "p50", "p90", "p95", "p99")]
-    assert numbers == pytest.approx([50.5, 50.5, 90.1, 95.05, 99.01])
-
-
-def test_episodes_without_a_score_take_no_part(make: Make) -> None:
-    row = one(make({"react": "rx"}, {"react": [2.0, 300.0]}))
-    assert (row["quality"], row["seconds_mean"], row["episodes"], row["incomplete"]) == (1.0, 2.0, 1, 1)
-
-
 def test_an_unknown_price_is_not_0_and_on_no_front(make: Make) -> None:
     results = make({"react": "rr", "pal": "rw"}, cost={"react": [0.5, None]})
     assert pandas.isna(one(results)["cost_mean"])
@@ -89,12 +77,6 @@ def test_it_is_over_everything_and_by_domain(run: RunFolder) -> None:
     assert own.loc["all", "quality"] == pytest.approx((own.loc["wiki", "quality"] + own.loc["aminer", "quality"]) / 2)
     assert own.loc["all", "episodes"] == own.loc["wiki", "episodes"] + own.loc["aminer", "episodes"]
     assert found.loc[found["system"] == "oracle+none", "quality"].tolist() == [1.0] * 3
-
-
-def test_types_are_the_same_for_a_run_without_episodes(run: RunFolder, make: Make) -> None:
-    empty = make({"react": "oo"})
-    for view in (deployment, choose, latencies):
-        assert types(view(empty)) == types(view(load(run))), view.__name__
 
 
 # Replayed replies
@@ -158,10 +140,6 @@ def test_times_at_other_than_one_connection_are_said_so(make: Make, llms: list[A
 
 
 # The front
-
-
-def test_equal_points_are_on_the_front_together() -> None:
-    assert pareto([(1, 0.5), (1, 0.5), (1, 0.4), (2, 0.5)]) == [True, True, False, False]
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))

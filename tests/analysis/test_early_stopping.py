@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from r_eval import UserError
-from r_eval.analysis.early_stopping import Floats, Rule, Stop, asked_shares, plausible_scores
+from r_eval.analysis.early_stopping import Floats, Rule, Stop, plausible_scores
 from r_eval.analysis.results import load
 from r_eval.analysis.run_summary import saved
 from r_eval.analysis.warnings import run_warnings
@@ -137,12 +137,6 @@ def test_failures_of_the_machinery_have_no_score_and_wrong_answers_have_0() -> N
     right = episode(answer="Zoë", golds=["Zoë"])
     failed = right.model_copy(update={"outcome": right.outcome.model_copy(update={"kind": "llm_failure"})})
     assert Rule().score([right, failed, episode(answer="", golds=["Zoë"])], "token_f1") == [1.0, None, 0.0]
-
-
-def test_simulated_grids_take_a_share_of_the_episodes() -> None:
-    shares = asked_shares(Rule(), 4, [1000, 50])
-    assert list(shares) == sorted(shares)
-    assert 0 < shares[0] <= shares[-1] <= 1
 
 
 def test_the_warnings_name_who_was_stopped_and_the_summary_what_that_saved(tmp_path: Path) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from r_eval import Run
 from r_eval.analysis.causes import CAUSES
-from r_eval.analysis.errors import By, causes, responses, responses_table
+from r_eval.analysis.errors import Grouping, causes, responses
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from r_eval.records import Question
 from tests.analysis.answers import KS, write_answers
 from tests.analysis.conftest import call
-from tests.analysis.test_results import types
 
 ASKED = 30
 
@@ -48,7 +46,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 @pytest.mark.parametrize("by", [None, "task", "level", "domain"])
-def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results, by: By | None) -> None:
+def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results, by: Grouping | None) -> None:
     found, why = responses(results, by), causes(results, by)
     keys = ["condition", "system", *([by] if by else [])]
     assert found["episodes"].sum() == len(results.episodes)
@@ -58,14 +56,6 @@ def test_every_episode_has_one_type_and_every_wrong_one_a_cause(results: Results
     assert why.groupby(keys)["episodes"].sum().to_dict() == {
         key: count for key, count in wrong.groupby(keys)["episodes"].sum().items() if count
     }
-
-
-def test_the_wide_table_has_the_same_shares_and_what_qualifies_them(results: Results) -> None:
-    wide, long = responses_table(results).set_index("system"), responses(results)
-    shares = long.pivot(index="system", columns="response_type", values="share")
-    assert ((wide[list(shares.columns)] - shares).abs() < 1e-12).all().all()
-    assert wide["undecided"].sum() == results.episodes["undecided"].sum() > 0
-    assert wide["unparsed"].sum() == results.episodes["unparsed"].sum() > 0
 
 
 def test_causes_stand_in_the_order_of_their_table_with_an_episode_of_theirs(results: Results) -> None:
@@ -86,10 +76,3 @@ def test_an_infrastructure_failure_is_counted_among_types_and_causes(asked: Resu
     found = responses(asked).set_index(["system", "response_type"])["episodes"]
     assert found["react+m", "ME"] == 1
     assert causes(asked).set_index(["system", "cause"]).loc[("react+m", "llm_timeout"), "episodes"] == 1
-
-
-def test_nothing_recorded_gives_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
-    empty = load(write_answers(tmp_path / "empty", {"react": "oo"}))
-    for view in (responses, causes, responses_table):
-        assert len(view(empty)) == 0, view.__name__
-        assert types(view(empty)) == types(view(results)), view.__name__

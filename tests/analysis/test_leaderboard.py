@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import Any
 
 import pandas
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from packaging.version import Version
 
 from r_eval.analysis.leaderboard import SYSTEM, board_rows, by_type, pipeline, standings
@@ -121,12 +118,6 @@ def test_a_question_that_only_another_run_asked_is_missing(tmp_path: Path) -> No
     assert found["missing"].to_dict() == {"react": 0, "rag": 2}
 
 
-def test_a_system_without_an_episode_is_on_the_board_with_all_missing(tmp_path: Path) -> None:
-    run = write_answers(tmp_path, {"rag": "oo"}, questions={KS: asked("1.0.0", 2)})
-    found = one(run)
-    assert [found[name] for name in ("generation_score", "missing", "questions")] == [0.0, 2, 2]
-
-
 def test_the_runs_own_season_file_says_how_many_questions_there_are(season: Write, tmp_path: Path) -> None:
     run = over(tmp_path / "run", "1.0.0", {"rag": "rr"})
     keep_season(season("1.0.0", 8), run.questions_file(KS))
@@ -221,34 +212,6 @@ def test_ranks_go_by_the_total_and_references_have_none() -> None:
     assert standings(BOARD, current=True).set_index("workflow").loc["react", "rank"] == 1
     equal = rows(("a", "1.9.0", 0.5, 0.5), ("b", "1.9.0", 0.5, 0.5), ("c", "1.9.0", 0.1, 0.5))
     assert standings(equal)["rank"].to_list() == [1, 1, 3]
-
-
-def test_where_no_retrieval_is_known_the_ranks_go_by_generation() -> None:
-    found = standings(rows(("a", "1.9.0", 0.1, None), ("b", "1.9.0", 0.5, None)))
-    assert list(zip(found["workflow"], found["rank"], strict=True)) == [("b", 1), ("a", 2)]
-
-
-def test_the_published_totals_and_their_order_come_out() -> None:
-    published = {"b": (0.4336, 0.1372, 0.5708), "a": (0.3834, 0.2078, 0.5912), "c": (0.4047, 0.1156, 0.5203)}
-    found = standings(rows(*((name, "1.10.0", gen, ret) for name, (ret, gen, _) in published.items())))
-    assert found["workflow"].to_list() == ["a", "b", "c"]
-    totals = dict(zip(found["workflow"], found["total_score"], strict=True))
-    assert totals == pytest.approx({name: total for name, (_, _, total) in published.items()})
-
-
-@given(st.lists(st.sampled_from(list(PLACES)), min_size=1, unique=True), st.integers(0, 4))
-def test_no_row_uses_more_versions_than_asked_for(versions: list[str], last: int) -> None:
-    found = standings(rows(*(("a", version, 0.5, 0.5) for version in sorted(versions, key=PLACES.__getitem__))), last)
-    newest = sorted(versions, key=PLACES.__getitem__)[-last:]
-    assert found["versions"].to_list() == [", ".join(newest)]
-
-
-def test_versions_stand_in_the_order_of_their_numbers(season: Write, tmp_path: Path) -> None:
-    versions = ["1.9.0", "1.10.0", "2.0.0"]
-    seasons = Seasons([season(version) for version in versions])
-    runs = {version: over(tmp_path / f"run{version}", version, {"rag": "rw"}) for version in versions}
-    for order in itertools.permutations(versions):
-        assert one(*(runs[version] for version in order), seasons=seasons, last=1)["versions"] == "2.0.0"
 
 
 # Of which version a run's questions are

@@ -12,7 +12,7 @@ from r_eval.analysis.matching import partners, upper_bound
 from r_eval.analysis.results import Results, load
 from r_eval.folder import RunFolder
 from tests.analysis.answers import HOP, KS, write_answers
-from tests.analysis.test_results import PAPER, published, types
+from tests.analysis.test_results import PAPER, published
 
 AXES = ("wiki_KS", "wiki_KU", "wiki_KA", "aminer_KS", "aminer_KU", "aminer_KA")
 
@@ -96,10 +96,3 @@ def test_each_question_counts_with_its_best_system_and_every_task_alike(tmp_path
 def test_an_infrastructure_failure_is_no_0_but_counted(tmp_path: Path) -> None:
     (row,) = upper_bound(load(write_answers(tmp_path / "run", {"react": "xr", "pal": "xx"}))).to_dict("records")
     assert (row["score"], row["questions"], row["incomplete"]) == (1.0, 1, 1)
-
-
-def test_nothing_scored_has_frames_of_the_same_types(results: Results, tmp_path: Path) -> None:
-    empty = load(write_answers(tmp_path / "empty", {"react": "xo"}))
-    for view in (partners, upper_bound):
-        assert len(view(empty)) == 0
-        assert types(view(empty)) == types(view(results))

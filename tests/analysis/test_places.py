@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.places import Places
+from r_eval.analysis.places import TextPlaces
 from r_eval.analysis.response_types import Observed
 
 CASES = [
@@ -32,16 +32,16 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "wanted", "places"), CASES)
 def test_a_text_is_found_where_it_stands(text: str, wanted: str, places: list[str]) -> None:
-    assert [text[start:end] for start, end in Places(text).of(wanted)] == places
+    assert [text[start:end] for start, end in TextPlaces(text).of(wanted)] == places
     assert Observed([text]).holds(wanted) == bool(places)
 
 
 def test_places_that_overlap_are_one() -> None:
-    assert Places("ha ha ha").of("ha ha") == [(0, 8)]
+    assert TextPlaces("ha ha ha").of("ha ha") == [(0, 8)]
 
 
 def test_a_text_without_words_is_nowhere() -> None:
-    assert Places("some words").of("") == []
+    assert TextPlaces("some words").of("") == []
 
 
 WORDS = st.sampled_from(
@@ -54,9 +54,9 @@ TEXTS = st.lists(st.tuples(WORDS, st.sampled_from([" ", ", ", "; ", "\n", '"', "
 
 @given(TEXTS, st.lists(WORDS, min_size=1, max_size=2).map(" ".join))
 def test_a_place_is_known_wherever_the_response_types_see_the_text(text: str, wanted: str) -> None:
-    assert bool(Places(text).of(wanted)) == Observed([text]).holds(wanted)
+    assert bool(TextPlaces(text).of(wanted)) == Observed([text]).holds(wanted)
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=5))
 def test_any_text_is_read_without_an_error_and_places_lie_in_it(text: str, wanted: str) -> None:
-    assert all(0 <= start < end <= len(text) for start, end in Places(text).of(wanted))
+    assert all(0 <= start < end <= len(text) for start, end in TextPlaces(text).of(wanted))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.published_results import label, ordered, read_components
+from r_eval.analysis.published_results import ordered, read_components
 from r_eval.analysis.results import load
 from r_eval.analysis.sweeps import components, recommend
 from r_eval.errors import UserError
@@ -26,11 +26,6 @@ def test_settings_stand_in_order_and_means_have_no_interval(tmp_path: Path) -> N
     assert found["score"].to_list() == pytest.approx([0.246, 0.2369])
     assert found["score_low"].isna().all()
     assert found[["study", "condition", "table", "ordinal"]].iloc[0].to_list() == [tmp_path.name, "clean", "3", True]
-
-
-def test_a_length_is_in_characters_and_no_share(tmp_path: Path) -> None:
-    (row,) = read_components(write(tmp_path, "8,llm,通义千问,t,length,205.9")).to_dict("records")
-    assert (row["setting"], row["unit"], row["number"]) == ("通义千问", "characters", 205.9)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +83,3 @@ def test_of_published_means_there_is_a_best_setting_and_a_trend_and_no_choice(tm
 )
 def test_numbers_ascend_and_names_keep_their_order(values: list[str], expected: tuple[tuple[str, ...], bool]) -> None:
     assert ordered(values) == expected
-
-
-def test_a_value_is_read_as_it_is_written() -> None:
-    assert [label(value) for value in (64, "10%", None, True, ["a", "б"])] == [
-        "64",
-        "10%",
-        "none",
-        "true",
-        '["a", "б"]',
-    ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from r_eval.analysis.causes import CAUSES, why
 from r_eval.analysis.metrics.normalise import tokens
-from r_eval.analysis.response_types import LIMITS, TYPES, Observed, classify, documents_shown, published_rule, type_of
+from r_eval.analysis.response_types import LIMITS, TYPES, Observed, classify, documents_shown, type_of
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, Outcome, SentMessage, Step
 
@@ -56,14 +56,6 @@ def test_containment_is_of_whole_tokens_where_it_can_judge(
     assert (found.supported, found.undecided) == (supported is True, supported is None)
 
 
-def test_any_gold_is_enough_and_its_values_may_come_from_several_observations(
-    make_episode: Make, make_call: MakeCall
-) -> None:
-    assert classify(make_episode(golds=["Mombasa", "Nairobi"]), 1.0).supported
-    steps = [make_call("Nairobi"), make_call("Mombasa")]
-    assert classify(make_episode(golds=["Nairobi;Mombasa"], steps=steps), 1.0).supported
-
-
 def test_named_evidence_decides_instead_of_the_gold_and_must_all_be_observed(
     make_episode: Make, make_call: MakeCall
 ) -> None:
@@ -103,7 +95,7 @@ def test_what_the_model_or_the_workflow_wrote_is_no_evidence(make_episode: Make,
 def test_a_document_counts_as_observed_where_a_prompt_held_it(make_episode: Make, sent: str, expected: str) -> None:
     document = Document(title="Kenya", text="Ада — Nairobi is the capital.")
     made = make_episode(steps=[], messages=[SentMessage(role="user", content=sent)])
-    assert classify(made, 1.0, shown=documents_shown(made, [document])).type == expected
+    assert classify(made, 1.0, prompted=documents_shown(made, [document])).type == expected
 
 
 @pytest.mark.parametrize(
@@ -157,18 +149,6 @@ def test_published_has_TE_for_halted_and_RE_for_all_else(
 ) -> None:
     made = make_episode(outcome=Outcome(kind=outcome, cause=cause), steps=[])  # type: ignore[arg-type]
     assert classify(made, 0.0, "published").type == expected
-
-
-@pytest.mark.parametrize(
-    ("flags", "expected"),
-    [
-        *[("1100", "EM"), ("1111", "EM"), ("1000", "AM"), ("1011", "AM"), ("0100", "GE"), ("0111", "GE")],
-        *[("0011", "ME"), ("0010", "TE"), ("0001", "RE"), ("0000", "RE")],
-    ],
-)
-def test_the_published_rule_branch_by_branch(flags: str, expected: str) -> None:
-    """matched, found, halted, error."""
-    assert published_rule(*(flag == "1" for flag in flags)) == expected
 
 
 @pytest.mark.parametrize(
@@ -237,11 +217,3 @@ def test_cutting_observations_late_finds_what_cutting_them_at_once_finds(text: s
     readings = [reading for camel in (False, True) if (reading := tokens(wanted, camel))]
     expected = any(f" {' '.join(reading)} " in row for reading in readings for row in rows)
     assert Observed([text]).holds(wanted) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [("O'Brien wrote it", "obrien"), ("the U.S. senate", "us senate"), ("1,234 men", "1234 men"), ("a PhD.", "Ph.D")],
-)
-def test_letters_that_meet_when_a_text_is_cut_are_found(text: str, wanted: str) -> None:
-    assert Observed([text]).holds(wanted)

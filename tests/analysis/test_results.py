@@ -142,19 +142,6 @@ def test_cells_have_the_settings_of_their_llm_and_whether_they_were_stopped(tmp_
     assert cells["stopped"].tolist() == [True, False]
 
 
-def test_short_names_leave_tasks_different(tmp_path: Path) -> None:
-    found = load(write_answers(tmp_path / "run", {("react", KS): "r", ("react", SOAY): "r"})).tasks
-    assert found["short"].tolist() == ["high-freq", "soay-easy"]
-
-
-def test_the_results_on_some_tasks_keep_their_order(run: RunFolder) -> None:
-    whole = load(run)
-    found = whole.of([HOP, SOAY])
-    assert found.tasks["name"].tolist() == [HOP, SOAY]
-    assert set(found.episodes["task"]) == {HOP, SOAY}
-    assert (len(found.cells), found.conditions) == (len(whole.cells) / 2, whole.conditions)
-
-
 # Several folders
 
 
@@ -206,12 +193,6 @@ def test_published_means_stand_beside_a_run_under_a_name_of_their_own(tmp_path: 
 def test_a_bad_line_of_published_means_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         load(published(tmp_path, line))
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    (tmp_path / "scores.csv").write_text("workflow,llm,score\n", encoding="utf-8")
-    with pytest.raises(UserError, match="lacks the column 'task'"):
-        load(RunFolder(tmp_path))
 
 
 def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:

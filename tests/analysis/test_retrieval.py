@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.retrieval import in_order, question_types, retrieval, retrieval_failures
+from r_eval.analysis.retrieval import question_types, retrieval, retrieval_failures
 from r_eval.folder import Cell
 from r_eval.records import Outcome, Question, Step
 from tests.analysis.answers import HOP, KS, write_answers
@@ -58,22 +58,12 @@ def test_misused_tools_and_the_wrong_passage_are_neither(tmp_path: Path) -> None
         assert [found[name] for name in ("wrong", "retrieval", "generation", "other")] == [1, 0, 0, 1]
 
 
-def test_a_system_without_a_wrong_answer_has_no_shares(tmp_path: Path) -> None:
-    found = failures(searched(tmp_path, [BOTH], {KS: "r"}))
-    assert (found["wrong"], pandas.isna(found["retrieval_share"])) == (0, True)
-
-
 def test_the_means_have_intervals_at_each_k(tmp_path: Path) -> None:
     found = retrieval(searched(tmp_path, FOUND, {KS: LETTERS}))
     assert found["k"].to_list() == ["5", "10", "all"]
     assert found["recall"].to_list() == [0.5] * 3
     assert (found["recall_low"].lt(0.5) & found["recall_high"].gt(0.5)).all()
     assert found["precision"].to_list() == pytest.approx([8 / 8 / 5, 8 / 8 / 10, (3 * 1 + 2 * 1) / 8])
-
-
-def test_what_an_infrastructure_failure_stopped_is_left_out(tmp_path: Path) -> None:
-    found = retrieval(searched(tmp_path, [*FOUND, NONE], {KS: LETTERS + "x"}))
-    assert found["episodes"].to_list() == [8, 8, 8]
 
 
 def test_over_several_tasks_the_means_weigh_the_same_and_the_episodes_add_up(tmp_path: Path) -> None:
@@ -162,11 +152,3 @@ def test_an_infrastructure_failure_is_missing_and_0_in_both(tmp_path: Path) -> N
 def test_questions_that_a_condition_drops_do_not_count(tmp_path: Path) -> None:
     whole = rows_of(typed(tmp_path, "rwror", "counterfactual"), "rag")["all types"]
     assert (whole["questions"], whole["missing"]) == (3, 0)
-
-
-def test_questions_without_types_give_no_rows(tmp_path: Path) -> None:
-    assert len(question_types(typed(tmp_path, "rwror", types=[""] * 5))) == 0
-
-
-def test_types_stand_in_the_order_of_the_graphs_and_then_by_name() -> None:
-    assert in_order(["b", "comparison", "a", "set"]) == ["set", "comparison", "a", "b"]

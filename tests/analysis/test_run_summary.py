@@ -88,24 +88,10 @@ def test_the_first_line_says_where_no_system_beats_the_baseline(
     assert lines(run)[0].removeprefix("Best").strip().startswith(first)
 
 
-def test_two_conditions_have_a_line_each_and_further_ones_are_counted(make: Make) -> None:
-    run = make({"react": "rw", "pal": "ww"}, ("clean", "noisy", "false", "long"))
-    found = [text.split()[1] for text in lines(run) if text.startswith("Best")]
-    assert found == ["clean:", "noisy:", "and"]
-
-
 def test_published_means_have_no_significance_and_no_other_line() -> None:
     (found,) = lines(RunFolder(PAPER))
     assert found.startswith("Best      react+gpt-4-1106, 4")
     assert "no significance" in found
-
-
-def test_two_runs_are_ranked_together(make: Make, tmp_path: Path) -> None:
-    first = make({"react": "rw"})
-    first.path.rename(tmp_path / "one")
-    found = lines(RunFolder(tmp_path / "one"), make({"react": "ww"}))[0]
-    assert "react+m, 50.0 %" in found
-    assert "react+m (run) (0.0)" in found
 
 
 # Failures, and what is missing
@@ -174,7 +160,3 @@ def test_a_sweep_ends_with_its_strongest_recommendation(
     run = write_sweep(tmp_path / "run", lambda cell, number: number % 10 < shares.get(cell.workflow, 4))
     text = line(run, "Advice")
     assert [fact for fact in facts if fact not in text] == []
-
-
-def test_other_runs_end_without_a_recommendation(make: Make) -> None:
-    assert line(make({"react": "rrr", "pal": "www"}), "Advice") == ""

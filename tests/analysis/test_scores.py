@@ -14,7 +14,6 @@ from r_eval.analysis.scoring import score_run
 from r_eval.folder import RunFolder
 from r_eval.records import Step
 from tests.analysis.answers import HOP, KS, SOAY, Answers, write_answers
-from tests.analysis.test_results import published, types
 
 
 def average(folder: Path, answers: Answers, group: str = "all", workflow: str = "react") -> dict[str, Any]:
@@ -28,11 +27,6 @@ def test_an_average_weighs_every_task_the_same(tmp_path: Path) -> None:
     assert (row["score"], row["tasks"], row["of_tasks"], row["complete"]) == (0.5, 2, 2, True)
 
 
-def test_the_overall_average_is_over_tasks_not_domains(tmp_path: Path) -> None:
-    row = average(tmp_path, {("react", KS): "r", ("react", HOP): "r", ("react", SOAY): "w"})
-    assert row["score"] == pytest.approx(2 / 3)
-
-
 def test_the_epochs_of_a_question_are_averaged_first(tmp_path: Path) -> None:
     (row,) = scores(load(write_answers(tmp_path / "run", {"react": "rw\nro\nro"}))).to_dict("records")
     assert (row["score"], row["questions"], row["episodes"], row["incomplete"]) == (0.5, 2, 4, 2)
@@ -42,13 +36,6 @@ def test_missing_episodes_are_left_out_of_the_mean_and_bound_it(tmp_path: Path) 
     (row,) = scores(load(write_answers(tmp_path / "run", {"react": "rwxo"}))).to_dict("records")
     expected = {"score": 0.5, "episodes": 2, "incomplete": 2, "score_worst": 0.25, "score_best": 0.75}
     assert {name: row[name] for name in expected} == expected
-
-
-def test_a_task_without_any_score_has_no_mean(tmp_path: Path) -> None:
-    (row,) = scores(load(write_answers(tmp_path / "run", {"react": "xx"}))).to_dict("records")
-    assert (row["score_worst"], row["score_best"], row["episodes"]) == (0.0, 1.0, 0)
-    assert pandas.isna(row["score"])
-    assert pandas.isna(row["score_low"])
 
 
 def test_a_system_that_lacks_a_task_is_not_ranked_over_it(tmp_path: Path) -> None:
@@ -74,12 +61,6 @@ def test_a_clear_lead_leaves_one_rank_open(tmp_path: Path) -> None:
     assert list(zip(own["rank_low"], own["rank_high"], strict=True)) == [(1, 1), (2, 2)]
 
 
-def test_conditions_are_ranked_apart(tmp_path: Path) -> None:
-    frame = averages(load(write_answers(tmp_path / "run", {"react": "rw", "pal": "rr"}, ("noisy", "clean"))))
-    own = frame[frame["group"] == "all"]
-    assert list(zip(own["condition"], own["rank"], strict=True)) == [(c, r) for c in ("clean", "noisy") for r in (2, 1)]
-
-
 def test_unparsed_and_undecided_episodes_are_counted(tmp_path: Path) -> None:
     def changes(cell: object, number: int) -> dict[str, Any]:
         unparsed = Step(kind="answer", error="unparsed")
@@ -98,13 +79,6 @@ def test_published_means_have_an_interval_where_their_episodes_are_known(tmp_pat
     assert all(pandas.isna(unknown[name]) for name in ("score_low", "episodes", "questions"))
     (row,) = averages(load(RunFolder(tmp_path)))[lambda frame: frame["group"] == "all"].to_dict("records")
     assert (row["score"], row["rank"], pandas.isna(row["rank_low"])) == (0.45, 1, True)
-
-
-def test_types_are_the_same_for_runs_and_published_means(tmp_path: Path, run: RunFolder) -> None:
-    empty = write_answers(tmp_path / "empty", {"react": "oo"})
-    folder = published(tmp_path / "published", "react,gpt-4,1-1,40")
-    for view in (scores, averages, failures, further):
-        assert types(view(load(empty))) == types(view(load(run))) == types(view(load(folder))), view.__name__
 
 
 def test_the_score_table_has_the_columns_of_the_interface(run: RunFolder) -> None:

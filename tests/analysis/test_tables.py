@@ -66,10 +66,6 @@ def test_people_read_intervals_in_one_column_and_no_column_that_says_nothing() -
     assert shown.attrs["numeric"] == ["score", "seconds_mean", "p_adjusted", "rank"]
 
 
-def test_bounds_for_missing_episodes_are_shown_where_they_are_wider() -> None:
-    assert "score_best" in tables.readable(FRAME.assign(score_best=[0.6, 0.1]))
-
-
 def test_a_program_reads_raw_numbers_and_no_formula(tmp_path: Path) -> None:
     paths = tables.write(FRAME, tmp_path, "found", "Found", ["A note."])
     assert [path.name for path in paths] == ["found.csv", "found.md", "found.tex"]
@@ -119,7 +115,3 @@ def test_a_long_latex_table_goes_on_on_the_next_page() -> None:
     frame = pandas.DataFrame({"system": ["a"] * 100, "score": [0.5] * 100})
     made = tables.latex(tables.readable(frame), "Many", ["A note."])
     assert (made.count(r"\begin{table}"), made.count(", continued"), made.count("A note.")) == (3, 2, 1)
-
-
-def test_an_empty_frame_is_a_table_without_rows(tmp_path: Path) -> None:
-    assert len(tables.write(FRAME.iloc[:0], tmp_path, "none")) == 3

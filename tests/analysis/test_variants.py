@@ -55,10 +55,6 @@ def test_a_sample_scores_the_mean_over_its_variants_and_every_sample_weighs_the_
     assert found["all tasks", ""]["score"] == pytest.approx((1 + 1 / 3 + 0 + 2 / 3) / 4)
 
 
-def test_a_sample_with_fewer_variants_weighs_as_much_as_another(tmp_path: Path) -> None:
-    assert rows(placeholder_scores(asked(tmp_path, {KS: {"a-1": "r", "a-2": "www"}})))[KS, ""]["score"] == 0.5
-
-
 def test_the_parts_of_a_task_have_rows_of_their_own_before_it(tmp_path: Path) -> None:
     found = rows(placeholder_scores(asked(tmp_path, TASKS)))
     assert list(found) == [(KS, ""), (HOP, "v1"), (HOP, "v2"), (HOP, ""), ("all tasks", "")]
@@ -106,8 +102,3 @@ def test_every_share_has_an_interval_over_samples(tmp_path: Path) -> None:
     found = steady(tmp_path, {f"{name}{n}": letters for name, letters in MIXED.items() for n in range(9)})
     for name in ("all_right_share", "partly_right_share", "flip_rate", "right_share"):
         assert 0 < found[f"{name}_low"] < found[name] < found[f"{name}_high"] < 1
-
-
-def test_over_several_tasks_every_sample_weighs_the_same(tmp_path: Path) -> None:
-    found = rows(stability(asked(tmp_path, {KS: {"a": "rr"}, HOP: {"b": "ww", "c": "ww", "d": "rw"}})))
-    assert found["all tasks", ""]["all_right_share"] == 0.25

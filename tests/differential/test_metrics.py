@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from r_eval.analysis import metrics
-from r_eval.analysis.metrics.claims import CUE
-from r_eval.analysis.metrics.closed import WORDS
+from r_eval.analysis.metrics.closed import CUE, WORDS
 from r_eval.analysis.metrics.normalise import tokens
 from r_eval.analysis.metrics.ranking import RANKING, ndcg
 from r_eval.analysis.metrics.segment import bare, segments

@@ -15,33 +15,15 @@ from r_eval.analysis.metrics.judge import SIX, Case, prompt, read_grade, rubric,
 from r_eval.errors import UserError
 
 READABLE = [
-    ('{"score": 2}', 2),
-    ('```json\n{"score": 1}\n```', 1),
-    ('{"reason": "3 of 4 names", "score": "0"}', 0),
-    ("{'score': 2}", 2),
-    ("Score: 2", 2),
-    ("Score: 1/2", 1),
-    ("2", 2),
-    ("2.", 2),
-    ("**0**", 0),
-    ("Grade: 1, since one of 2 names is missing", 1),
-    ("I would give it a grade of 2.", 2),
-    ("Rating (0-2): 1", 1),
-    ("The answer names 3 of 4 people.\n\n1", 1),
-    ("In 1912 it was founded, so it is right: **2**", 2),
-    ("The final mark is $\\boxed{0}$; 2 would need more, 1 too", 0),
-    ("评分：2", 2),
-    ("2 - the answer is right, as in 1912", 2),
-    ("[SCORE] 2 [END]", 2),
-    ("[SCORE]\n1\n[END]", 1),
-    ("[SCORE]: 0", 0),
-    ("[RESULT] 2 [END]", 2),
-    ("2/2", 2),
-    ("Score: 1 / 2", 1),
-    ("Оценка: 2", 2),
-    ("Из 3 имён верны 2.\nОценка: 1", 1),
-    ("评分：1", 1),
-    ('{"score": 2}\n', 2),
+    *[('{"score": 2}', 2), ('```json\n{"score": 1}\n```', 1)],
+    *[('{"reason": "3 of 4 names", "score": "0"}', 0), ("{'score': 2}", 2), ("Score: 2", 2)],
+    *[("Score: 1/2", 1), ("2", 2), ("2.", 2), ("**0**", 0), ("Grade: 1, since one of 2 names is missing", 1)],
+    *[("I would give it a grade of 2.", 2), ("Rating (0-2): 1", 1)],
+    *[("The answer names 3 of 4 people.\n\n1", 1), ("In 1912 it was founded, so it is right: **2**", 2)],
+    *[("The final mark is $\\boxed{0}$; 2 would need more, 1 too", 0), ("评分：2", 2)],
+    *[("2 - the answer is right, as in 1912", 2), ("[SCORE] 2 [END]", 2), ("[SCORE]\n1\n[END]", 1)],
+    *[("[SCORE]: 0", 0), ("[RESULT] 2 [END]", 2), ("2/2", 2), ("Score: 1 / 2", 1), ("Оценка: 2", 2)],
+    *[("Из 3 имён верны 2.\nОценка: 1", 1), ("评分：1", 1), ('{"score": 2}\n', 2)],
 ]
 UNREADABLE = [
     *("", "It is right.", "1 or 2", "3", "1.5", "Score: 5", "{}", "score", "Grade: 1. Grade: 2."),
@@ -95,11 +77,6 @@ def test_a_grade_becomes_a_score_and_a_reply_without_one_is_asked_for_again(
     assert score_all(f"judge@{llm}", [answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
 
 
-def test_the_judge_sees_the_question_where_it_is_known(llm: str) -> None:
-    assert score_all(f"judge@{llm}", ["asked"], [["x"]], ["who?"]) == [1.0]
-    assert score_all(f"judge@{llm}", ["asked"], [["x"]]) == [0.0]
-
-
 def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm: str) -> None:
     for name in (f"judge@{llm}", f"judge_six@{llm}"):
         one, other = score_all(name, ["broken", "half"], [["x"]] * 2)
@@ -108,11 +85,6 @@ def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm
         assert "1 of 2 answers graded" in line
         assert "1 not graded because the LLM failed: " in line
         assert summaries([name, "token_f1"]) == []
-
-
-def test_a_settings_file_may_stand_for_the_llm(llm: str, tmp_path: Path) -> None:
-    (tmp_path / "judge.yaml").write_text(f"llm: {llm}\ntemperature: 0\n", encoding="utf-8")
-    assert score_all(f"judge@{tmp_path / 'judge.yaml'}", ["half"], [["x"]]) == [0.5]
 
 
 def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
@@ -145,12 +117,6 @@ def test_a_rubric_shows_what_it_says_and_no_more() -> None:
     text = prompt(Case("It $asks", ("gold",), "question?", "context"), rubric("fluency"))
     assert "It $asks" in text
     assert not {"gold", "question?", "context"} & set(text.split())
-
-
-def test_a_rubric_may_be_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "polite.yaml"
-    path.write_text("asks: Is it polite?\ntwo: Very.\none: So so.\nzero: No.\nshows: []\n", encoding="utf-8")
-    assert rubric(str(path)).asks == "Is it polite?"
 
 
 @pytest.mark.parametrize("text", ["asks: x\n", "- 1\n", "asks: x\ntwo: a\none: b\nzero: c\nshows: [answer]\n", ":\n :"])

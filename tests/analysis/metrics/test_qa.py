@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.analysis.metrics import exact_match, get, token_f1
-from r_eval.analysis.metrics.claims import claims
-from r_eval.analysis.metrics.closed import TRUE_FALSE, YES_NO, verdict
+from r_eval.analysis.metrics.closed import TRUE_FALSE, YES_NO, claims, verdict
 from r_eval.analysis.metrics.qa import covered_match, uncovered
 from r_eval.analysis.metrics.values import in_notation_of, value_of
 from r_eval.errors import UserError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import Batched, Metric, get, get_trusted, names, registry, score_all
+from r_eval.analysis.metrics import Metric, get, get_trusted, names, registry, score_all
 from r_eval.errors import UserError
 
 OWN = '''
@@ -97,19 +97,6 @@ def test_a_runs_folder_cannot_name_code_a_file_or_an_llm(name: str) -> None:
 def test_what_a_person_named_is_trusted(own: Path) -> None:
     get(f"{own}:shout")
     assert get_trusted(f"{own}:shout")("A", []) == 1.0
-
-
-def test_scores_need_golds_for_every_prediction() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        score_all("token_f1", ["a", "b"], [["a"]])
-
-
-def test_a_batched_metric_scores_one_answer_too() -> None:
-    class Length(Batched):
-        def batch(self, predictions, golds, questions=None):  # type: ignore[no-untyped-def]
-            return [len(prediction) / 10 for prediction in predictions]
-
-    assert Metric("length", Length())("abc", []) == 0.3
 
 
 def test_no_heavy_library_is_loaded_until_a_metric_is_used() -> None:

@@ -67,10 +67,6 @@ def test_the_share_of_the_right_documents_that_were_found_is_told() -> None:
     assert made({"q1": ["a", "b"]}, steps=[search])["retrieved"] == 0.5
 
 
-def test_without_ids_nothing_is_told_of_documents() -> None:
-    assert made({}, evidence=["the capital"])["retrieved"] is None
-
-
 def test_places_count_utf16_units() -> None:
     data = made(steps=[call("\U0001f600\U0001f600 Nairobi")])
     assert data["steps"][0]["marks"] == [(5, 12, 0)]
@@ -99,10 +95,6 @@ def test_marks_of_one_text_have_a_limit() -> None:
     assert len(made(steps=[call("Nairobi " * 1000)])["steps"][0]["marks"]) == MOST_MARKS
 
 
-def test_empty_fields_are_left_out() -> None:
-    assert made(steps=[Step(kind="thought", text="So.")])["steps"] == [{"kind": "thought", "text": "So."}]
-
-
 def test_a_search_has_its_tree_and_the_way_to_the_answer() -> None:
     steps = [thought("a", 0), call("x"), thought("b", 3), thought("c", 3), Step(kind="answer", text="Nairobi")]
     data = made(steps=steps)
@@ -114,10 +106,6 @@ def test_a_search_that_fell_back_on_a_give_up_shows_the_reply_that_said_it() -> 
     last = Step(kind="answer", text="Nairobi", observation="give_up")
     data = made(steps=[thought("maybe Nairobi", 0), thought("b", 3), last], outcome=Outcome(kind="gave_up"))
     assert data["path"] == [0]
-
-
-def test_a_search_without_an_answer_has_no_way_to_it() -> None:
-    assert made(steps=[thought("a", 0)], answer="", outcome=Outcome(kind="exhausted"))["path"] == []
 
 
 @pytest.mark.parametrize("depth", [3000])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from r_eval.analysis.statistics import ALPHA, Sample, compare, holm, rank_intervals
+from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, holm, rank_intervals
 
 PAIRS = 3000
 
@@ -16,7 +16,7 @@ def test_graded_scores_have_the_paired_t_test_of_scipy() -> None:
     for n in (2, 7, 40):
         a, b = rng.random((n, PAIRS)), rng.random((n, PAIRS))
         known = stats.ttest_rel(a, b)
-        found = compare(Sample(a, b))
+        found = compare(ScorePairs(a, b))
         assert np.allclose(found.p, known.pvalue)
         level = ALPHA / max(1, PAIRS - found.significant.sum())
         ends = known.confidence_interval(1 - level)
@@ -28,7 +28,7 @@ def test_right_or_wrong_scores_have_mcnemars_statistic() -> None:
     tables = pytest.importorskip("statsmodels.stats.contingency_tables", reason="statsmodels is not installed")
     rng = np.random.default_rng(2)
     a, b = (rng.random((2, 60, 200)) < 0.6).astype(float)
-    found = compare(Sample(a, b))
+    found = compare(ScorePairs(a, b))
     for pair in range(200):
         only_a, only_b = ((a - b)[:, pair] == 1).sum(), ((a - b)[:, pair] == -1).sum()
         known = tables.mcnemar([[0, only_a], [only_b, 0]], exact=False, correction=False)
@@ -41,7 +41,7 @@ def test_the_score_interval_is_close_to_tangos() -> None:
     for n in (20, 50, 200):
         a, b = (rng.random((2, n, 50)) < np.array([0.7, 0.4])[:, None, None]).astype(float)
         for one, two in zip(a.T, b.T, strict=True):
-            found = compare(Sample(one, two))
+            found = compare(ScorePairs(one, two))
             only = [int(((one - two) == sign).sum()) for sign in (1, -1)]
             ends = [_tango(*only, n, side * stats.t.ppf(0.975, n - 1)) for side in (1, -1)]
             assert (found.low[0], found.high[0]) == pytest.approx(ends, abs=1.5 / n)
@@ -80,7 +80,7 @@ def test_no_interval_contradicts_its_verdict() -> None:
                 kinds = rng.random((questions, 8)) if rng.random() < 0.5 else np.ones((questions, 8))
                 scores = (rng.random((questions, 8)) < truths) * kinds
                 left, right = np.triu_indices(8, 1)
-                found = compare(Sample(scores[:, left], scores[:, right], clusters))
+                found = compare(ScorePairs(scores[:, left], scores[:, right], clusters))
                 assert (((found.low > 0) | (found.high < 0)) == found.significant).all()
                 assert ((found.low <= found.difference) & (found.difference <= found.high)).all()
                 number += len(found.p)
@@ -92,29 +92,14 @@ def test_all_against_nothing_is_significant_among_21_systems(clusters: np.ndarra
     scores = np.zeros((40, 21))
     scores[:, 0] = 1
     left, right = np.triu_indices(21, 1)
-    found = compare(Sample(scores[:, left], scores[:, right], clusters))
+    found = compare(ScorePairs(scores[:, left], scores[:, right], clusters))
     assert found.significant.tolist() == [True] * 20 + [False] * 190
     assert (found.low[:20] > 0.1).all()
 
 
-def test_both_sides_are_treated_alike() -> None:
-    rng = np.random.default_rng(6)
-    a, b, strata = rng.integers(0, 2, 60), rng.integers(0, 3, 60) / 2, rng.integers(0, 3, 60)
-    for one, two in ((a, b), (a, a[::-1])):
-        found, mirrored = compare(Sample(one, two, strata=strata)), compare(Sample(two, one, strata=strata))
-        assert np.allclose((found.p, found.low, found.mde), (mirrored.p, -mirrored.high, mirrored.mde))
-
-
-def test_only_common_questions_count_and_tasks_weigh_alike() -> None:
-    nan = float("nan")
-    found = compare(Sample([1, 1, nan, 0, 1], [0, nan, 1, 0, 1], strata=["t", "t", "t", "u", "u"]))
-    assert (found.questions[0], found.strata[0], found.difference[0]) == (3, 2, 0.5)
-    assert (found.mean_a[0], found.mean_b[0]) == (0.75, 0.25)
-
-
 def test_a_pair_without_a_common_question_counts_for_nothing() -> None:
     a, b = np.array([[1.0, 1.0]] * 10), np.array([[0.0, np.nan]] * 10)
-    found, alone = compare(Sample(a, b)), compare(Sample(a[:, 0], b[:, 0]))
+    found, alone = compare(ScorePairs(a, b)), compare(ScorePairs(a[:, 0], b[:, 0]))
     assert found.p_adjusted[0] == alone.p_adjusted[0]
     assert (found.questions[1], found.significant[1]) == (0, False)
     assert compare().p.size == 0
@@ -123,23 +108,15 @@ def test_a_pair_without_a_common_question_counts_for_nothing() -> None:
 def test_questions_of_a_cluster_do_not_count_twice() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.integers(0, 2, (2, 15))
-    once = compare(Sample(a, b))
-    thrice = compare(Sample(np.repeat(a, 3), np.repeat(b, 3), np.repeat(np.arange(15), 3)))
+    once = compare(ScorePairs(a, b))
+    thrice = compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3), np.repeat(np.arange(15), 3)))
     assert thrice.p[0] == pytest.approx(once.p[0], rel=0.15)
-    assert compare(Sample(np.repeat(a, 3), np.repeat(b, 3))).p[0] < once.p[0] / 2
-
-
-def test_a_family_is_all_samples_of_a_call() -> None:
-    a, b = np.array([1] * 9 + [0] * 11), np.array([0] * 20)
-    alone = compare(Sample(a, b))
-    found = compare(Sample(a, b), *[Sample(b, b)] * 9)
-    assert found.p_adjusted[0] == pytest.approx(10 * alone.p[0])
-    assert found.mde[0] > alone.mde[0]
+    assert compare(ScorePairs(np.repeat(a, 3), np.repeat(b, 3))).p[0] < once.p[0] / 2
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_where_nothing_could_be_significant_there_is_no_detectable_effect(n: int) -> None:
-    assert np.isnan(compare(Sample([1] * n, [0] * n)).mde[0])
+    assert np.isnan(compare(ScorePairs([1] * n, [0] * n)).mde[0])
 
 
 def test_ranks_that_significant_differences_leave_open() -> None:

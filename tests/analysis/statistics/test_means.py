@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from r_eval.analysis.statistics import mean, mean_of_groups, wilson
+from r_eval.analysis.statistics import mean, wilson
 from r_eval.analysis.statistics.means import moments
 
 RNG = np.random.default_rng(3)
@@ -44,27 +44,11 @@ def test_a_mean_over_tasks_weighs_tasks_alike() -> None:
     assert (found.mean, found.questions) == (0.5, 4)
 
 
-def test_equal_tasks_are_as_sure_as_all_their_questions() -> None:
-    scores = [1, 0] * 30
-    one, three = mean(scores), mean(scores, strata=np.repeat([0, 1, 2], 20))
-    assert (three.low, three.high) == pytest.approx((one.low, one.high), abs=0.003)
-
-
 def test_questions_that_share_a_document_say_less() -> None:
     scores = [1] * 10 + [0] * 10
     alone, shared = mean(scores), mean(scores, np.arange(20) // 5)
     assert (alone.clusters, shared.clusters) == (20, 4)
     assert shared.low < alone.low < alone.high < shared.high
-
-
-@pytest.mark.parametrize(
-    ("scores", "clusters", "strata"),
-    [([1] * 12, [0, 1, 2] * 4, None), ([0.4] * 9, [0] * 9, None), ([0, 1, 1, 1], [0, 0, 1, 1], ["a", "a", "b", "b"])],
-    ids=["no variance", "one cluster", "tasks of one cluster"],
-)
-def test_few_clusters_say_next_to_nothing(scores: list[float], clusters: list[int], strata: list[str] | None) -> None:
-    found = mean(scores, clusters, strata)
-    assert found.high - found.low > 0.6
 
 
 def test_a_few_graded_scores_are_no_certainty() -> None:
@@ -81,14 +65,3 @@ def test_an_interval_is_within_0_and_1_and_holds_its_mean(rows: list[tuple[float
         return
     assert 0 <= found.low <= found.mean + 1e-9
     assert found.mean - 1e-9 <= found.high <= 1
-
-
-def test_groups_are_independent_of_each_other() -> None:
-    scores, clusters = RNG.integers(0, 3, 60) / 2, RNG.integers(0, 20, 60)
-    groups, strata = RNG.integers(0, 4, 60), RNG.integers(0, 2, 60)
-    found = mean_of_groups(scores, groups, 5, clusters, strata)
-    for group in range(4):
-        own = groups == group
-        one = mean(scores[own], clusters[own], strata[own])
-        assert one == pytest.approx(tuple(part[group] for part in found))
-    assert np.isnan(found.mean[4])
