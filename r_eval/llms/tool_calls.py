@@ -139,8 +139,8 @@ def parse_arguments(
     """
     of = f"of {name[:100]}" if name else "of the call"
     try:
-        data: Any = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        if len(data) > MAX_LENGTH:
+        data: Any = raw
+        if len(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)) > MAX_LENGTH:
             return {}, f"The arguments {of} are too long: more than {MAX_LENGTH:,} characters."
         for _ in range(3):
             data = _value(FENCE.sub("", data.strip()), cut, budget) if isinstance(data, str) else data

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from r_eval.llms import attempts, openai, preflight
-from r_eval.llms.base import LLMError, Request
+from r_eval.llms import attempts, preflight
+from r_eval.llms.base import LLMError
 from tests.chat_server import ASK, KEY, MODELS, USED, Answer, Server, bad, good, run
 
 
@@ -58,12 +58,6 @@ def test_a_server_that_refuses_tools_gets_them_in_the_prompt(answer: Answer, cap
     assert "described in the prompt" in warnings(caplog)
 
 
-def test_tools_that_the_grid_does_not_want_are_not_tried() -> None:
-    server = Server(good())
-    assert opened(server, native_tools=False) is False
-    assert "tools" not in server.opened[0]
-
-
 UNKNOWN = bad(404, "The model `some-model` does not exist.")
 
 
@@ -99,13 +93,6 @@ def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(capl
     assert 2 <= reply.tokens.completion <= 4 < reply.tokens.prompt <= 15
 
 
-def test_a_parameter_that_is_refused_then_is_left_out_in_the_run() -> None:
-    refusal = bad(400, "Unsupported parameter: 'stop' is not supported with this model.")
-    server = Server(good(), opening=(refusal, good("ready", usage=USED)))
-    run(server, lambda llm: llm.generate(Request(ASK.messages, stop=("\n",))))
-    assert "stop" not in server.bodies[0]
-
-
 def test_a_failure_that_passes_is_tried_again_and_one_that_does_not_ends_soon() -> None:
     server = Server(good(), opening=(bad(503), bad(429), good("ready", usage=USED)))
     assert opened(server) is True
@@ -123,11 +110,6 @@ def test_a_gateway_may_want_the_key_in_a_header_of_its_own(monkeypatch: pytest.M
     server = Server(good())
     opened(server, api_key_env="SOME_KEY", api_key_header="api-key")
     assert [(h.get("api-key"), h.get("Authorization")) for h in server.headers] == [(KEY, None)]
-
-
-def test_the_query_of_an_address_stays_at_its_end() -> None:
-    found = openai._address("https://gateway.example/openai/deployments/d?api-version=1", "chat/completions")
-    assert found == "https://gateway.example/openai/deployments/d/chat/completions?api-version=1"
 
 
 # A server that dies in the middle of a run
