@@ -155,11 +155,7 @@ def _message(message: Message, entry: dict[str, Any], refused: Refused) -> Any:
 
 
 def _reply(answer: Any) -> Reply:
-    """The reply in a model's message.
-
-    Raises:
-        LLMError: A part of it has a wrong type.
-    """
+    """The reply in a model's message."""
     from langchain_core.messages import message_chunk_to_message, message_to_dict
 
     try:

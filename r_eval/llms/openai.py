@@ -195,11 +195,7 @@ class OpenAI(Persistent, LLM):
         return chat_body(self, sent, refused)
 
     async def _post(self, body: bytes) -> Answer:
-        """The server's answer, whatever its status.
-
-        Raises:
-            LLMError: There is none.
-        """
+        """The server's answer, whatever its status."""
         import aiohttp
 
         url = _address(self.base_url, "chat/completions")
@@ -215,11 +211,7 @@ class OpenAI(Persistent, LLM):
             raise LLMError("connection", f"{type(error).__name__}: {error}") from None
 
     def _read(self, content: bytes, status: int, headers: Mapping[str, str]) -> Reply:
-        """The reply in an answer.
-
-        Raises:
-            LLMError: There is none.
-        """
+        """The reply in an answer."""
         error: LLMError | None = None
         try:
             data = decode_body(content)

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
 
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolSpec
 
@@ -42,12 +41,12 @@ class Kept:
     owner: bytes = b""
 
     def to_json(self) -> bytes:
-        """Reply and seconds as JSON; in ASCII where UTF-8 cannot hold them (half a surrogate pair)."""
-        pair = (self.reply, self.seconds)
-        try:
-            return _pair.dump_json(pair)
-        except PydanticSerializationError:
-            return json.dumps(_pair.dump_python(pair), default=str).encode()
+        """Reply and seconds as JSON.
+
+        Raises:
+            ValueError: JSON cannot hold it: a half surrogate pair, or nesting without end.
+        """
+        return _pair.dump_json((self.reply, self.seconds))
 
     @classmethod
     def from_json(cls, data: bytes, owner: bytes) -> Kept:
@@ -56,11 +55,7 @@ class Kept:
         Raises:
             ValueError, RecursionError: It is something else.
         """
-        try:
-            pair = _pair.validate_json(data)
-        except ValueError:  # pydantic's reader refuses half a surrogate pair, Python's takes it
-            pair = _pair.validate_python(json.loads(data))
-        return cls(*pair, owner)
+        return cls(*_pair.validate_json(data), owner)
 
 
 _pair: TypeAdapter[tuple[Reply, float]] = TypeAdapter(tuple[Reply, float], config={"ser_json_inf_nan": "constants"})

@@ -117,11 +117,7 @@ def parse_reply(data: Any) -> Reply:
 
 
 def _content(content: Any) -> tuple[str, list[str]]:
-    """The text of a message's content, and the reasoning in it: a text, nothing, or a list of parts.
-
-    Raises:
-        LLMError: It is something else.
-    """
+    """The text of a message's content, and the reasoning in it: a text, nothing, or a list of parts."""
     if content is None:
         return "", []
     texts: list[str] = []
@@ -154,11 +150,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _flat(value: Any) -> str:
-    """Reasoning as one text: a text, or parts with a text each.
-
-    Raises:
-        LLMError: It is something else.
-    """
+    """Reasoning as one text: a text, or parts with a text each."""
     texts = [
         next((part[k] for k in TEXT_KEYS if isinstance(part.get(k), str)), None) if isinstance(part, dict) else part
         for part in (value if isinstance(value, list) else [value or ""])
@@ -169,11 +161,7 @@ def _flat(value: Any) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
-    """The calls of a message, those whose arguments go beyond the bound for all of them without arguments.
-
-    Raises:
-        LLMError: They are no list of objects.
-    """
+    """The calls of a message, those whose arguments go beyond the bound for all of them without arguments."""
     entries = message.get("tool_calls") or message.get("function_call") or []  # the latter where servers are old
     entries = [entries] if isinstance(entries, dict) else entries
     if not isinstance(entries, list):
@@ -183,7 +171,7 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
     budget = Budget()
     for i, entry in enumerate(entries[:MAX_CALLS]):
         if isinstance(entry, dict):
-            call = _tool_call(entry, cut and i == last, budget)
+            call = _tool_call(entry, cut and i == last, budget if left >= 0 else None)
             left -= len(to_json(call.arguments))
             calls.append(call if left >= 0 else dataclasses.replace(call, arguments={}, error=TOO_LONG))
     if not calls and any(entry is not None for entry in entries):
@@ -191,12 +179,15 @@ def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-def _tool_call(entry: dict[str, Any], cut: bool, budget: Budget) -> ToolCall:
+def _tool_call(entry: dict[str, Any], cut: bool, budget: Budget | None) -> ToolCall:
     function = entry.get("function", entry)
     if not isinstance(function, dict):
         raise _wrong("a tool call has no function", entry)
     name, call_id = _short(function.get("name")), _short(entry.get("id"))
-    arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
+    arguments: dict[str, Any] = {}
+    error: str | None = TOO_LONG
+    if budget is not None:
+        arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
     extra = _unknown(entry, CALL_KEYS)
     if function is not entry and (inner := _unknown(function, CALL_KEYS)):
         extra["function"] = inner

@@ -139,8 +139,8 @@ def parse_arguments(
     """
     of = f"of {name[:100]}" if name else "of the call"
     try:
-        data: Any = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
-        if len(data) > MAX_LENGTH:
+        data: Any = raw
+        if len(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)) > MAX_LENGTH:
             return {}, f"The arguments {of} are too long: more than {MAX_LENGTH:,} characters."
         for _ in range(3):
             data = _value(FENCE.sub("", data.strip()), cut, budget) if isinstance(data, str) else data
@@ -253,8 +253,9 @@ def repair_history(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _sound(call: ToolCall, call_id: str, fresh: Iterator[str]) -> ToolCall:
-    call_id = call_id if SOUND_ID.fullmatch(call_id) else next(fresh)
-    name = sound_name(call.name)
+    name, call_id = call.name, call_id if SOUND_ID.fullmatch(call_id) else next(fresh)
+    if not SOUND_NAME.fullmatch(name):
+        name = re.sub(r"[^a-zA-Z0-9-]+", "_", canonical_name(name, ())[:200]).strip("_")[:64] or "unknown"
     if call_id == call.id and name == call.name and "\\ud" not in repr(call.arguments):
         return call
     return dataclasses.replace(call, id=call_id, name=name, arguments=clean_data(call.arguments))
@@ -269,14 +270,3 @@ _known_clean = functools.lru_cache(2048)(clean)  # the same messages are sent ag
 
 def _clean(text: str) -> str:
     return text if text.isascii() else _known_clean(text)
-
-
-def sound_name(name: str) -> str:
-    """A tool's name as APIs allow it.
-
-    >>> sound_name("functions.search the web"), sound_name("搜索")
-    ('search_the_web', 'unknown')
-    """
-    if SOUND_NAME.fullmatch(name):
-        return name
-    return re.sub(r"[^a-zA-Z0-9-]+", "_", canonical_name(name, ())[:200]).strip("_")[:64] or "unknown"

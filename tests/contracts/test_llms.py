@@ -138,23 +138,11 @@ def said(text: str, *, max_tokens: int | None = None, stop: tuple[str, ...] = ()
     return Request((Message("user", text),), stop=stop, max_tokens=max_tokens)
 
 
-def test_a_reply_is_text(loop: asyncio.Runner, llm: LLM) -> None:
-    reply = ask(loop, llm, said(COUNT, max_tokens=4))
-    assert isinstance(reply.text, str)
-    assert reply.text.strip()
-    assert reply.tool_calls == ()
-
-
 def test_the_tokens_of_prompt_and_reply_are_counted(loop: asyncio.Runner, llm: LLM) -> None:
     tokens = ask(loop, llm, said(COUNT, max_tokens=2)).tokens
     assert tokens.prompt > 0
     assert tokens.completion > 0
     assert 0 <= tokens.cached <= tokens.prompt
-
-
-def test_a_longer_prompt_has_more_tokens(loop: asyncio.Runner, llm: LLM) -> None:
-    short, long = (ask(loop, llm, said(text, max_tokens=1)) for text in (COUNT, f"{COUNT} " * 3))
-    assert long.tokens.prompt > short.tokens.prompt
 
 
 def test_a_reply_holds_no_more_tokens_than_asked_for_and_says_so(loop: asyncio.Runner, llm: LLM) -> None:
@@ -213,18 +201,6 @@ def test_an_offered_tool_is_called(loop: asyncio.Runner, llm: LLM) -> None:
     (call,) = loop.run(speaking(llm, []).generate(with_tools())).tool_calls
     assert (call.name, call.arguments, call.error) == (CAPITAL.name, {"country": "Spain"}, None)
     assert call.id
-
-
-def test_an_answered_call_goes_on(loop: asyncio.Runner, llm: LLM) -> None:
-    if not llm.chat:
-        pytest.skip("a random model calls nothing")
-    speaker = speaking(llm, [])
-    request = with_tools()
-    first = loop.run(speaker.generate(request))
-    call = first.tool_calls[0]
-    result = Message("tool", "Madrid", call_id=call.id, name=call.name)
-    told = (*request.messages, Message("assistant", first.text, (call,)), result, Message("user", "The capital of X?"))
-    assert isinstance(loop.run(speaker.generate(Request(told, tools=(CAPITAL,), max_tokens=4))).text, str)
 
 
 def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner, llm: LLM) -> None:

@@ -17,6 +17,7 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.llms.base import LLM, LLMError, Reply, make_llm
 from r_eval.llms.langchain import LangChain
 from r_eval.llms.reply import parse_reply
+from r_eval.workflows.base import Limits
 from tests.chat_server import ASK, Answer, Server
 from tests.contracts.test_workflows import ASKING, Talker, loaded, play
 from tests.llms.reply_shapes import SHAPES
@@ -95,6 +96,7 @@ def test_what_langchain_gives_of_a_shape_is_a_reply_or_a_bad_one(
 @pytest.mark.parametrize("name", ASKING)
 def test_every_workflow_survives_every_shape(name: str, pantry: Environment, sandbox: Sandbox) -> None:
     for shape in SHAPES:
-        episode = play(name, Talker(lambda _, shape=shape: parse_reply(shape.body())), pantry, sandbox)  # type: ignore[misc]
+        talker = Talker(lambda _, shape=shape: parse_reply(shape.body()))  # type: ignore[misc]
+        episode = play(name, talker, pantry, sandbox, Limits(steps=2, calls=6))
         assert episode.outcome.kind not in ("tool_failure", "llm_failure"), (shape, episode.outcome)
         assert loaded(episode)["question_id"] == episode.question_id

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Reply, ToolSpec
@@ -348,7 +348,6 @@ def damaged(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300)
 @given(damaged() | st.text(max_size=80))
 def test_no_text_raises_and_arguments_are_data(text: str) -> None:
     reply = read(Reply(text), TOOLS)

@@ -12,12 +12,9 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, web
-from aiohttp.test_utils import TestServer
 
 from r_eval.errors import UserError
 from r_eval.llms import model_files
@@ -111,39 +108,6 @@ def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm
         time.sleep(0.1)
     assert slots_at_work(llm) == 0
     assert before.text == loop.run(llm.generate(said("Hello", max_tokens=1))).text
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "cause"),
-    [
-        (500, {"error": {"message": "Failed to parse tool call arguments as JSON", "type": "server_error"}}, ""),
-        (400, {"error": {"code": 400, "message": "too large", "type": "exceed_context_size_error"}}, "context"),
-        (200, {"choices": [{"message": {"content": 7}}]}, "reply"),
-    ],
-)
-def test_what_the_server_says_in_place_of_a_reply_has_its_cause(
-    status: int, body: Any, cause: str, loop: asyncio.Runner
-) -> None:
-    llm: Any = make_llm(EMBEDDED)
-    llm.native_tools = True
-
-    async def answer(request: web.Request) -> web.Response:
-        return web.json_response(body, status=status)
-
-    async def main() -> Any:
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", answer)
-        async with TestServer(app) as server, ClientSession() as llm._http:
-            llm._server = SimpleNamespace(listening_address=f"http://{server.host}:{server.port}")
-            return await llm.generate(said("Where is Kenya?", tools=(SEARCH,)))
-
-    if cause:
-        with pytest.raises(LLMError, match=f"^{EMBEDDED}: ") as caught:
-            loop.run(main())
-        assert caught.value.cause == cause
-    else:  # the model's own turn
-        reply = loop.run(main())
-        assert (reply.finish, reply.tool_calls[0].error is None) == ("tool_calls", False)
 
 
 # Files

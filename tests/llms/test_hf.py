@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import hf
-from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
+from r_eval.llms.base import LLMError, Message, Reply, Request, make_llm
 from r_eval.llms.hf import HF, Job
 from r_eval.llms.model_files import fetch_model, file_fingerprint
 from tests.chat_server import SEARCH
@@ -245,16 +244,6 @@ def test_a_template_gets_a_conversation_in_the_form_that_it_takes(
     assert list(llm.adaptations) == ["system"] * adapted
     assert sum("system message" in record.message for record in caplog.records) == adapted
     assert ask(llm, Request(SYSTEM, tools=(SEARCH,), max_tokens=2)).tokens.completion == 2
-    asyncio.run(llm.close())
-
-
-def test_a_template_with_tools_gets_arguments_as_data(tmp_path: Path) -> None:
-    llm = opened(tmp_path, TOOLS)
-    call = ToolCall("a", "Search", {"entity": "Kenya"})
-    messages = (Message("user", "Where?"), Message("assistant", "", (call,)), Message("tool", "Africa", call_id="a"))
-    text = shown(llm, Request(messages, tools=(SEARCH,)))
-    assert json.dumps(SEARCH.description) in text
-    assert 'Search={"entity": "Kenya"}' in text
     asyncio.run(llm.close())
 
 

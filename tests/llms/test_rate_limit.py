@@ -63,20 +63,6 @@ def test_no_more_are_under_way_than_allowed_and_the_oldest_goes_first(
     assert refusals or went == sorted(went)
 
 
-def test_places_that_are_too_many_go_as_they_become_free() -> None:
-    async def after(releases: int) -> bool:
-        limiter = AdaptiveLimiter(4)
-        turns = [await limiter.acquire() for _ in range(4)]
-        limiter.on_rate_limit(turns[0])
-        waiting = asyncio.ensure_future(limiter.acquire())
-        for _ in range(releases):
-            limiter.release()
-        await asyncio.sleep(0.01)
-        return waiting.done()
-
-    assert [asyncio.run(after(releases)) for releases in range(5)] == [False, False, False, True, True]
-
-
 def test_a_waiter_that_is_cancelled_hands_its_place_on() -> None:
     async def waited() -> float:
         limiter = AdaptiveLimiter(1)

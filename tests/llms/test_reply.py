@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import gzip
 import json
@@ -11,9 +10,12 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r_eval.llms import tokens
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall
+from r_eval.llms.reasoning import split_reasoning, split_text
 from r_eval.llms.reply import MAX_CALLS, decode_body, encode_body, parse_reply
 from r_eval.text import clean
 from tests.chat_server import ASK, USED, Server, good, run
@@ -41,24 +43,6 @@ def cause_of(data: Any) -> str:
 # Content and reasoning
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("内罗毕", "内罗毕"),
-        (None, ""),
-        ([{"type": "text", "text": "Nai"}, {"type": "text", "text": "robi"}], "Nairobi"),
-        (["Nai", "robi"], "Nairobi"),
-        ({"type": "text", "text": "نيروبي"}, "نيروبي"),
-        ([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "x"}], "x"),
-        ([{"type": "image_url", "image_url": {"url": "x"}}, {"text": "🌍"}], "🌍"),
-        ([{"type": "refusal", "refusal": "No."}], "No."),
-        ([], ""),
-    ],
-)
-def test_content_is_a_text_or_parts(content: Any, text: str) -> None:
-    assert parse_reply(answer(content=content)).text == text
-
-
 @pytest.mark.parametrize("content", [{"x": 1}, 5, True, [5], [[]], [{"type": "text", "text": 5}], [None]])
 @pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning", "thinking"])
 def test_a_wrong_type_is_a_bad_reply(field: str, content: Any) -> None:
@@ -81,31 +65,6 @@ def nested(levels: int) -> Any:
 )  # fmt: skip
 def test_an_answer_without_a_reply_is_a_bad_reply(data: Any) -> None:
     assert cause_of(data) == "reply"
-
-
-DETAILS = [{"type": "reasoning.text", "text": "嗯", "signature": "abc"}, {"type": "reasoning.encrypted", "data": "x"}]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "thought", "extra"),
-    [
-        ("reasoning_content", "Ich überlege", "Ich überlege", None),
-        ("reasoning", [{"text": "想"}, "一想"], "想\n一想", None),
-        ("thinking", "Ich überlege", "Ich überlege", None),
-        ("reasoning_details", DETAILS, "嗯", {"reasoning_details": DETAILS}),
-    ],
-)
-def test_reasoning_has_several_names_and_details_go_back_to_their_server(
-    field: str, value: Any, thought: str, extra: Any
-) -> None:
-    reply = parse_reply(answer(content="x", **{field: value}))
-    assert (reply.reasoning, reply.extra) == (thought, extra)
-
-
-@pytest.mark.parametrize("refusal", ["No.", "我不能回答。"])
-def test_a_refusal_is_the_text_where_there_is_no_other(refusal: str) -> None:
-    reply = parse_reply(answer(content=None, refusal=refusal))
-    assert (reply.text, reply.finish) == (refusal, "refusal")
 
 
 # Usage
@@ -138,37 +97,12 @@ def test_a_usage_counts_under_any_of_its_names_and_is_estimated_where_it_counts_
 # Tool calls
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"entity": "肯尼亚"},
-        '{"entity": "肯尼亚"}',
-        '"{\\"entity\\": \\"肯尼亚\\"}"',
-        '```json\n{"entity": "肯尼亚"}\n```',
-    ],
-)
-def test_arguments_are_an_object_a_text_or_a_text_of_a_text(arguments: Any) -> None:
-    (made,) = called(None, call(arguments)).tool_calls
-    assert (made.arguments, made.error) == ({"entity": "肯尼亚"}, None)
-
-
 def test_arguments_that_are_cut_off_or_beyond_all_measure_are_an_error_of_the_call() -> None:
     entries = call('{"entity": "Kenya"}'), call('{"entity": "' + "a\\\\" * 10**6), call('{"entity": "Ken')
     whole, huge, cut = called(*entries, finish="length").tool_calls
     assert whole.error is None
     assert "too long" in (huge.error or "")
     assert "cut off" in (cut.error or "")
-
-
-@pytest.mark.parametrize(("name", "call_id"), [(None, "a"), (5, "a"), ("Search", None), ("Search", 7), ("", "")])
-def test_a_call_without_a_name_or_an_id_is_still_the_models_own(name: Any, call_id: Any) -> None:
-    (made,) = called(call("{}", name, call_id)).tool_calls
-    assert (type(made.name), type(made.id)) == (str, str)
-
-
-def test_a_function_call_of_an_older_server_is_a_tool_call() -> None:
-    reply = parse_reply(answer(content=None, function_call={"name": "Search", "arguments": '{"entity": "Kenya"}'}))
-    assert [(made.name, made.arguments) for made in reply.tool_calls] == [("Search", {"entity": "Kenya"})]
 
 
 def test_no_more_calls_are_looked_at_than_the_bound() -> None:
@@ -292,25 +226,43 @@ def test_reading_stops_where_no_reply_is_as_large(body: bytes, headers: dict[str
     assert len(server.bodies) == 1
 
 
-def test_a_compressed_answer_that_nobody_asked_for_is_read() -> None:
-    body = gzip.compress(json.dumps(answer(content="内罗毕")).encode())
-    assert run(Raw(body, **{"Content-Encoding": "gzip"}), lambda llm: llm.generate(ASK)).text == "内罗毕"
+# Reasoning in the text
 
 
-class WithoutTemperature(Server):
-    """A server that refuses a temperature, after a while."""
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("Nairobi", "", "Nairobi"),
+        ("<think>Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
+        ("<think>\nKenya.\n</think>\n\nNairobi", "Kenya.", "Nairobi"),
+        ("<think></think>Nairobi", "", "Nairobi"),
+        ("Kenya.</think>Nairobi", "Kenya.", "Nairobi"),
+        ("<think>Kenya, which has", "Kenya, which has", ""),
+        ("<think>one</think>A <think>two</think>B", "one\ntwo", "A B"),
+        ("first</think>A<think>second", "first\nsecond", "A"),
+        ("<thinking>肯尼亚</thinking>内罗毕", "肯尼亚", "内罗毕"),
+        ("[THINK]Kenya.[/THINK]Nairobi", "Kenya.", "Nairobi"),
+        ("◁think▷Kenya.◁/think▷Nairobi", "Kenya.", "Nairobi"),
+        ("<seed:think>Kenya.</seed:think>Nairobi", "Kenya.", "Nairobi"),
+        ("<THINK>Kenya.</THINK>🌍", "Kenya.", "🌍"),
+        (
+            "<|channel|>analysis<|message|>Kenya.<|end|><|start|>assistant<|channel|>final<|message|>Nairobi<|return|>",
+            "Kenya.",
+            "Nairobi",
+        ),
+        ("<|channel|>analysis<|message|>Kenya, which", "Kenya, which", ""),
+        ("a < b, and x[0] is <b>bold</b>", "", "a < b, and x[0] is <b>bold</b>"),
+    ],
+)
+def test_thinking_and_answer_are_told_apart(text: str, thought: str, answer: str) -> None:
+    assert split_text(text) == (thought, answer)
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
-        body = await request.json()
-        if "temperature" in body and "tests the connection" not in str(body):
-            await asyncio.sleep(0.1)
-            return web.json_response({"error": {"message": "Unsupported parameter: 'temperature'"}}, status=400)
-        return await super()._chat(request)
+
+def test_thinking_that_the_server_told_apart_stays() -> None:
+    reply = split_reasoning(Reply("<think>more</think>Nairobi", reasoning="some"))
+    assert (reply.text, reply.reasoning) == ("Nairobi", "some\nmore")
 
 
-def test_a_refusal_that_is_learnt_in_mid_run_costs_no_request_in_flight() -> None:
-    async def ask_many(llm: Any) -> list[Reply]:
-        return await asyncio.gather(*(llm.generate(ASK) for _ in range(20)))
-
-    replies = run(WithoutTemperature(good("x", usage=USED)), ask_many, connections=20)
-    assert [reply.text for reply in replies] == ["x"] * 20
+@given(st.lists(st.sampled_from(["<think>", "</think>", "a", " ", "\n", "Kenya"])).map("".join))
+def test_no_tag_is_left_in_the_answer_but_a_stray_closing_one(text: str) -> None:
+    assert "<think>" not in split_text(text)[1]

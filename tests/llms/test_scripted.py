@@ -45,6 +45,7 @@ def test_a_text_becomes_a_reply_with_its_words_as_estimated_tokens(tmp_path: Pat
         ("json.loads(json.dumps(request.messages))[0]['role']", "system"),
         ("copy.deepcopy(request.messages).pop().get('content')", "Where is Kenya?"),
         ("'Найроби \\ud83c'", "Найроби \ufffd"),
+        ("asyncio.sleep(0, 'later')", "later"),
         ("Reply('Найроби \\ud83c')", "Найроби \ufffd"),
         ("Reply('', (ToolCall('a', 'Search', {}),))", ""),
     ],
@@ -52,7 +53,7 @@ def test_a_text_becomes_a_reply_with_its_words_as_estimated_tokens(tmp_path: Pat
 def test_the_messages_are_a_list_of_dicts_and_a_text_or_a_whole_reply_comes_back(
     expression: str, text: str, tmp_path: Path
 ) -> None:
-    answer = reply(scripted(tmp_path, f"import copy, json\ndef answer(request): return {expression}"))
+    answer = reply(scripted(tmp_path, f"import asyncio, copy, json\ndef answer(request): return {expression}"))
     assert answer.text == text
     assert answer.estimated is ("Reply" not in expression)
     assert [call.name for call in answer.tool_calls] == ["Search"] * ("ToolCall" in expression)
@@ -70,19 +71,6 @@ def answer(request):
     messages = (Message("assistant", "", (call,)), Message("tool", "Кения", call_id="a", name="Search"))
     llm = scripted(tmp_path, code)
     assert asyncio.run(llm.generate(Request(messages))).text == "Search True Search Кения"
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "async def answer(request):\n    await asyncio.sleep(0)\n    return 'later'",
-        "async def later():\n    return 'later'\ndef answer(request):\n    return later()",
-        "class Later:\n    async def __call__(self, request):\n        return 'later'\nanswer = Later()",
-    ],
-    ids=["function", "coroutine of a function", "object"],
-)
-def test_the_function_may_be_async(code: str, tmp_path: Path) -> None:
-    assert reply(scripted(tmp_path, f"import asyncio\n{code}")).text == "later"
 
 
 def test_a_function_that_blocks_stops_neither_the_loop_nor_other_calls(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
@@ -42,7 +42,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @example(dict(zip("abcdefgh", ODD, strict=True)))
 @given(st.dictionaries(st.text(max_size=8), json_values, max_size=4))
 def test_a_written_call_is_always_read_back(arguments: dict[str, Any]) -> None:
@@ -150,7 +149,6 @@ def test_a_call_without_a_result_is_told_to_be_undone_and_a_result_without_a_cal
     assert repair_history((FOUND,)) == (Message("user", FOUND.content),)
 
 
-@settings(max_examples=200)
 @given(st.lists(messages, max_size=8).map(tuple))
 def test_a_repaired_conversation_is_sound(history: tuple[Message, ...]) -> None:
     repaired = repair_history(history)
