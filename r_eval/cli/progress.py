@@ -44,14 +44,14 @@ class ProgressObserver(RunObserver):
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         totals, recorded = collections.Counter[str](), collections.Counter[str]()
         for cell in plan.cells:
-            totals[cell.cell.llm] += len(cell.planned.asked) * plan.grid.epochs
+            totals[cell.cell.llm] += len(cell.planned.questions) * plan.grid.epochs
             recorded[cell.cell.llm] += done[cell.cell]
         for llm, total in totals.items():
             self._ids[llm] = self.bars.add_task(
                 escape(label(llm)), total=total, completed=recorded[llm], session=_Session()
             )
-        total, kept = plan.episodes(), sum(done.values())
-        again = f", {kept} of them recorded before" if kept else ""
+        total, recorded_before = plan.episodes(), sum(done.values())
+        again = f", {recorded_before} of them recorded before" if recorded_before else ""
         systems = len({cell.cell.system for cell in plan.cells})
         self.note(f"{total} episodes of {systems} {'system' if systems == 1 else 'systems'}{again}")
         self.bars.start()
@@ -79,7 +79,7 @@ class ProgressObserver(RunObserver):
         if any(task.fields["session"].done for task in self.bars.tasks):
             self.note(self._delayed.pop())
 
-    def held(self, why: str) -> None:
+    def on_budget(self, why: str) -> None:
         self.note(f"r-eval: {why}; the episodes in progress finish")
 
     def note(self, line: str) -> None:

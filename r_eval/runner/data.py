@@ -32,18 +32,18 @@ def data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping[
         UserError: The task is unknown, or the data cannot be used; begins with the task's name.
     """
     own = _own(entry, changes)
-    shown = own.demonstrations if own else ()
+    demonstrations = own.demonstrations if own else ()
     if entry.demonstrations:
-        shown = tuple(read_questions(grid.folder / entry.demonstrations))
+        demonstrations = tuple(read_questions(grid.folder / entry.demonstrations))
     try:
-        data = _load(entry, grid, limit, own, shown)
+        data = _load(entry, grid, limit, own, demonstrations)
     except UserError as error:
         raise UserError(f"task '{entry.task}': {error}") from None
-    task = own or custom(entry.task, (), "", shown)
+    task = own or custom(entry.task, (), "", demonstrations)
     if own and "environment" in changes and not entry.demonstrations:
         changes = {**changes, "home": own.environment}
-    told = {key: getattr(data, key) for key in ("format", "records", "asked", "broken", "left_out", "version")}
-    found = {"questions": data.questions, "demonstrations": shown, "data": told, "notes": data.notes()}
+    facts = {key: getattr(data, key) for key in ("format", "records", "asked", "broken", "left_out", "version")}
+    found = {"questions": data.questions, "demonstrations": demonstrations, "data": facts, "notes": data.notes()}
     return dataclasses.replace(task, **{**changes, **found})
 
 
@@ -61,14 +61,16 @@ def _own(entry: TaskEntry, changes: Mapping[str, Any]) -> Task | None:
     return installed(names[0])
 
 
-def _load(entry: TaskEntry, grid: Grid, limit: int | None, own: Task | None, shown: Sequence[Question]) -> Data:
+def _load(
+    entry: TaskEntry, grid: Grid, limit: int | None, own: Task | None, demonstrations: Sequence[Question]
+) -> Data:
     source = _source(entry, grid.folder)
     name, settings = _format(entry, source, own)
-    given = {key: value for key, value in entry.of_data.items() if key not in LOADING}
+    own_settings = {key: value for key, value in entry.of_data.items() if key not in LOADING}
     if entry.aliases is not None:
-        given["aliases"] = str(grid.folder / entry.aliases)
-    shots = min(grid.shots, len(shown))
-    _, used = choose((), shown, grid.seed, shots, None)
+        own_settings["aliases"] = str(grid.folder / entry.aliases)
+    shots = min(grid.shots, len(demonstrations))
+    _, used = choose((), demonstrations, grid.seed, shots, None)
     ids, texts = {q.id for q in used}, {folded(q.question) for q in used}
     sizes = [size for size in (limit, grid.samples) if size is not None]
     tolerated = {} if entry.broken is None else {"broken": entry.broken}
@@ -76,7 +78,7 @@ def _load(entry: TaskEntry, grid: Grid, limit: int | None, own: Task | None, sho
         source,
         name,
         level=entry.level or (own.level if own else None),
-        settings={**settings, **given},
+        settings={**settings, **own_settings},
         samples=min(sizes) if sizes else None,
         seed=grid.seed,
         skip=lambda question: question.id in ids or folded(question.question) in texts,

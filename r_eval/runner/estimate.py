@@ -112,7 +112,7 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
 
 
 def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan, manifest: Mapping[str, Any]) -> CellState:
-    questions, epochs = planned.planned.asked, plan.grid.epochs
+    questions, epochs = planned.planned.questions, plan.grid.epochs
     expected = {episode_id(planned, question, epoch) for epoch in range(epochs) for question in questions}
     newest: dict[str, dict[str, Any]] = {}
     for _, line in folder.cell_lines(planned.cell) if folder is not None else ():

@@ -26,14 +26,16 @@ def workflow_class(entry: WorkflowEntry, folder: Path) -> tuple[type[Workflow], 
     return plugins.load("workflows", kind, Workflow), settings
 
 
-def own_name(entry: LLMEntry | WorkflowEntry | ConditionEntry, given: str, taken: Mapping[str, Any], kind: str) -> str:
+def own_name(
+    entry: LLMEntry | WorkflowEntry | ConditionEntry, default: str, names: Mapping[str, Any], kind: str
+) -> str:
     """The name of an entry in the grid.
 
     Raises:
         UserError: Another one has it.
     """
-    name = entry.name or given
-    if name in taken:
+    name = entry.name or default
+    if name in names:
         raise UserError(f"duplicate {kind} '{name}'; give one of them a name: of its own")
     return name
 

@@ -45,28 +45,28 @@ class PlannedTask:
     """A task with its environment, and what the grid's seed, shots and samples chose from it.
 
     Attributes:
-        asked: As they are asked under the cell's condition.
-        home: The environment over which the demonstrations are worked out, where it is another one.
-        replaced: Hash of the environment's settings that a workflow replaces; empty where it replaces none.
+        questions: As they are asked under the cell's condition.
+        demo_environment: Over which the demonstrations are worked out, where it is another one.
+        overrides_hash: Of the environment's settings that a workflow replaces; empty where it replaces none.
         settings: The environment's.
         dropped: How many questions the condition drops.
-        given: The questions as the task has them, by their ids, where a condition changes them.
+        original_questions: As the task has them, by their ids, where a condition changes them.
     """
 
     task: Task
     environment: Environment
-    asked: tuple[Question, ...]
-    shown: tuple[Question, ...]
-    home: Environment | None = None
-    replaced: str = ""
+    questions: tuple[Question, ...]
+    demonstrations: tuple[Question, ...]
+    demo_environment: Environment | None = None
+    overrides_hash: str = ""
     dropped: int = 0
-    given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
+    original_questions: Mapping[str, Question] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
         """The questions by their ids."""
-        return {question.id: question for question in self.asked}
+        return {question.id: question for question in self.questions}
 
     @functools.cached_property
     def task_version(self) -> str:
@@ -88,8 +88,9 @@ class PlannedTask:
         else:
             parts |= settings_hashes({**default_files(cls), **self.settings})
         parts |= with_prefix("code", code_hashes(cls, Environment) | script_hashes(self.task.environment))
-        home = {"of the demonstrations": self.home.version} if self.home else {}
-        return with_prefix("environment", parts | home)
+        if self.demo_environment:
+            parts["of the demonstrations"] = self.demo_environment.version
+        return with_prefix("environment", parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,10 +110,10 @@ class Drop:
 
     def __str__(self) -> str:
         """One line for people."""
-        said = "; ".join(f"{number} x {why}" for why, number in self.reasons.items())
+        reasons = "; ".join(f"{number} x {why}" for why, number in self.reasons.items())
         skipped = ", and the task is skipped under it" if self.dropped == self.questions else ""
         drops = f"the condition '{self.condition}' drops {self.dropped} of {self.questions} questions"
-        return f"task '{self.task}': {drops}{skipped}{f': {said}' if said else ''}"
+        return f"task '{self.task}': {drops}{skipped}{f': {reasons}' if reasons else ''}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +153,7 @@ class Plan:
 
     def episodes(self) -> int:
         """How many episodes the whole grid has."""
-        return sum(len(c.planned.asked) for c in self.cells) * self.grid.epochs
+        return sum(len(c.planned.questions) for c in self.cells) * self.grid.epochs
 
     def llm_cells(self, llm: str) -> list[PlannedCell]:
         """The cells that one LLM answers."""
@@ -169,12 +170,12 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
-    given = list(_tasks(grid, limit))
+    named = list(_tasks(grid, limit))
     entries, sweep = expand(grid.vary, grid.workflows)
     workflows = _workflows(entries, grid)
     needed = any(w.uses_llm for w in workflows.values())
     llms = _llms(grid) if needed else {}
-    tasks = _PlannedTasks(given, entries, grid, limit)
+    tasks = _PlannedTasks(named, entries, grid, limit)
     conditions = _conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
@@ -190,7 +191,7 @@ def _conditions(grid: Grid) -> list[Combined]:
     found: dict[str, Combined] = {}
     for number, entry in enumerate(grid.conditions):
         with grid.located("conditions", number):
-            name = own_name(entry, entry.given, found, "condition")
+            name = own_name(entry, entry.joined, found, "condition")
             found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
     for name, condition in found.items():
         if (name == CLEAN.name) != (not condition.parts):
@@ -213,7 +214,7 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
 def _workflows(entries: Iterable[WorkflowEntry], grid: Grid) -> dict[str, Workflow]:
     found: dict[str, Workflow] = {}
     for entry in entries:
-        keys = [("workflows", number) for number, given in enumerate(grid.workflows) if given is entry]
+        keys = [("workflows", number) for number, own in enumerate(grid.workflows) if own is entry]
         with grid.located(*(keys[0] if keys else ("vary",))):
             name = own_name(entry, entry.workflow, found, "workflow")
             cls, settings = workflow_class(entry, grid.folder)
@@ -272,9 +273,9 @@ def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Ta
         return
     if entry.environment is None:
         raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
-    shown = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
+    demonstrations = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
     questions = read_questions(grid.folder / entry.questions)
-    yield dataclasses.replace(custom(entry.task, questions, "", shown), **changes)
+    yield dataclasses.replace(custom(entry.task, questions, "", demonstrations), **changes)
 
 
 class _PlannedTasks:
@@ -297,38 +298,39 @@ class _PlannedTasks:
     def of(self, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it."""
         settings = self._replaced[workflow]
-        replaced = short_hash(settings) if settings else ""
-        if (task.name, replaced) not in self._planned:
-            asked, shown = self._chosen[task.name]
+        key = (task.name, short_hash(settings) if settings else "")
+        if key not in self._planned:
+            questions, demonstrations = self._chosen[task.name]
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
             numbers = [n for n, entry in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(task.name, entry.task)]
             with self._grid.located("tasks", *numbers[:1]):
                 environment = self._opened(task.environment, over)
-            home = self._home(task, bool(settings)) if shown else None
-            planned = PlannedTask(task, environment, asked, shown, home, replaced, settings=over)
-            self._planned[task.name, replaced] = planned
-        return self._planned[task.name, replaced]
+            other = self._demo_environment(task, bool(settings)) if demonstrations else None
+            chosen = (questions, demonstrations, other, key[1])
+            self._planned[key] = PlannedTask(task, environment, *chosen, settings=over)
+        return self._planned[key]
 
     def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it under a condition; without any question where the condition drops them all."""
         planned = self.of(workflow, task)
         if not condition.changes_questions:
             return planned
-        key = (task.name, planned.replaced, condition.name)
+        key = (task.name, planned.overrides_hash, condition.name)
         if key not in self._under:
-            over = planned.environment
-            before = condition.dropped()
-            made = [condition.question(question, over.for_documents(question.context)) for question in planned.asked]
-            asked = tuple(question for question in made if question is not None)
-            given = {question.id: question for question in planned.asked}
-            lost = len(made) - len(asked)
-            self._under[key] = dataclasses.replace(planned, asked=asked, dropped=lost, given=given)
-            if len(asked) < len(made):
+            environment, before = planned.environment, condition.dropped()
+            made = [condition.question(q, environment.for_documents(q.context)) for q in planned.questions]
+            questions = tuple(question for question in made if question is not None)
+            originals = {question.id: question for question in planned.questions}
+            lost = len(made) - len(questions)
+            self._under[key] = dataclasses.replace(
+                planned, questions=questions, dropped=lost, original_questions=originals
+            )
+            if lost:
                 reasons = dict((condition.dropped() - before).most_common())
                 self.drops[key] = Drop(condition.name, task.name, len(made), lost, reasons)
         return self._under[key]
 
-    def _home(self, task: Task, replaced: bool) -> Environment | None:
+    def _demo_environment(self, task: Task, replaced: bool) -> Environment | None:
         """Where the demonstrations are worked out: over what the task itself says, so that all see the same ones."""
         if task.home:
             return self._opened(task.home, installed(task.name).settings)
@@ -346,10 +348,10 @@ def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, 
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
-        asked, shown = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
+        questions, demonstrations = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
     except UserError as error:
         raise UserError(f"task '{task.name}': {error}") from None
-    return tuple(asked), tuple(shown)
+    return tuple(questions), tuple(demonstrations)
 
 
 def _cells(
@@ -372,7 +374,7 @@ def _cells(
                     if any(_matches(cell, rule) for rule in grid.exclude):
                         continue
                     planned = tasks.under(condition, workflow_name, task)
-                    if not planned.asked:
+                    if not planned.questions:
                         continue  # said in the plan's drops
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
@@ -383,7 +385,7 @@ def _cells(
                         **planned.environment_parts,
                         "condition": short_hash(condition.identity()),
                         "limits": short_hash(dataclasses.asdict(limits)),
-                        "shots": short_hash([q.id for q in planned.shown]),
+                        "shots": short_hash([q.id for q in planned.demonstrations]),
                         "seed": str(grid.seed),
                     }
                     yield PlannedCell(cell, workflow, planned, parts, condition)

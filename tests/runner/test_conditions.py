@@ -222,7 +222,7 @@ def test_demonstrations_come_from_the_clean_environment(grid: Make) -> None:
 
     async def shown() -> Any:
         with Sandbox() as sandbox:
-            return await work_out(planned.shown, planned.environment, sandbox, 1000)
+            return await work_out(planned.demonstrations, planned.environment, sandbox, 1000)
 
     (demonstration,) = asyncio.run(shown())
     assert demonstration.calls[0].error is None
@@ -259,7 +259,7 @@ def test_a_worker_that_knows_the_clean_question_asks_it_as_the_condition_has_it(
     plan = resolve(grid(["clean", {"condition": "./domain.py:Renaming", "name": "renamed"}]))
     clean, renamed = plan.cells
     (llm,) = plan.llms.values()
-    question = next(q for q in clean.planned.asked if q.id in renamed.planned.by_id)
+    question = next(q for q in clean.planned.questions if q.id in renamed.planned.by_id)
 
     async def made() -> Episode:
         with Sandbox() as sandbox:
@@ -274,7 +274,7 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
 
     async def made() -> Episode:
         with Sandbox() as sandbox:
-            return await run_episode(cell, cell.planned.asked[0], 0, llm, Resources(plan.limits, sandbox))
+            return await run_episode(cell, cell.planned.questions[0], 0, llm, Resources(plan.limits, sandbox))
 
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"

@@ -140,7 +140,7 @@ def test_a_killed_run_leaves_no_process_behind_and_requests_only_what_was_in_fli
     process.kill()
     process.communicate()
     wait_for(lambda: all("State:\tZ" in (text := status_of(child)) or not text for child in children))
-    assert desk.type("--quiet", "--connections", "4").returncode == 0
+    run(Grid.load(desk.path / "grid.yaml"), desk.out, connections=4)
     found = collections.Counter(record["episode_id"] for record in desk.lines())
     assert (desk.state(), len(found), set(found.values())) == ("complete", 2 * 2 * 40, {1})
     assert 80 <= len(desk.asked()) <= 80 + 4, "only as many again as there are connections"
@@ -460,7 +460,7 @@ async def reply(request):
     kinds = [(r["outcome"]["kind"], [s["kind"] for s in r["steps"]]) for r in desk.lines()]
     assert kinds == [("cancelled", ["thought", "call", "answer"])] * 3
     slow.unlink()
-    assert desk.type("--connections", "3").returncode == 0
+    run(Grid.load(desk.path / "grid.yaml"), desk.out, connections=3)
     assert [r["outcome"]["kind"] for r in desk.lines()] == ["finished"] * 3
     assert len(desk.asked()) == 9
 

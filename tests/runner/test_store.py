@@ -47,7 +47,7 @@ def store(tmp_path: Path, plan: Plan) -> Iterator[Store]:
 
 def episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
     """An episode of the cell's question of that number."""
-    question = cell.planned.asked[number]
+    question = cell.planned.questions[number]
     return Episode(
         **{k: v for k, v in cell.cell._asdict().items() if k != "task"},
         episode_id=episode_id(cell, question, 0),
@@ -232,7 +232,7 @@ def test_ids_of_episodes_differ_in_every_part(plan: Plan) -> None:
     ids = [
         episode_id(cell, question, epoch)
         for cell in (*plan.cells, *other.cells)
-        for question in cell.planned.asked
+        for question in cell.planned.questions
         for epoch in range(2)
     ]
     assert max(collections.Counter(ids).values()) == 1
