@@ -170,11 +170,6 @@ def test_an_agent_that_retries_meets_failures_at_the_rate_that_was_asked_for(gri
         assert (len(retries) > 0) == (rate > 0)
 
 
-def test_conditions_have_the_names_of_what_combines(grid: Make) -> None:
-    conditions = ["clean", {"condition": ["slow", "faulty"], "rate": 0.2}, "faulty+slow", {**FAULTY, "name": "f"}]
-    assert names(resolve(grid(conditions))) == ["clean", "slow+faulty", "faulty+slow", "f"]
-
-
 FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
 
 
@@ -248,11 +243,6 @@ def test_a_task_that_loses_all_its_questions_is_skipped_and_noted(grid: Make, tm
     reasons = {"out of names": QUESTIONS}
     counts = {"questions": QUESTIONS, "dropped": QUESTIONS, "reasons": reasons}
     assert manifest["dropped"] == [{"condition": "none", "task": "books", **counts}]
-
-
-def test_a_grid_of_which_a_condition_leaves_nothing_is_an_error(grid: Make) -> None:
-    with pytest.raises(UserError, match="no cell left:\n  task 'books': the condition 'none' drops 20 of 20"):
-        resolve(grid([{"condition": "./domain.py:Dropping", "name": "none"}]))
 
 
 def test_a_worker_that_knows_the_clean_question_asks_it_as_the_condition_has_it(grid: Make) -> None:

@@ -363,16 +363,6 @@ def test_no_reply_breaks_the_run_or_its_files(desk: CommandDesk) -> None:
     assert run(grid, desk.out).state == "complete"
 
 
-def test_many_programs_at_once_do_not_wait_for_each_other_for_ever(desk: CommandDesk) -> None:
-    code = """
-def reply(request):
-    return "answer = [len(searchPerson(name='Jonas')) for _ in range(3)]"
-"""
-    grid = desk.grid({**desk.llm(code), "connections": 64}, workflows=["pal"], samples=40, limits={"seconds": 20})
-    result = run(grid, desk.out)
-    assert {(e.outcome.kind, e.answer) for e in result.episodes()} == {("finished", "5; 5; 5")}
-
-
 def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: CommandDesk) -> None:
     (desk.path / "bad.py").write_text("def reply(request):\n    return 1 / 0\n", encoding="utf-8")
     grid = desk.grid({"llm": "scripted/./bad.py:reply", "name": "bad"}, desk.llm(PLAIN))
