@@ -17,7 +17,6 @@ function speaks for (`Talker`). `assert_score` sees that a system does not fall 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -34,7 +33,9 @@ from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode, Question,
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.runner.store import recordable
 from r_eval.tasks.base import Task
+from r_eval.text import clean
 from r_eval.workflows.base import Limits, Workflow
 
 if TYPE_CHECKING:
@@ -353,7 +354,7 @@ class WorkflowContract:
             assert len(calls) == len(pantry.requests) - 2, "some calls do not go through the session"
             assert kinds.index("answer") == len(kinds) - 1, "the answer is not the last step"
             assert episode.steps[-1].text == episode.answer
-            assert Episode.model_validate_json(_plain(episode)).answer == episode.answer
+            assert Episode.model_validate_json(recordable(episode)[1]).answer == clean(episode.answer)
 
     def test_the_same_replies_give_the_same_steps(self) -> None:
         one, two = (self._played().steps for _ in range(2))
@@ -406,8 +407,3 @@ class WorkflowContract:
         self, llm: Talker | None = None, limits: Limits | None = None, environment: Environment | None = None
     ) -> Episode:
         return played(self.workflow(), llm or self._llm(), environment or Pantry(), limits or Limits(calls=12))
-
-
-def _plain(episode: Episode) -> str:
-    """A record as it stands in a file."""
-    return json.dumps(episode.model_dump(mode="json"), ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -19,8 +19,9 @@ from r_eval.cli.transcript import harmless
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
+from r_eval.runner.named import NO_LLM
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.plan import NO_LLM, Plan
+from r_eval.runner.plan import Plan
 
 PLAIN_SECONDS = 10.0
 """Between two lines, where there is no terminal."""

@@ -19,7 +19,8 @@ from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Tokens
 from r_eval.runner.budget import Limit, Reached, check, limits, quantity
 from r_eval.runner.episode import episode_id
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.runner.store import refuse_changes
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.combined import CLEAN, Combined, combine
-from r_eval.environments.opening import located as located_environment
+from r_eval.environments.conditions.combined import CLEAN, Combined
 from r_eval.errors import UserError
 from r_eval.fingerprints import (
     code_hashes,
@@ -26,18 +25,15 @@ from r_eval.fingerprints import (
     without_folders,
 )
 from r_eval.folder import Cell
-from r_eval.grid import Grid, TaskEntry, WorkflowEntry
-from r_eval.llms.base import LLM, make_llm
+from r_eval.grid import Grid, WorkflowEntry
+from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
-from r_eval.runner.data import data_task
-from r_eval.runner.named import located, located_settings, own_name, workflow_class
-from r_eval.tasks.base import Task, custom, installed, matching, open_environment
-from r_eval.tasks.questions import choose, read_questions
+from r_eval.runner import named
+from r_eval.runner.named import NO_LLM, located_settings
+from r_eval.tasks.base import Task, installed, open_environment
+from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
 from r_eval.workflows.base import Limits, Workflow, prompt_text
-from r_eval.workflows.base import make as make_workflow
-
-NO_LLM = "none"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,13 +166,13 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
-    named = list(_tasks(grid, limit))
+    found = list(named.tasks(grid, limit))
     entries, sweep = expand(grid.vary, grid.workflows)
-    workflows = _workflows(entries, grid)
+    workflows = named.workflows(entries, grid)
     needed = any(w.uses_llm for w in workflows.values())
-    llms = _llms(grid) if needed else {}
-    tasks = _PlannedTasks(named, entries, grid, limit)
-    conditions = _conditions(grid)
+    llms = named.llms(grid) if needed else {}
+    tasks = _PlannedTasks(found, entries, grid, limit)
+    conditions = named.conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
     drops = tuple(tasks.drops.values())
@@ -185,18 +181,6 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         raise UserError(f"the grid has no cell left:{why}")
     _check_files(cells)
     return Plan(grid, llms, tasks.firsts(), cells, limits, sweep, drops)
-
-
-def _conditions(grid: Grid) -> list[Combined]:
-    found: dict[str, Combined] = {}
-    for number, entry in enumerate(grid.conditions):
-        with grid.located("conditions", number):
-            name = own_name(entry, entry.joined, found, "condition")
-            found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
-    for name, condition in found.items():
-        if (name == CLEAN.name) != (not condition.parts):
-            raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
-    return list(found.values())
 
 
 def _check_files(cells: Iterable[PlannedCell]) -> None:
@@ -209,73 +193,6 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
             pairs = ((getattr(other, key), getattr(cell, key)) for key in ("system", "task", "condition"))
             one, two = next((one, two) for one, two in pairs if one != two)
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
-
-
-def _workflows(entries: Iterable[WorkflowEntry], grid: Grid) -> dict[str, Workflow]:
-    found: dict[str, Workflow] = {}
-    for entry in entries:
-        keys = [("workflows", number) for number, own in enumerate(grid.workflows) if own is entry]
-        with grid.located(*(keys[0] if keys else ("vary",))):
-            name = own_name(entry, entry.workflow, found, "workflow")
-            cls, settings = workflow_class(entry, grid.folder)
-            if entry.environment and not cls.uses_tools:
-                raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
-            found[name] = make_workflow(cls, name, settings)
-    return found
-
-
-def _llms(grid: Grid) -> dict[str, LLM]:
-    found: dict[str, LLM] = {}
-    for number, entry in enumerate(grid.llms):
-        with grid.located("llms", number):
-            name = own_name(entry, entry.llm, found, "LLM")
-            if name == NO_LLM:
-                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
-            prefix, _, model = entry.llm.partition("/")
-            if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
-                model = located(model, grid.folder)
-            llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-            llm.name, llm.spec = name, entry.llm
-            found[name] = llm
-    return found
-
-
-def _tasks(grid: Grid, limit: int | None) -> Iterator[Task]:
-    from r_eval.analysis import metrics
-
-    seen: set[str] = set()
-    for number, entry in enumerate(grid.tasks):
-        with grid.located("tasks", number):
-            for task in _named_tasks(entry, grid, limit):
-                if task.name in seen:
-                    raise UserError(f"duplicate task '{task.name}'")
-                metrics.get(task.metric)
-                seen.add(task.name)
-                yield task
-
-
-def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None) -> Iterator[Task]:
-    changes: dict[str, Any] = {k: v for k in ("metric", "instruction") if (v := getattr(entry, k)) is not None}
-    if entry.environment is not None:
-        changes["environment"] = located_environment(entry.environment.environment, grid.folder)
-        changes["settings"] = located_settings(entry.environment.settings, grid.folder)
-    if entry.data is not None:
-        yield data_task(entry, grid, limit, changes)
-        return
-    if entry.questions is None:
-        if entry.demonstrations is not None:
-            raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
-        for name in matching(entry.task):
-            own = installed(name)
-            if "environment" in changes:
-                changes["home"] = own.environment
-            yield dataclasses.replace(own, **changes)
-        return
-    if entry.environment is None:
-        raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
-    demonstrations = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
-    questions = read_questions(grid.folder / entry.questions)
-    yield dataclasses.replace(custom(entry.task, questions, "", demonstrations), **changes)
 
 
 class _PlannedTasks:

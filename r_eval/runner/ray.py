@@ -33,7 +33,8 @@ from r_eval.llms.reply_key import ReplyKey
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, LocalEngine
 
 logger = logging.getLogger("r_eval")

@@ -27,8 +27,9 @@ from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled, Resources
 from r_eval.runner.looks import Looks
+from r_eval.runner.named import NO_LLM
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
+from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import Engine, EpisodePool, LocalEngine
 from r_eval.runner.store import Store
 

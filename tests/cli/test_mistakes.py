@@ -150,7 +150,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "score done --taxonomy loose": ("loose", "strict"),
     "score done --match-threshold 7": ("--match-threshold",),
     "score good.jsonl": ("good.jsonl", "--answers"),
-    "compare done ./done": ("twice",),
+    "compare done ./done": ("done", "twice"),
     "compare done --systems react+ada pal+ada": ("react+ada",),
     "show done --type XY": ("'XY'", "EM"),
     "show done --prompt": ("--prompt", "EPISODE_ID"),

@@ -183,9 +183,9 @@ def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: Co
 def test_the_bytes_do_not_depend_on_the_number_of_connections(desk: CommandDesk, tmp_path: Path) -> None:
     workflows = ["direct", "react", "pal", {"workflow": "dfsdt", "max_calls": 8}, "fc", "oracle"]
     grid = desk.grid(desk.llm(THOUGHTFUL), workflows=workflows, samples=4, limits={"steps": 4})
-    runs = {n: run(grid, tmp_path / str(n), connections=n) for n in (1, 3, 16)}
+    runs = {n: run(grid, tmp_path / str(n), connections=n) for n in (1, 16)}
     found = [contents(result.path) for result in runs.values()]
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
     kinds = {e.outcome.kind for e in runs[1].episodes()}
     assert kinds >= {"finished", "exhausted", "tool_misuse"}, "the replies show too little"
 
