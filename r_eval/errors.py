@@ -24,11 +24,11 @@ class Unwritable(UserError):
     def __init__(self, path: object, error: Exception) -> None:
         why = getattr(error, "strerror", None) or str(error)
         if isinstance(error, FileNotFoundError):
-            said = f"{path} was deleted while the run went on; the same command runs again what is missing"
+            text = f"{path} was deleted while the run went on; the same command runs again what is missing"
         else:
-            kept = "What was recorded is kept; make room, and the same command goes on"
-            said = f"{path} cannot be written: {why}. {kept}"
-        super().__init__(said)
+            advice = "What was recorded is kept; make room, and the same command goes on"
+            text = f"{path} cannot be written: {why}. {advice}"
+        super().__init__(text)
 
 
 def describe_invalid(detail: Mapping[str, Any]) -> str:

@@ -52,8 +52,11 @@ def read_text(path: Path, what: str) -> str:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
 
 
-def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader, unique: bool = False) -> Any:
     """What a YAML document says: plain data, never an object of a class that it names.
+
+    Args:
+        unique: Whether a key may not stand twice in a mapping; else the last counts, as in YAML itself.
 
     Raises:
         yaml.YAMLError: It is no YAML, or its aliases stand for themselves or for more than `MOST_VALUES` values.
@@ -64,7 +67,7 @@ def read_yaml(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader
         root = reader.get_single_node()
         if root is None:
             return None
-        _spelt_out(root, {})
+        _count_values(root, {}, unique)
         return reader.construct_document(root)
     finally:
         reader.dispose()
@@ -74,14 +77,20 @@ MOST_VALUES = 1_000_000
 """As many values as the aliases of a file may stand for: a few lines could mean more than any memory holds."""
 
 
-def _spelt_out(node: yaml.Node, known: dict[int, int]) -> int:
+def _count_values(node: yaml.Node, known: dict[int, int], unique: bool) -> int:
     """How many values a part of a document has once each alias is written out."""
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in known:
         known[id(node)] = 0  # until it is known: an alias that leads back here is met with it
+        if isinstance(node, yaml.MappingNode):
+            keys = set[str]()
+            for key, _ in node.value if unique else ():
+                if isinstance(key, yaml.ScalarNode) and key.value in keys:
+                    raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key.value}", key.start_mark)
+                keys.add(str(key.value))
         pairs = node.value if isinstance(node, yaml.MappingNode) else [(one,) for one in node.value]
-        known[id(node)] = 1 + sum(_spelt_out(part, known) for pair in pairs for part in pair)
+        known[id(node)] = 1 + sum(_count_values(part, known, unique) for pair in pairs for part in pair)
     if not 0 < known[id(node)] <= MOST_VALUES:
         wrong = "stands for itself" if not known[id(node)] else f"stands for more than {MOST_VALUES:,} values"
         raise yaml.constructor.ConstructorError(None, None, f"what is here {wrong}", node.start_mark)
@@ -103,7 +112,7 @@ class YamlFile:
         text = read_text(path, what)
         try:
             self._root = yaml.compose(text, Loader=yaml.SafeLoader)
-            self.data = read_yaml(text)
+            self.data = read_yaml(text, unique=True)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f":{mark.line + 1}" if mark else ""
@@ -111,34 +120,11 @@ class YamlFile:
             raise UserError(f"{path}{where}: not valid YAML: {problem}") from None
         except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: not valid YAML: {error}") from None
-        twice = _twice(self._root)
-        if twice is not None:
-            raise UserError(f"{path}:{twice.start_mark.line + 1}: duplicate key {twice.value}")
 
     def at(self, keys: Sequence[int | str]) -> str:
         """`file:line` of a key, by the keys and places that lead to it; of the nearest one above if it is not there."""
         line = _line(self._root, keys)
         return f"{self.path}:{line}" if line else str(self.path)
-
-
-def _twice(node: yaml.Node | None) -> yaml.Node | None:
-    """The first key that stands twice in a mapping of a YAML document; YAML itself would keep the last in silence."""
-    waiting, visited = [node], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if node is None or id(node) in visited:
-            continue
-        visited.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            keys = set[str]()
-            for key, value in node.value:
-                if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                    return key
-                keys.add(str(key.value))
-                waiting.append(value)
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-    return None
 
 
 def _line(node: yaml.Node | None, loc: Sequence[int | str]) -> int | None:

@@ -232,7 +232,7 @@ class ConditionEntry(Entry):
         return self.condition.split("+") if isinstance(self.condition, str) else self.condition
 
     @property
-    def given(self) -> str:
+    def joined(self) -> str:
         """The conditions as one name."""
         return "+".join(self.kinds)
 

@@ -17,7 +17,6 @@ function speaks for (`Talker`). `assert_score` sees that a system does not fall 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -34,7 +33,9 @@ from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode, Question,
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.plan import PlannedCell, PlannedTask
+from r_eval.runner.store import recordable
 from r_eval.tasks.base import Task
+from r_eval.text import clean
 from r_eval.workflows.base import Limits, Workflow
 
 if TYPE_CHECKING:
@@ -205,11 +206,11 @@ class Pantry(Environment):
     DISHES = {"pizza": ["flour", "tomato", "cheese"], "omelette": ["egg", "butter"]}
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def look(self, text: str) -> None:
         """Keep what was asked for, in all sessions."""
-        self.asked.append(text)
+        self.requests.append(text)
 
     @query_api
     def find_dish(self, name: str) -> list[str]:
@@ -285,7 +286,7 @@ def played(workflow: Workflow, llm: Talker, environment: Environment, limits: Li
 
     async def main() -> Episode:
         with Sandbox(workers=1, limits=ProgramLimits(seconds=0.5)) as sandbox:
-            examples = await work_out(planned.shown, environment, sandbox, limits.observation)
+            examples = await work_out(planned.demonstrations, environment, sandbox, limits.observation)
             return await run_episode(cell, QUESTION, 0, llm, Resources(limits, sandbox, {task.name: examples}))
 
     return asyncio.run(main())
@@ -350,10 +351,10 @@ class WorkflowContract:
             kinds = [step.kind for step in episode.steps]
             assert kinds.count("thought") == len(llm.requests) == episode.usage.calls, "replies are missing"
             calls = [step for step in episode.steps if step.kind == "call" and step.error is None]
-            assert len(calls) == len(pantry.asked) - 2, "some calls do not go through the session"
+            assert len(calls) == len(pantry.requests) - 2, "some calls do not go through the session"
             assert kinds.index("answer") == len(kinds) - 1, "the answer is not the last step"
             assert episode.steps[-1].text == episode.answer
-            assert Episode.model_validate_json(_plain(episode)).answer == episode.answer
+            assert Episode.model_validate_json(recordable(episode)[1]).answer == clean(episode.answer)
 
     def test_the_same_replies_give_the_same_steps(self) -> None:
         one, two = (self._played().steps for _ in range(2))
@@ -381,7 +382,7 @@ class WorkflowContract:
         class Broken(Pantry):
             def look(self, text: str) -> None:
                 super().look(text)
-                if len(self.asked) > 2:  # the demonstration's calls
+                if len(self.requests) > 2:  # the demonstration's calls
                     raise EnvironmentFailure("the disk is gone")
 
         def fail(request: Request) -> str:
@@ -390,7 +391,7 @@ class WorkflowContract:
         assert self._played(self._llm(speak=fail)).outcome.kind == "llm_failure", "LLMError must get out of `run`"
         broken = Broken()
         episode = self._played(environment=broken)
-        if len(broken.asked) > 2:
+        if len(broken.requests) > 2:
             assert episode.outcome.kind == "tool_failure", "EnvironmentFailure must get out of `run`"
 
     def _llm(
@@ -406,8 +407,3 @@ class WorkflowContract:
         self, llm: Talker | None = None, limits: Limits | None = None, environment: Environment | None = None
     ) -> Episode:
         return played(self.workflow(), llm or self._llm(), environment or Pantry(), limits or Limits(calls=12))
-
-
-def _plain(episode: Episode) -> str:
-    """A record as it stands in a file."""
-    return json.dumps(episode.model_dump(mode="json"), ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -86,9 +86,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         {"calls": [*Whole.calls, ("shwo", {})]},
         "a call of shwo does not fit: there is no such query API",
     ),
-    "wrong arguments": ({"calls": [*Whole.calls, ("show", {"id": "d1"})]}, "show has no argument 'id'"),
     "finds nothing": ({"calls": [*Whole.calls, ("find", {"word": "суп"})]}, "find(word='суп') finds nothing"),
-    "finds something": ({"nothing": Whole.calls[1:]}, "show(dish_id='d1') finds something: Плов 1"),
     "no such records": ({"kinds": ["soup"]}, "records('soup') raises KeyError"),
     "an exception": ({"environment": lambda self: Failing()}, "raises KeyError: "),
 }

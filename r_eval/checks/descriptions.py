@@ -129,14 +129,14 @@ async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Fi
         todo = "define records(kind), from which question templates are filled"
         return [subject.at(subject.whole, "warning", "it has no records", todo)], {}
 
-    async def asked(kind: str) -> tuple[Any, BaseException | None]:
+    async def records_of(kind: str) -> tuple[Any, BaseException | None]:
         return await attempt(threads.run(subject.environment.records, kind))
 
     place = place_of(method, subject.target)
     findings: list[Finding] = []
     found: Records = {}
     likely = [*kinds, *_kinds_of_templates(subject.environment)]
-    value, error = await asked(NO_KIND)
+    value, error = await records_of(NO_KIND)
     if isinstance(error, KeyError):
         likely += _texts_in(method)
     else:
@@ -144,13 +144,13 @@ async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Fi
         todo = "raise KeyError: a misspelt kind in a template is found by that alone"
         findings.append(subject.at(place, "warning", f"for a kind that is not there records() {what}", todo))
     for kind in dict.fromkeys(likely):
-        value, error = await asked(kind)
+        value, error = await records_of(kind)
         if isinstance(error, KeyError) and kind not in kinds:
             continue
         if error is not None:
             wrong, todo = f"raises {describe(error)}", "raise KeyError for a kind that is not there, nothing else"
         else:
-            wrong = _wrong_records(value, (await asked(kind))[0])
+            wrong = _wrong_records(value, (await records_of(kind))[0])
             todo = "give a list of dicts of text, numbers and lists, in a fixed order"
         if wrong:
             findings.append(subject.at(place, "error", f"records({kind!r}) {wrong}", todo))

@@ -96,7 +96,8 @@ async def _findings(
     if not specs:
         return findings
     ours = not is_foreign(environment)
-    allowed = set(specs) if call or ours else only_read(environment)
+    read_only = getattr(environment, "read_only", ())  # GET operations, and tools with MCP's readOnlyHint
+    allowed = set(specs if call or ours else read_only)
     found, records = await check_records(subject, kinds) if call or ours else ([], {})
     findings += found
     known = list(calls)
@@ -143,8 +144,3 @@ def is_foreign(environment: Environment) -> bool:
 
     live = type(getattr(environment, "_source", None)).__module__.rpartition(".")[2] == "live"
     return live or isinstance(environment, LangChain | MCP | OpenAPI)
-
-
-def only_read(environment: Environment) -> set[str]:
-    """The query APIs that declare that they change nothing: GET operations, and tools with MCP's readOnlyHint."""
-    return set(getattr(environment, "read_only", ()))

@@ -61,10 +61,10 @@ def place_of(thing: Callable[..., Any] | type[Any], otherwise: str, pattern: str
     except (OSError, TypeError):
         return otherwise
     offset = next((n for n, line in enumerate(lines) if re.match(pattern, line.lstrip())), 0)
-    return f"{shown(path)}:{first + offset}" if path else otherwise
+    return f"{relative_path(path)}:{first + offset}" if path else otherwise
 
 
-def shown(path: str | Path) -> str:
+def relative_path(path: str | Path) -> str:
     """A path as a person reads it: relative where it lies below the present folder."""
     path = Path(path)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -56,8 +56,8 @@ def leaked(question: Question) -> bool:
     bare = question.model_copy(update={"evidence": [], "meta": {}})
     if len(tokens(text)) > PASSAGE or not judged_by_containment(bare) or _offers_choice(question):
         return False
-    asked = Observed([text])
-    return any(values and all(map(asked.holds, values)) for values in map(gold_values, question.answers))
+    observed = Observed([text])
+    return any(values and all(map(observed.holds, values)) for values in map(gold_values, question.answers))
 
 
 def _offers_choice(question: Question) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from r_eval.analysis import metrics
 from r_eval.checks.environments import is_foreign
-from r_eval.checks.finding import Finding, Severity, counted, of_user_error, shown
+from r_eval.checks.finding import Finding, Severity, counted, of_user_error, relative_path
 from r_eval.checks.golds import judged_by_containment, leaked, response
 from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
@@ -61,12 +61,12 @@ class QuestionFile:
 
     def _finding(self, group: Group) -> Finding:
         ids = ", ".join(q.id for q in group.questions[:NAMED]) + (", ..." if len(group.questions) > NAMED else "")
-        place = f"{shown(self.path)}:{self.lines.get(group.questions[0].id, 1)}"
+        place = f"{relative_path(self.path)}:{self.lines.get(group.questions[0].id, 1)}"
         what = f"{counted(len(group.questions), 'question')} ({ids}) with {group.what}"
         return Finding(self.target, place, group.severity, what, group.todo)
 
     def note(self, what: str) -> Finding:
-        return Finding(self.target, shown(self.path), "note", what)
+        return Finding(self.target, relative_path(self.path), "note", what)
 
 
 def read(target: str, path: Path) -> QuestionFile:
@@ -103,7 +103,7 @@ def check_questions(path: Path, over: Over | None = None, call: bool = False) ->
         what, todo = "its programs were not run: its environment is not known or not beside it", "--environment NAME"
         if environment is not None:
             what, todo = "its programs were not run: they call what is not yours", "--call runs them"
-        notes.append(Finding(file.target, shown(path), "note", what, todo))
+        notes.append(Finding(file.target, relative_path(path), "note", what, todo))
     season = read_season(path)
     if season is not None:
         over_what = f"{season.environment or 'triples'} {season.environment_version}"
@@ -111,7 +111,7 @@ def check_questions(path: Path, over: Over | None = None, call: bool = False) ->
         if season.count != len(file.questions):
             what = f"{len(file.questions)} questions, though its season file says {season.count}"
             todo = "generate it again: a set that was changed by hand is another set"
-            notes.insert(0, Finding(file.target, shown(path), "warning", what, todo))
+            notes.insert(0, Finding(file.target, relative_path(path), "warning", what, todo))
     return [*file.findings(groups), *leaks, *notes]
 
 
@@ -121,7 +121,7 @@ def surface(file: QuestionFile, questions: Sequence[Question]) -> list[Finding]:
     return [
         Finding(
             file.target,
-            shown(file.path),
+            relative_path(file.path),
             "warning",
             f"a guesser that sees the {one.guesser} alone answers {one.right} of {one.questions} questions "
             f"({one.right / one.questions:.0%}, chance {one.chance:.0%})",
@@ -286,8 +286,8 @@ def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
         findings += file.findings([Group("note", "a program without comments", todo, silent)])
     findings += surface(files[0], [question for file in files for question in file.questions]) if files else []
     for file in files[1:]:
-        asked, examples = files[0].questions, file.questions
-        ids, texts = {q.id for q in asked}, {folded(q.question) for q in asked}
+        questions, examples = files[0].questions, file.questions
+        ids, texts = {q.id for q in questions}, {folded(q.question) for q in questions}
         again = [q for q in examples if q.id in ids or folded(q.question) in texts]
         what, todo = "a place among the demonstrations, though they are asked", "leave them out of one file"
         findings += file.findings([Group("error", what, todo, again)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from r_eval.checks.calls import Call, CallOutcome, Endless
 from r_eval.checks.descriptions import Subject
-from r_eval.checks.finding import Finding, counted, place_of, shown
+from r_eval.checks.finding import Finding, counted, place_of, relative_path
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
 from r_eval.environments.schema import BadArguments, clip
 from r_eval.environments.session import CHARACTERS_A_TOKEN
@@ -133,7 +133,7 @@ def _raised_at(subject: Subject, one: CallOutcome) -> str:
     """Where in the environment's own file it was raised; the API's place where that is not known."""
     file = subject.place(one.api).rpartition(":")[0]
     frames = traceback.extract_tb(one.error.__traceback__) if one.error else []
-    own = [frame for frame in frames if shown(Path(frame.filename)) == file]
+    own = [frame for frame in frames if relative_path(Path(frame.filename)) == file]
     return f"{file}:{own[-1].lineno}" if own else subject.place(one.api)
 
 

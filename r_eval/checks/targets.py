@@ -125,8 +125,8 @@ def check_data(path: Path) -> list[Finding]:
         text = f"{counted(data.broken, 'broken record')}: {shares}"
         findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
-    asked = f"{counted(data.asked, 'question')} ({levels})"
-    text = f"{counted(data.records, 'record')} of the format '{data.format}': {asked}"
+    questions = f"{counted(data.asked, 'question')} ({levels})"
+    text = f"{counted(data.records, 'record')} of the format '{data.format}': {questions}"
     return [*findings, Finding(target, target, "note", "; ".join([text, *data.counts()]))]
 
 
@@ -148,12 +148,12 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     findings = []
     for planned in plan.tasks:
         cells = [c for c in plan.cells if c.planned.task is planned.task and c.workflow.uses_gold]
-        without = next((q for q in planned.asked if not q.program), None) if cells else None
+        without = next((q for q in planned.questions if not q.program), None) if cells else None
         if without is not None:
             name = planned.task.name
             text = f"the question '{without.id}' of task '{name}' has no program, so the oracle gives up on it"
             findings.append(Finding(target, target, "warning", text, "give it its program, or leave oracle out"))
-        if len(planned.shown) < plan.grid.shots:
+        if len(planned.demonstrations) < plan.grid.shots:
             text = f"task '{planned.task.name}' has no demonstrations, though shots is {plan.grid.shots}"
             findings.append(Finding(target, target, "warning", text, "name a file: demonstrations: FILE.jsonl"))
     for workflow in grid.workflows:

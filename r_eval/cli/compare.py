@@ -42,8 +42,10 @@ def compare(
     """
     from r_eval.analysis.compare_runs import compare_runs
 
-    if len({path.resolve() for path in runs}) < len(runs):
-        raise UserError("a run is given twice; name each once")
+    paths = [path.resolve() for path in runs]
+    for run, path in zip(runs, paths, strict=True):
+        if paths.count(path) > 1:
+            raise UserError(f"{run} is given twice; name each run once")
     by = "template" if cluster == "template" else "cluster"
     found = compare_runs([open_run(path) for path in runs], systems, metric, by)
     if json:

@@ -117,7 +117,7 @@ def _of_grid(path: Path, plan: Plan) -> Iterator[Check]:
             yield Check("wrong", f"the environment of {planned.task.name}: {describe(error)}")
         else:
             apis = len(planned.environment.specs())
-            yield Check("ok", f"{planned.task.name}: {len(planned.asked)} questions, {apis} query APIs")
+            yield Check("ok", f"{planned.task.name}: {len(planned.questions)} questions, {apis} query APIs")
     for llm in plan.llms.values():
         yield _local(llm, path) if llm.is_local else asyncio.run(_server(llm))
     free, room = shutil.disk_usage(path.parent).free, plan.episodes() * EPISODE_BYTES

@@ -81,7 +81,7 @@ def early_shares(grid: Grid, found: Estimate) -> dict[str, float]:
     systems = len({state.planned.cell.system for state in found.cells if not state.planned.workflow.uses_gold})
     if systems <= rule.keep or not any(system.left for system in found.systems):
         return {}
-    shares = asked_shares(rule, systems, [len(planned.asked) for planned in tasks.values()])
+    shares = asked_shares(rule, systems, [len(planned.questions) for planned in tasks.values()])
     return {name: float(shares[int(part * len(shares))]) for name, part in SHARES.items()}
 
 

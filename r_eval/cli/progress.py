@@ -19,8 +19,9 @@ from r_eval.cli.transcript import harmless
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
+from r_eval.runner.named import NO_LLM
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.plan import NO_LLM, Plan
+from r_eval.runner.plan import Plan
 from r_eval.runner.terms import terms
 
 PLAIN_SECONDS = 10.0
@@ -45,14 +46,14 @@ class ProgressObserver(RunObserver):
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
         totals, recorded = collections.Counter[str](), collections.Counter[str]()
         for cell in plan.cells:
-            totals[cell.cell.llm] += len(cell.planned.asked) * plan.grid.epochs
+            totals[cell.cell.llm] += len(cell.planned.questions) * plan.grid.epochs
             recorded[cell.cell.llm] += done[cell.cell]
         for llm, total in totals.items():
             self._ids[llm] = self.bars.add_task(
                 escape(label(llm)), total=total, completed=recorded[llm], session=_Session()
             )
-        total, kept = plan.episodes(), sum(done.values())
-        again = f", {kept} of them recorded before" if kept else ""
+        total, recorded_before = plan.episodes(), sum(done.values())
+        again = f", {recorded_before} of them recorded before" if recorded_before else ""
         systems = len({cell.cell.system for cell in plan.cells})
         self.note(f"{total} episodes of {systems} {'system' if systems == 1 else 'systems'}{again}")
         for line in terms(plan):
@@ -82,7 +83,7 @@ class ProgressObserver(RunObserver):
         if any(task.fields["session"].done for task in self.bars.tasks):
             self.note(self._delayed.pop())
 
-    def held(self, why: str) -> None:
+    def on_budget(self, why: str) -> None:
         self.note(f"r-eval: {why}; the episodes in progress finish")
 
     def note(self, line: str) -> None:

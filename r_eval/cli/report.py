@@ -84,8 +84,8 @@ def choice_lines(rows: pandas.DataFrame, head: str, notes: Sequence[str] = ()) -
     for row in records(rows[rows["choice"]]):
         yield f"{head}: {row['system']}, {row['reason']}"
         price = "price not known" if row["cost"] != row["cost"] else f"{row['cost']:.3g} USD"
-        taken = "no latency" if row["seconds"] != row["seconds"] else f"{row['seconds']:.3g} s"
-        yield f"  score {100 * row['quality']:.1f} %; per question {taken}, {price}"
+        latency = "no latency" if row["seconds"] != row["seconds"] else f"{row['seconds']:.3g} s"
+        yield f"  score {100 * row['quality']:.1f} %; per question {latency}, {price}"
         yield from (f"  {note}" for note in notes if note.startswith((f"{row['llm']}:", f"{row['system']}:")))
     rest = fitting[~fitting["choice"] & (fitting["reason"] != "")]
     over = rows[~rows["fits"] & rows["reason"].str.startswith("over the limit")]

@@ -16,7 +16,8 @@ from r_eval.errors import UserError
 from r_eval.grid import BudgetEntry
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import Tokens
-from r_eval.runner.plan import NO_LLM, Plan
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan
 
 UNITS = {"usd": "USD", "tokens": "tokens", "hours": "hours"}
 

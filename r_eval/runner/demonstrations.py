@@ -30,7 +30,7 @@ async def work_out(
     Raises:
         UserError: A demonstration has no program, or its program fails.
     """
-    shown = []
+    made = []
     for question in questions:
         if not question.program:
             raise UserError(f"demonstration '{question.id}' has no program")
@@ -45,8 +45,8 @@ async def work_out(
         for call in calls:
             call.observation = cut(call.observation or "", observation * CHARACTERS_A_TOKEN)
         thoughts = reasoning(question.program, [call.api or "" for call in calls], session.specs)
-        shown.append(Demonstration(question.question, question.program, tuple(calls), question.answers[0], thoughts))
-    return tuple(shown)
+        made.append(Demonstration(question.question, question.program, tuple(calls), question.answers[0], thoughts))
+    return tuple(made)
 
 
 def reasoning(program: str, calls: Sequence[str], apis: Container[str]) -> tuple[str, ...]:

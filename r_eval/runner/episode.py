@@ -87,19 +87,19 @@ async def run_episode(
         if unavailable is not None:
             raise unavailable
         question, session = await _opened(cell, question, seeds, resources, steps, clock)
-        asked = _asked(cell, question, resources.demonstrations.get(cell.cell.task, ()))
+        task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         async with clock.running():
-            ending = await _led(cell.workflow, asked, session, episode_llm, limits)
+            ending = await _run_workflow(cell.workflow, task_input, session, episode_llm, limits)
     except Unwritable:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         is_cancelled = _is_being_cancelled()
-        ending = _cancelled() if is_cancelled else _failed(error, limits, clock.expired)
+        ending = _cancelled() if is_cancelled else _outcome_from(error, limits, clock.expired)
     if session is not None and (trouble := await _closed(session)) is not None:
         ending = trouble if ending.outcome.kind == "finished" else ending
     total = time.perf_counter() - started + (of_episode.replayed_seconds if of_episode is not None else 0.0)
     if cell.workflow.uses_tools:
-        ending = _judged(ending, steps)
+        ending = _classify(ending, steps)
     unparsed = None if ending.answer else "unparsed"
     steps.append(Step.model_construct(kind="answer", text=ending.answer, observation=ending.how, error=unparsed))
     episode_llm.seconds.total = total
@@ -130,12 +130,12 @@ async def _opened(
     """
 
     def opened() -> tuple[Question, Session]:
-        given = cell.planned.given.get(question.id, question)
+        original = cell.planned.original_questions.get(question.id, question)
         changed = cell.planned.by_id.get(question.id, question)
         doing = "the environment"
         try:
             # what a condition replaces is as the task has it
-            documents = () if cell.planned.passages == "none" else given.context
+            documents = () if cell.planned.passages == "none" else original.context
             bare = cell.planned.environment.for_documents(documents)
             doing = f"the condition {cell.condition.name}" if cell.condition.parts else doing
             environment = cell.condition.environment(bare, changed, seeds)
@@ -161,12 +161,12 @@ async def _closed(session: Session) -> WorkflowResult | None:
     except BaseException as error:  # noqa: BLE001  it is a plug-in's
         if _is_being_cancelled():
             return None
-        said = f"the environment failed when it was closed: {describe(error)}"
-        return _with_traceback(ended("tool_failure", "environment", said), error)
+        text = f"the environment failed when it was closed: {describe(error)}"
+        return _with_traceback(ended("tool_failure", "environment", text), error)
     return None
 
 
-def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> TaskInput:
+def _task_input(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstration, ...]) -> TaskInput:
     """What the workflow is told of a question."""
     task, planned, workflow = cell.planned.task, cell.planned, cell.workflow
     is_retrieved = workflow.retrieves and (planned.takes_documents or workflow.uses_gold)
@@ -181,23 +181,23 @@ def _asked(cell: PlannedCell, question: Question, demonstrations: tuple[Demonstr
     )
 
 
-async def _led(
-    workflow: Workflow, asked: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
+async def _run_workflow(
+    workflow: Workflow, task_input: TaskInput, session: Session, llm: EpisodeLLM, limits: Limits
 ) -> WorkflowResult:
     """How a workflow ends, a last chance included."""
     try:
-        return await workflow.run(asked, session, llm, limits)
+        return await workflow.run(task_input, session, llm, limits)
     except LimitReached as reached:
         if not (llm.keeps_room and reached.messages):
             raise
         llm.keeps_room = False
         try:
-            return await last_chance(reached, type(workflow), session.specs, asked.instruction, llm)
+            return await last_chance(reached, type(workflow), session.specs, task_input.instruction, llm)
         except LimitReached:
             raise reached from None
 
 
-def _failed(error: BaseException, limits: Limits, expired: bool) -> WorkflowResult:
+def _outcome_from(error: BaseException, limits: Limits, expired: bool) -> WorkflowResult:
     """How an exception ends an episode."""
     if isinstance(error, LLMError):
         return ended(error.outcome, error.cause, str(error))
@@ -215,7 +215,7 @@ def _with_traceback(ending: WorkflowResult, error: BaseException) -> WorkflowRes
     return dataclasses.replace(ending, outcome=outcome)
 
 
-def _judged(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
+def _classify(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
     """Limits reached without one call that was right are a misuse of the tools, unless the LLM never had its say."""
     right = any(s.kind == "call" and s.error is None for s in steps)
     if ending.outcome.kind != "exhausted" or right or not any(s.kind == "thought" for s in steps):

@@ -19,7 +19,8 @@ from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Tokens
 from r_eval.runner.budget import Limit, Reached, check, limits, quantity
 from r_eval.runner.episode import episode_id
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.runner.store import refuse_changes
 from r_eval.runner.terms import most_calls
 
@@ -113,7 +114,7 @@ def estimate(plan: Plan, out: Path | None, connections: int | None = None) -> Es
 
 
 def _cell_state(folder: RunFolder | None, planned: PlannedCell, plan: Plan, manifest: Mapping[str, Any]) -> CellState:
-    questions, epochs = planned.planned.asked, plan.grid.epochs
+    questions, epochs = planned.planned.questions, plan.grid.epochs
     expected = {episode_id(planned, question, epoch) for epoch in range(epochs) for question in questions}
     newest: dict[str, dict[str, Any]] = {}
     for _, line in folder.cell_lines(planned.cell) if folder is not None else ():

@@ -46,9 +46,9 @@ class Ledger:
     """
 
     def __init__(self, cell: PlannedCell, epochs: int, places: Mapping[str, int], path: Path) -> None:
-        self._asked, self._epochs, self._places = cell.planned.asked, epochs, places
+        self._questions, self._epochs, self._places = cell.planned.questions, epochs, places
         self._path = path
-        self._state = bytearray(epochs * len(self._asked))
+        self._state = bytearray(epochs * len(self._questions))
         self._last = -1
         self._tidy = True
         if path.exists():
@@ -73,10 +73,10 @@ class Ledger:
         """How many of the wanted episodes are recorded."""
         return self._state.count(RECORDED)
 
-    def skip(self, asked: Set[str]) -> None:
+    def skip(self, wanted: Set[str]) -> None:
         """Want no episode that is not recorded, except of the questions with these ids."""
         for question_id, number in self._places.items():
-            for place in range(number, len(self._state), len(self._asked)) if question_id not in asked else ():
+            for place in range(number, len(self._state), len(self._questions)) if question_id not in wanted else ():
                 if self._state[place] == MISSING:
                     self._state[place] = SKIPPED
 
@@ -88,8 +88,8 @@ class Ledger:
         """The episodes that are to be run, each once, found as they are taken."""
         place = self._state.find(MISSING)
         while place >= 0:
-            epoch, number = divmod(place, len(self._asked))
-            yield self._asked[number], epoch
+            epoch, number = divmod(place, len(self._questions))
+            yield self._questions[number], epoch
             place = self._state.find(MISSING, place + 1)
 
     def tidy(self) -> None:
@@ -126,7 +126,9 @@ class Ledger:
     def _place(self, head: Head | Episode) -> int | None:
         """None for an episode that is not wanted now."""
         number = self._places.get(head.question_id)
-        return None if number is None or not 0 <= head.epoch < self._epochs else head.epoch * len(self._asked) + number
+        return (
+            None if number is None or not 0 <= head.epoch < self._epochs else head.epoch * len(self._questions) + number
+        )
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         with open_regular(self._path) as file:

@@ -172,7 +172,7 @@ class _Race:
 
     def until(self, look: int, cell: PlannedCell) -> set[str]:
         """The questions of a cell that are asked before a look is taken."""
-        return {question.id for question in cell.planned.asked if self.look_of(cell.cell.task, question.id) <= look}
+        return {question.id for question in cell.planned.questions if self.look_of(cell.cell.task, question.id) <= look}
 
     def add(self, cell: PlannedCell, episodes: list[Episode]) -> None:
         """Score recorded episodes."""
@@ -211,7 +211,7 @@ class _Race:
 
     def _part(self, system: str, look: int, why: str, behind: str = "") -> StoppedPart:
         own = [cell for cell in self.cells if cell.cell.system == system]
-        after, of = sum(len(self.until(look, cell)) for cell in own), sum(len(cell.planned.asked) for cell in own)
+        after, of = sum(len(self.until(look, cell)) for cell in own), sum(len(cell.planned.questions) for cell in own)
         text = f"{system} stopped after {after:,} of {of:,} questions: {why}"
         condition = own[0].cell.condition
         return StoppedPart(system=system, condition=condition, after=after, of=of, behind=behind, text=text)
@@ -219,7 +219,7 @@ class _Race:
 
 def _places(task: str, cells: Iterable[PlannedCell], plan: Plan) -> Mapping[str, int]:
     """Where the questions stand that all these cells have, in an order of the task's own."""
-    ids = [{question.id for question in cell.planned.asked} for cell in cells]
+    ids = [{question.id for question in cell.planned.questions} for cell in cells]
     common = set.intersection(*ids) if ids else set()
     return {id: place for place, id in enumerate(sorted(common, key=lambda id: _key(task, id, plan.grid.seed)))}
 

@@ -30,5 +30,5 @@ class RunObserver:
     def failed(self, llm: str, why: str) -> None:
         """An LLM could not be opened, or was stopped during the run: its remaining episodes are not started."""
 
-    def held(self, why: str) -> None:
+    def on_budget(self, why: str) -> None:
         """A budget is exhausted: no more episodes are started."""

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from r_eval.environments.base import Environment
-from r_eval.environments.conditions.combined import CLEAN, Combined, combine
-from r_eval.environments.opening import located as located_environment
+from r_eval.environments.conditions.combined import CLEAN, Combined
 from r_eval.errors import UserError
 from r_eval.fingerprints import (
     code_hashes,
@@ -27,18 +26,15 @@ from r_eval.fingerprints import (
     without_folders,
 )
 from r_eval.folder import Cell
-from r_eval.grid import Grid, TaskEntry, WorkflowEntry
-from r_eval.llms.base import LLM, make_llm
+from r_eval.grid import Grid, WorkflowEntry
+from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
-from r_eval.runner.data import data_task, has_noise, remade_task
-from r_eval.runner.named import located, located_settings, own_name, workflow_class
-from r_eval.tasks.base import Task, custom, installed, matching, open_environment
-from r_eval.tasks.questions import choose, read_questions
+from r_eval.runner import named
+from r_eval.runner.named import NO_LLM, located_settings
+from r_eval.tasks.base import Task, installed, open_environment
+from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
 from r_eval.workflows.base import Limits, Workflow, prompt_text
-from r_eval.workflows.base import make as make_workflow
-
-NO_LLM = "none"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,23 +42,23 @@ class PlannedTask:
     """A task with its environment, and what the grid's seed, shots and samples chose from it.
 
     Attributes:
-        asked: As they are asked under the cell's condition.
-        home: The environment over which the demonstrations are worked out, where it is another one.
-        replaced: Hash of the settings of environment and task that a workflow replaces; empty where it replaces none.
+        questions: As they are asked under the cell's condition.
+        demo_environment: Over which the demonstrations are worked out, where it is another one.
+        overrides_hash: Of the settings of environment and task that a workflow replaces; empty where it replaces none.
         settings: The environment's.
         unsuited: Ids of demonstrations that are left out, since they call what the environment does not offer.
         dropped: How many questions the condition drops.
-        given: The questions as the task has them, by their ids, where a condition changes them.
+        original_questions: As the task has them, by their ids, where a condition changes them.
     """
 
     task: Task
     environment: Environment
-    asked: tuple[Question, ...]
-    shown: tuple[Question, ...]
-    home: Environment | None = None
-    replaced: str = ""
+    questions: tuple[Question, ...]
+    demonstrations: tuple[Question, ...]
+    demo_environment: Environment | None = None
+    overrides_hash: str = ""
     dropped: int = 0
-    given: Mapping[str, Question] = dataclasses.field(default_factory=dict)
+    original_questions: Mapping[str, Question] = dataclasses.field(default_factory=dict)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     unsuited: tuple[str, ...] = ()
 
@@ -79,7 +75,7 @@ class PlannedTask:
     @functools.cached_property
     def by_id(self) -> dict[str, Question]:
         """The questions by their ids."""
-        return {question.id: question for question in self.asked}
+        return {question.id: question for question in self.questions}
 
     @functools.cached_property
     def task_version(self) -> str:
@@ -101,8 +97,9 @@ class PlannedTask:
         else:
             parts |= settings_hashes({**default_files(cls), **self.settings})
         parts |= with_prefix("code", code_hashes(cls, Environment) | script_hashes(self.task.environment))
-        home = {"of the demonstrations": self.home.version} if self.home else {}
-        return with_prefix("environment", parts | home)
+        if self.demo_environment:
+            parts["of the demonstrations"] = self.demo_environment.version
+        return with_prefix("environment", parts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,10 +119,10 @@ class Drop:
 
     def __str__(self) -> str:
         """One line for people."""
-        said = "; ".join(f"{number} x {why}" for why, number in self.reasons.items())
+        reasons = "; ".join(f"{number} x {why}" for why, number in self.reasons.items())
         skipped = ", and the task is skipped under it" if self.dropped == self.questions else ""
         drops = f"the condition '{self.condition}' drops {self.dropped} of {self.questions} questions"
-        return f"task '{self.task}': {drops}{skipped}{f': {said}' if said else ''}"
+        return f"task '{self.task}': {drops}{skipped}{f': {reasons}' if reasons else ''}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +162,7 @@ class Plan:
 
     def episodes(self) -> int:
         """How many episodes the whole grid has."""
-        return sum(len(c.planned.asked) for c in self.cells) * self.grid.epochs
+        return sum(len(c.planned.questions) for c in self.cells) * self.grid.epochs
 
     def llm_cells(self, llm: str) -> list[PlannedCell]:
         """The cells that one LLM answers."""
@@ -182,12 +179,13 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
+    found = list(named.tasks(grid, limit))
     entries, sweep = expand(grid.vary, grid.workflows)
-    workflows = _workflows(entries, grid)
+    workflows = named.workflows(entries, grid)
     needed = any(w.uses_llm for w in workflows.values())
-    llms = _llms(grid) if needed else {}
-    tasks = _PlannedTasks(list(_tasks(grid, limit, {})), entries, grid, limit)
-    conditions = _conditions(grid)
+    llms = named.llms(grid) if needed else {}
+    tasks = _PlannedTasks(found, entries, grid, limit)
+    conditions = named.conditions(grid)
     limits = Limits(**grid.limits.model_dump())
     cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
     drops = tuple(tasks.drops.values())
@@ -196,18 +194,6 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         raise UserError(f"the grid has no cell left:{why}")
     _check_files(cells)
     return Plan(grid, llms, tasks.firsts(), cells, limits, sweep, drops)
-
-
-def _conditions(grid: Grid) -> list[Combined]:
-    found: dict[str, Combined] = {}
-    for number, entry in enumerate(grid.conditions):
-        with grid.located("conditions", number):
-            name = own_name(entry, entry.given, found, "condition")
-            found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
-    for name, condition in found.items():
-        if (name == CLEAN.name) != (not condition.parts):
-            raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")
-    return list(found.values())
 
 
 def _check_files(cells: Iterable[PlannedCell]) -> None:
@@ -222,79 +208,6 @@ def _check_files(cells: Iterable[PlannedCell]) -> None:
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
 
 
-def _workflows(entries: Iterable[WorkflowEntry], grid: Grid) -> dict[str, Workflow]:
-    found: dict[str, Workflow] = {}
-    for entry in entries:
-        keys = [("workflows", number) for number, given in enumerate(grid.workflows) if given is entry]
-        with grid.located(*(keys[0] if keys else ("vary",))):
-            name = own_name(entry, entry.workflow, found, "workflow")
-            cls, settings = workflow_class(entry, grid.folder)
-            if entry.environment and not cls.uses_tools:
-                raise UserError(f"workflow '{name}' calls no query API, so it has no settings of an environment")
-            found[name] = make_workflow(cls, name, settings)
-    return found
-
-
-def _llms(grid: Grid) -> dict[str, LLM]:
-    found: dict[str, LLM] = {}
-    for number, entry in enumerate(grid.llms):
-        with grid.located("llms", number):
-            name = own_name(entry, entry.llm, found, "LLM")
-            if name == NO_LLM:
-                raise UserError(f"the LLM '{entry.llm}' cannot be called '{NO_LLM}', which stands for no LLM at all")
-            prefix, _, model = entry.llm.partition("/")
-            if prefix == "scripted" or (prefix == "gguf" and model.endswith(".gguf")):
-                model = located(model, grid.folder)
-            llm = make_llm(f"{prefix}/{model}" if model else entry.llm, entry.settings)
-            llm.name, llm.spec = name, entry.llm
-            found[name] = llm
-    return found
-
-
-def _tasks(grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
-    """The tasks of a grid; those that have `noise`, with a workflow's own."""
-    from r_eval.analysis import metrics
-
-    seen: set[str] = set()
-    for number, entry in enumerate(grid.tasks):
-        with grid.located("tasks", number):
-            for task in _named_tasks(entry, grid, limit, noise):
-                if task.name in seen:
-                    raise UserError(f"duplicate task '{task.name}'")
-                metrics.get(task.metric)
-                seen.add(task.name)
-                yield task
-
-
-def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping[str, int]) -> Iterator[Task]:
-    varied = {"noise": {**(entry.noise or {}), **noise}} if noise else {}
-    changes: dict[str, Any] = entry.model_dump(include={"metric", "instruction", "passages"}, exclude_none=True)
-    if entry.environment is not None:
-        changes["environment"] = located_environment(entry.environment.environment, grid.folder)
-        changes["settings"] = located_settings(entry.environment.settings, grid.folder)
-    if entry.data is not None:
-        own_noise = varied if has_noise(entry) else {}
-        yield data_task(entry.model_copy(update=own_noise), grid, limit, changes)
-        return
-    if entry.questions is None:
-        if entry.demonstrations is not None:
-            raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
-        for name in matching(entry.task):
-            own = installed(name)
-            settings = {**entry.of_data, **(varied if has_noise(own) else {})}
-            if settings:
-                own = remade_task(own, settings)
-            if "environment" in changes:
-                changes["home"] = own.environment
-            yield dataclasses.replace(own, **changes)
-        return
-    if entry.environment is None:
-        raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
-    shown = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
-    questions = read_questions(grid.folder / entry.questions)
-    yield dataclasses.replace(custom(entry.task, questions, "", shown), **changes)
-
-
 class _PlannedTasks:
     """The tasks of a grid as its workflows meet them; each environment is opened once for the same settings."""
 
@@ -304,8 +217,8 @@ class _PlannedTasks:
         self._noise = {entry.name or entry.workflow: entry.noise or {} for entry in entries}
         self._chosen = {("", task.name): (task, *_choose(task, grid, limit)) for task in tasks}
         for noise in filter(None, self._noise.values()):
-            own = list(_tasks(grid, limit, noise))
-            if not any(map(has_noise, grid.tasks)) and not any(map(has_noise, own)):
+            own = list(named.tasks(grid, limit, noise))
+            if not any(map(named.has_noise, grid.tasks)) and not any(map(named.has_noise, own)):
                 raise UserError("noise: no task of the grid has noise of several levels")
             self._chosen |= {(short_hash(noise), task.name): (task, *_choose(task, grid, limit)) for task in own}
         self._planned: dict[tuple[str, str], PlannedTask] = {}
@@ -321,42 +234,42 @@ class _PlannedTasks:
     def of(self, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it."""
         settings, noise = self._replaced[workflow], self._noise[workflow]
-        replaced = short_hash([settings, noise]) if settings or noise else ""
-        if (task.name, replaced) not in self._planned:
-            task, asked, shown = self._chosen[short_hash(noise) if noise else "", task.name]
+        key = (task.name, short_hash([settings, noise]) if settings or noise else "")
+        if key not in self._planned:
+            task, questions, demonstrations = self._chosen[short_hash(noise) if noise else "", task.name]
             over = {**task.settings, **located_settings(settings, self._grid.folder)}
             numbers = [n for n, entry in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(task.name, entry.task)]
             with self._grid.located("tasks", *numbers[:1]):
                 environment = self._opened(task.environment, over)
-            home = self._home(task, bool(settings)) if shown else None
-            unsuited = [q.id for q in shown if home and not _can_make_calls(q.program or "", home, environment)]
-            shown = tuple(question for question in shown if question.id not in unsuited)
-            planned = PlannedTask(
-                task, environment, asked, shown, home, replaced, settings=over, unsuited=tuple(unsuited)
-            )
-            self._planned[task.name, replaced] = planned
-        return self._planned[task.name, replaced]
+            other = self._demo_environment(task, bool(settings)) if demonstrations else None
+            unsuited = [
+                q.id for q in demonstrations if other and not _can_make_calls(q.program or "", other, environment)
+            ]
+            chosen = (questions, tuple(q for q in demonstrations if q.id not in unsuited), other, key[1])
+            self._planned[key] = PlannedTask(task, environment, *chosen, settings=over, unsuited=tuple(unsuited))
+        return self._planned[key]
 
     def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
         """A task as a workflow meets it under a condition; without any question where the condition drops them all."""
         planned = self.of(workflow, task)
         if not condition.changes_questions:
             return planned
-        key = (task.name, planned.replaced, condition.name)
+        key = (task.name, planned.overrides_hash, condition.name)
         if key not in self._under:
-            over = planned.environment
-            before = condition.dropped()
-            made = [condition.question(question, over.for_documents(question.context)) for question in planned.asked]
-            asked = tuple(question for question in made if question is not None)
-            given = {question.id: question for question in planned.asked}
-            lost = len(made) - len(asked)
-            self._under[key] = dataclasses.replace(planned, asked=asked, dropped=lost, given=given)
-            if len(asked) < len(made):
+            environment, before = planned.environment, condition.dropped()
+            made = [condition.question(q, environment.for_documents(q.context)) for q in planned.questions]
+            questions = tuple(question for question in made if question is not None)
+            originals = {question.id: question for question in planned.questions}
+            lost = len(made) - len(questions)
+            self._under[key] = dataclasses.replace(
+                planned, questions=questions, dropped=lost, original_questions=originals
+            )
+            if lost:
                 reasons = dict((condition.dropped() - before).most_common())
                 self.drops[key] = Drop(condition.name, task.name, len(made), lost, reasons)
         return self._under[key]
 
-    def _home(self, task: Task, replaced: bool) -> Environment | None:
+    def _demo_environment(self, task: Task, replaced: bool) -> Environment | None:
         """Where the demonstrations are worked out: over what the task itself says, so that all see the same ones."""
         if task.home:
             return self._opened(task.home, installed(task.name).settings)
@@ -382,10 +295,10 @@ def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, 
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
     try:
-        asked, shown = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
+        questions, demonstrations = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
     except UserError as error:
         raise UserError(f"task '{task.name}': {error}") from None
-    return tuple(asked), tuple(shown)
+    return tuple(questions), tuple(demonstrations)
 
 
 def _cells(
@@ -408,7 +321,7 @@ def _cells(
                     if any(_matches(cell, rule) for rule in grid.exclude):
                         continue
                     planned = tasks.under(condition, workflow_name, task)
-                    if not planned.asked:
+                    if not planned.questions:
                         continue  # said in the plan's drops
                     llm = llms[llm_name].identity() if workflow.uses_llm else None
                     parts = {
@@ -420,7 +333,7 @@ def _cells(
                         "condition": short_hash(condition.identity()),
                         "passages": planned.passages,
                         "limits": short_hash(dataclasses.asdict(limits)),
-                        "shots": short_hash([q.id for q in planned.shown]),
+                        "shots": short_hash([q.id for q in planned.demonstrations]),
                         "seed": str(grid.seed),
                     }
                     yield PlannedCell(cell, workflow, planned, parts, condition)

@@ -14,7 +14,8 @@ from r_eval.isolation import describe
 from r_eval.llms.base import LLM, LLMError
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell
 
 LLM_FREE_WORKERS = 2
 """Concurrent episodes of workflows that use no LLM."""

@@ -32,7 +32,8 @@ from r_eval.llms.replay import Kept, LLMUsage, ReplyKey, ReplyStores
 from r_eval.llms.reply_store import ReplyStore
 from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
+from r_eval.runner.named import NO_LLM
+from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import EpisodePool, LocalEngine
 
 logger = logging.getLogger("r_eval")
@@ -86,7 +87,7 @@ class RayEngine:
         """
         own = None if llm == NO_LLM else self._plan.llms[llm]
         cells, replies = self._plan.llm_cells(llm), self._resources.replies
-        episodes = sum(len(cell.planned.asked) for cell in cells) * self._plan.grid.epochs
+        episodes = sum(len(cell.planned.questions) for cell in cells) * self._plan.grid.epochs
         sizes = actor_sizes(own, [node["Resources"] for node in ray.nodes() if node["Alive"]], episodes)
         order = Order(
             grid=_divided(self._plan.grid, 1 if own is None or own.is_local or own.num_gpus else len(sizes)),
@@ -327,11 +328,11 @@ class RemoteStore:
         self._actor = actor
 
     async def find(self, key: ReplyKey) -> Kept | None:
-        kept: Kept | None = await self._actor.find.remote(key)
-        return kept
+        reply: Kept | None = await self._actor.find.remote(key)
+        return reply
 
-    async def put(self, key: ReplyKey, kept: Kept) -> None:
-        await self._actor.put.remote(key, kept)
+    async def put(self, key: ReplyKey, reply: Kept) -> None:
+        await self._actor.put.remote(key, reply)
 
     def forget(self, owner: bytes) -> None:
         """Nothing: the run's own process does this once it has recorded an episode."""

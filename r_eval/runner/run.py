@@ -27,8 +27,9 @@ from r_eval.runner.budget import BudgetGuard, check
 from r_eval.runner.demonstrations import work_out
 from r_eval.runner.episode import Cancelled, Resources
 from r_eval.runner.looks import Looks
+from r_eval.runner.named import NO_LLM
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.plan import NO_LLM, Plan, PlannedCell, resolve
+from r_eval.runner.plan import Plan, PlannedCell, resolve
 from r_eval.runner.pools import Engine, EpisodePool, LocalEngine
 from r_eval.runner.store import Store
 
@@ -64,7 +65,7 @@ class Runner:
         rule: Rule | None = None,
     ) -> None:
         self.plan, self.store, self.engine, self.observer, self.replies = plan, store, engine, observer, replies
-        self.gate = BudgetGuard(plan, store.spent, store.clock, observer.held)
+        self.gate = BudgetGuard(plan, store.spent, store.clock, observer.on_budget)
         self.stopping = False
         self.unavailable: dict[str, str] = {}
         self.looks = Looks(plan, store, rule, self._is_halted) if rule is not None else None
@@ -314,9 +315,12 @@ async def arun(
         for name in needed & plan.llms.keys():
             await asyncio.to_thread(plan.llms[name].fetch)
         cut = plan.limits.observation
-        examples = {p.task.name: await work_out(p.shown, p.home or p.environment, sandbox, cut) for p in plan.tasks}
-        kept = ReplyStore()
-        replies = ReplyStores(kept, store.run_id, cache is not False, cache is True, store.spent, store.is_new)
+        examples = {
+            p.task.name: await work_out(p.demonstrations, p.demo_environment or p.environment, sandbox, cut)
+            for p in plan.tasks
+        }
+        reply_store = ReplyStore()
+        replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent, store.is_new)
         resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
         try:
             with _engine(engine, plan, resources, options.get("limit")) as carrying_out:
@@ -331,7 +335,7 @@ async def arun(
                     if store.is_written:
                         store.write_manifest(state, runner.gate.exhausted() if state == "budget" else ())
         finally:
-            await asyncio.to_thread(kept.close)
+            await asyncio.to_thread(reply_store.close)
     return folder
 
 

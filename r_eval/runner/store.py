@@ -136,10 +136,10 @@ class Store:
             UserError: The file is no regular file, or a link in the folder is in the way.
         """
         if cell.cell not in self._ledgers:
-            asked, path = cell.planned.asked, cell.cell.path(self.folder.episodes_root)
-            key = id(asked)  # the plan holds on to it
+            questions, path = cell.planned.questions, cell.cell.path(self.folder.episodes_root)
+            key = id(questions)  # the plan holds on to it
             if key not in self._places:
-                self._places[key] = {question.id: place for place, question in enumerate(asked)}
+                self._places[key] = {question.id: place for place, question in enumerate(questions)}
             refuse_links(path)
             with _writable(path):
                 self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
@@ -187,9 +187,9 @@ class Store:
         """Write down what is asked, so that the folder says it without the files that the questions came from."""
         for planned in self.plan.tasks:
             path = self.folder.questions_file(planned.task.name)
-            asked = {question.id: question for question in planned.asked}
-            others = (q for q in self.folder.questions(planned.task.name) if q.id not in asked)
-            lines = [f"{q.model_dump_json(exclude_defaults=True)}\n".encode() for q in (*asked.values(), *others)]
+            questions = {question.id: question for question in planned.questions}
+            others = (q for q in self.folder.questions(planned.task.name) if q.id not in questions)
+            lines = [f"{q.model_dump_json(exclude_defaults=True)}\n".encode() for q in (*questions.values(), *others)]
             with _writable(path):
                 write_whole(path, lines)
         for entry in self.plan.grid.tasks:
@@ -249,13 +249,13 @@ class Store:
             tasks=[
                 TaskPart(
                     **{key: getattr(p.task, key) for key in ("name", "id", "title", "domain", "level", "metric")},
-                    questions=len(p.asked),
-                    demonstrations=[question.id for question in p.shown],
+                    questions=len(p.questions),
+                    demonstrations=[question.id for question in p.demonstrations],
                     data=dict(p.task.data),
                 )
                 for p in plan.tasks
             ],
-            conditions=list(dict.fromkeys(c.name or c.given for c in grid.conditions)),
+            conditions=list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
             cells=[self._cell_part(cell) for cell in plan.cells],
             dropped=[dataclasses.asdict(drop) for drop in plan.drops],
             stopped=self.stopped,
@@ -268,7 +268,7 @@ class Store:
         skipped = self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
         return CellPart(
             **cell.cell._asdict(),
-            episodes=len(cell.planned.asked) * self.plan.grid.epochs - skipped,
+            episodes=len(cell.planned.questions) * self.plan.grid.epochs - skipped,
             dropped=cell.planned.dropped,
             skipped=skipped,
             fingerprint=cell.fingerprint,

@@ -34,12 +34,12 @@ def _costs(plan: Plan) -> Iterator[str]:
     cells: dict[str, PlannedCell] = {}
     for cell in plan.cells:
         largest = cells.setdefault(cell.cell.workflow, cell)
-        if len(cell.planned.asked) > len(largest.planned.asked):
+        if len(cell.planned.questions) > len(largest.planned.questions):
             cells[cell.cell.workflow] = cell
     parts = []
     for name, cell in cells.items():
         if most := most_calls(plan, cell):
-            parts.append(f"{name} {most * len(cell.planned.asked) * plan.grid.epochs:,} ({most} per episode)")
+            parts.append(f"{name} {most * len(cell.planned.questions) * plan.grid.epochs:,} ({most} per episode)")
     if parts:
         tokens = f"; at most {plan.limits.tokens:,} tokens per episode" if plan.limits.tokens else ""
         yield f"LLM calls per cell, at most: {', '.join(parts)}{tokens}"
@@ -49,7 +49,7 @@ def _of_task(planned: PlannedTask) -> Iterator[str]:
     if planned.unsuited:
         names = ", ".join(planned.unsuited)
         yield f"demonstrations left out, since the environment does not offer what they call: {names}"
-    if any(question.context for question in planned.asked):
+    if any(question.context for question in planned.questions):
         places = {"prompt": "in every prompt", "environment": "behind the query APIs only", "none": "nowhere"}
         yield f"passages: {planned.passages} (the questions' own documents are {places[planned.passages]})"
     if planned.passages == "environment" and not planned.takes_documents:
@@ -58,7 +58,7 @@ def _of_task(planned: PlannedTask) -> Iterator[str]:
 
 def _missing_pages(planned: PlannedTask) -> Iterator[str]:
     """Whether the environment lacks pages that the questions need, as far as that can be told."""
-    titles = dict.fromkeys(title for question in planned.asked for title in _needed(question))
+    titles = dict.fromkeys(title for question in planned.questions for title in _needed(question))
     lacking = [title for title in titles if planned.environment.has_page(title) is False]
     where = f"the environment {planned.task.environment}"
     if lacking:

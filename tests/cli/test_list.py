@@ -29,10 +29,3 @@ def test_lines_and_json_have_every_name(tmp_path: Path, kind: str, expected: set
     assert all(value != "" for row in rows for value in row.values())
     for row, line in zip(rows, plain.stdout.splitlines(), strict=True):
         assert row["name"] in line.split()
-
-
-def test_a_task_has_its_id_level_and_number_of_questions(tmp_path: Path) -> None:
-    rows = json.loads(typed_here(["list", "tasks", "--json"], tmp_path).stdout)
-    easy = next(row for row in rows if row["name"] == "aminer/soay-easy")
-    assert (easy["id"], easy["level"], easy["questions"]) == ("1-3", "KS", 100)
-    assert [row["id"] for row in rows] == sorted(row["id"] for row in rows)

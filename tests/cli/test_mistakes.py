@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from r_eval import Grid, run
 from tests.commands import typed_here
 
 LLM = "def ada(request):\n    return 'Action 1: Finish[Ada]'\n"
@@ -149,7 +150,7 @@ MISTAKES: dict[str, tuple[str, ...]] = {
     "score done --taxonomy loose": ("loose", "strict"),
     "score done --match-threshold 7": ("--match-threshold",),
     "score good.jsonl": ("good.jsonl", "--answers"),
-    "compare done ./done": ("twice",),
+    "compare done ./done": ("done", "twice"),
     "compare done --systems react+ada pal+ada": ("react+ada",),
     "show done --type XY": ("'XY'", "EM"),
     "show done --prompt": ("--prompt", "EPISODE_ID"),
@@ -176,8 +177,7 @@ def prepared(folder: Path) -> Path:
     """A folder with all files, and a run."""
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
-    done = typed_here(["run", "grid.yaml", "--out", "done", "--quiet"], folder)
-    assert done.returncode == 0, done.stderr
+    assert run(Grid.load(folder / "grid.yaml"), folder / "done").state == "complete"
     return folder
 
 

@@ -54,16 +54,6 @@ def test_lines_have_what_is_done_and_what_failed(folder: Path, capsys: pytest.Ca
     assert {"one: 4 of 4, done", "two: 4 of 4, 4 failed, done", "(no LLM): 4 of 4, done"} <= set(lines)
 
 
-def test_episodes_of_earlier_sessions_count_as_done_and_set_no_pace(folder: Path) -> None:
-    grid = Grid.load(folder / "grid.yaml")
-    run(grid, folder / "out", limit=2)
-    observer = ProgressObserver(live=False)
-    run(grid, folder / "out", watcher=observer)
-    one, two = observer.task("one"), observer.task("two")
-    assert (one.completed, one.total, two.completed, two.fields["session"].failed) == (4, 4, 4, 4)
-    assert one.fields["session"].done == 2
-
-
 def test_a_terminal_gets_bars(folder: Path) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from r_eval import Grid, run
 from tests.commands import typed_here
 
 LLM = """
@@ -32,8 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ran")
     (path / "llm.py").write_text(LLM, encoding="utf-8")
     (path / "grid.yaml").write_text(GRID, encoding="utf-8")
-    done = typed_here(["run", "grid.yaml", "--quiet"], path)
-    assert done.returncode == 0, done.stderr
+    assert run(Grid.load(path / "grid.yaml"), path / "runs" / "grid").state == "complete"
     return path
 
 

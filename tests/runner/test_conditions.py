@@ -154,11 +154,11 @@ def parts(plan: Plan) -> list[str]:
 def test_an_agent_that_retries_meets_failures_at_the_rate_that_was_asked_for(grid: Make, tmp_path: Path) -> None:
     rates = {"none": 0.0, "some": 0.1, "many": 0.3}
     conditions = [{"condition": "faulty", "name": name, "rate": rate} for name, rate in rates.items()]
-    run(grid(conditions, epochs=10), tmp_path / "run")
+    run(grid(conditions, epochs=5), tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
     for name, rate in rates.items():
         found = episodes(folder, name)
-        assert len(found) == QUESTIONS * 10
+        assert len(found) == QUESTIONS * 5
         assert {episode.outcome.kind for episode in found} <= {"finished"}
         calls = [[failed(step) for step in episode.steps if step.kind == "call"] for episode in found]
         assert all(1 <= len(made) <= 2 for made in calls)
@@ -217,7 +217,7 @@ def test_demonstrations_come_from_the_clean_environment(grid: Make) -> None:
 
     async def worked_out() -> Any:
         with Sandbox() as sandbox:
-            return await work_out(planned.shown, planned.environment, sandbox, 1000)
+            return await work_out(planned.demonstrations, planned.environment, sandbox, 1000)
 
     (demonstration,) = asyncio.run(worked_out())
     assert demonstration.calls[0].error is None
@@ -251,7 +251,7 @@ def test_a_condition_that_fails_is_the_machinerys_failure(grid: Make) -> None:
 
     async def made() -> Episode:
         with Sandbox() as sandbox:
-            return await run_episode(cell, cell.planned.asked[0], 0, llm, Resources(plan.limits, sandbox))
+            return await run_episode(cell, cell.planned.questions[0], 0, llm, Resources(plan.limits, sandbox))
 
     outcome = asyncio.run(made()).outcome
     assert outcome.kind == "tool_failure"

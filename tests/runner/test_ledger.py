@@ -29,7 +29,7 @@ def cell() -> PlannedCell:
 
 
 def ledger(cell: PlannedCell, path: Path, epochs: int = EPOCHS) -> Ledger:
-    return Ledger(cell, epochs, {q.id: i for i, q in enumerate(cell.planned.asked)}, path)
+    return Ledger(cell, epochs, {q.id: i for i, q in enumerate(cell.planned.questions)}, path)
 
 
 def episode(cell: PlannedCell, question: Question, epoch: int, kind: OutcomeKind, answer: str) -> Episode:
@@ -63,14 +63,14 @@ def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
     with path.open("w", encoding="utf-8") as file:
         for number, (place, kind) in enumerate(tries):
             epoch, question = divmod(place, QUESTIONS)
-            made = episode(cell, cell.planned.asked[question], epoch, kind, str(number))
+            made = episode(cell, cell.planned.questions[question], epoch, kind, str(number))
             file.write(made.model_dump_json() + "\n")
             added.add(made)
             newest[place] = kind
     missing = [p for p in range(EPOCHS * QUESTIONS) if newest.get(p) != "finished"]
     for found in (added, ledger(cell, path)):
         assert [(q.id, e) for q, e in found.missing()] == [
-            (cell.planned.asked[p % QUESTIONS].id, p // QUESTIONS) for p in missing
+            (cell.planned.questions[p % QUESTIONS].id, p // QUESTIONS) for p in missing
         ]
         assert (found.left(), found.count()) == (len(missing), EPOCHS * QUESTIONS - len(missing))
 
@@ -85,7 +85,7 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
         for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
             epoch, question = divmod(place, QUESTIONS)
             kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
-            made = episode(cell, cell.planned.asked[question], epoch, kind, f"{attempt} {place} Ü")
+            made = episode(cell, cell.planned.questions[question], epoch, kind, f"{attempt} {place} Ü")
             file.write(made.model_dump_json() + "\n")
             book.add(made)
     book.tidy()
@@ -107,9 +107,9 @@ def test_a_million_episodes_take_a_byte_each(tmp_path: Path, cell: PlannedCell) 
 
 def test_questions_that_are_not_wanted_now_are_kept_at_the_end(tmp_path: Path, cell: PlannedCell) -> None:
     path = tmp_path / "cell.jsonl"
-    lines = [episode(cell, q, 0, "finished", str(n)).model_dump_json() for n, q in enumerate(cell.planned.asked)]
+    lines = [episode(cell, q, 0, "finished", str(n)).model_dump_json() for n, q in enumerate(cell.planned.questions)]
     path.write_text("".join(f"{line}\n" for line in reversed(lines)), encoding="utf-8")
-    narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, asked=cell.planned.asked[:2]))
+    narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, questions=cell.planned.questions[:2]))
     book = ledger(narrow, path, epochs=1)
     assert book.left() == 0
     book.tidy()

@@ -47,7 +47,7 @@ def store(tmp_path: Path, plan: Plan) -> Iterator[Store]:
 
 def episode(cell: PlannedCell, number: int, kind: OutcomeKind = "finished", answer: str = "Ada") -> Episode:
     """An episode of the cell's question of that number."""
-    question = cell.planned.asked[number]
+    question = cell.planned.questions[number]
     return Episode(
         **{k: v for k, v in cell.cell._asdict().items() if k != "task"},
         episode_id=episode_id(cell, question, 0),
@@ -127,16 +127,13 @@ def call(**fields: Any) -> Step:
 NESTED: dict[str, Any] = functools.reduce(lambda inner, _: {"a": inner}, range(300), {})
 STRANGE: dict[str, tuple[dict[str, Any], str, str]] = {
     "half a pair of surrogates": ({"answer": "half \ud83d"}, "finished", "half \ufffd"),
-    "an answer that is no text": ({"answer": 3}, "tool_failure", ""),
     "no answer": ({"answer": None}, "tool_failure", ""),
     "an outcome that there is not": ({"outcome": Outcome.model_construct(kind="won")}, "tool_failure", ""),
-    "bytes": ({"answer": b"\xff"}, "tool_failure", ""),
     "an object as an argument": (
         {"steps": [call(arguments={"a": object()})]},
         "finished",
         "Ada",
     ),
-    "ids that are no texts": ({"steps": [call(found=[1, None])]}, "tool_failure", ""),
     "a time that is no number": (
         {"steps": [call(seconds=float("nan"))]},
         "tool_failure",
@@ -232,7 +229,7 @@ def test_ids_of_episodes_differ_in_every_part(plan: Plan) -> None:
     ids = [
         episode_id(cell, question, epoch)
         for cell in (*plan.cells, *other.cells)
-        for question in cell.planned.asked
+        for question in cell.planned.questions
         for epoch in range(2)
     ]
     assert max(collections.Counter(ids).values()) == 1

@@ -118,17 +118,9 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"vary": {"environment.sise": [1]}},
         r"environment '\S*shelf\.py:Shelf': unknown setting 'sise'\. Did you mean size\?",
     ),
-    "an unknown setting of the workflow": (
-        {"vary": {"workflow.topk": [1]}},
-        r"workflow 'rag': unknown setting 'topk'\. Did you mean top_k\?",
-    ),
     "several workflows": (
         {"workflows": ["react", "rag"]},
         r"vary: the grid has several workflows; add workflow: with one of react, rag",
-    ),
-    "an unknown workflow": (
-        {"vary": {**VARY, "workflow": "rga"}},
-        r"vary\.workflow: unknown workflow 'rga'\. Did you mean rag\?",
     ),
     "a workflow that calls no query API": (
         {"workflows": ["direct"], "vary": {SIZE: [1]}},
@@ -141,10 +133,6 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "what the workflow sets itself": (
         {"workflows": [{"workflow": "rag", "top_k": 3}]},
         r"vary\.workflow\.top_k: the workflow's entry sets it too; make that the first value of",
-    ),
-    "what the workflow sets of the environment itself": (
-        {"workflows": [{"workflow": "rag", "environment": {"order": "year"}}]},
-        r"vary\.environment\.order: the workflow's entry sets it too",
     ),
     "a value that the environment refuses": (
         {"vary": {SIZE: [20, "big"]}},

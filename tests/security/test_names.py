@@ -16,23 +16,19 @@ from tests.commands import typed_here
 NAMES = {"too long": "東京 " * 120, "of nobody": "~no-such-user/file"}
 PLACES: dict[str, dict[str, Any]] = {
     "an LLM of llama.cpp": {"llms": ["gguf/{}"]},
-    "a file of llama.cpp": {"llms": ["gguf/{}.gguf"]},
     "an LLM of transformers": {"llms": ["hf/./{}"]},
     "a scripted LLM": {"llms": ["scripted/{}.py:reply"]},
     "a setting of an LLM": {"llms": [{"llm": "openai/x", "base_url": "{}"}]},
     "a workflow": {"workflows": ["{}.py:Own"]},
-    "a setting of a workflow": {"workflows": [{"workflow": "react", "max_parse_retries": "{}"}]},
     "questions": {"tasks": [{"task": "own", "questions": "{}.jsonl", "environment": "wiki"}]},
     "an environment": {"tasks": [{"task": "aminer/soay-easy", "environment": "{}.py:Own"}]},
     "an OpenAPI document": {"tasks": [{"task": "aminer/soay-easy", "environment": "openapi:{}"}]},
-    "LangChain's tools": {"tasks": [{"task": "aminer/soay-easy", "environment": "langchain:{}.py:tools"}]},
     "documents": {
         "tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "corpus", "documents": ["{}"]}}]
     },
     "a ZIM file": {
         "tasks": [{"task": "aminer/soay-easy", "environment": {"environment": "wiki", "source": "zim", "zim": "{}"}}]
     },
-    "a metric": {"tasks": [{"task": "aminer/soay-easy", "metric": "{}.py:own"}]},
 }
 
 

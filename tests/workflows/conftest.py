@@ -105,7 +105,7 @@ def play(pantry: Environment, brief_sandbox: Sandbox) -> Play:
         cell = PlannedCell(Cell("tested", "talker", "clean", task.name), workflow, planned, {})
 
         async def main() -> Episode:
-            examples = await work_out(planned.shown, domain, brief_sandbox, bounds.observation)
+            examples = await work_out(planned.demonstrations, domain, brief_sandbox, bounds.observation)
             resources = Resources(bounds, brief_sandbox, {cell.cell.task: examples})
             return await run_episode(cell, question, 0, llm, resources)
 

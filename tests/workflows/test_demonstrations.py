@@ -242,9 +242,11 @@ def test_no_question_that_is_shown_is_asked_in_any_task_of_the_paper(seed: int) 
         workflows=["direct", "oracle"], llms=["openai/unused"], tasks=list(paper_tasks()), seed=seed, shots=SHOTS
     )
     for planned in resolve(grid).tasks:
-        assert len(planned.shown) == SHOTS
-        assert not {q.id for q in planned.asked} & {q.id for q in planned.shown}
-        assert not {q.question.casefold() for q in planned.asked} & {q.question.casefold() for q in planned.shown}
+        assert len(planned.demonstrations) == SHOTS
+        assert not {q.id for q in planned.questions} & {q.id for q in planned.demonstrations}
+        assert not {q.question.casefold() for q in planned.questions} & {
+            q.question.casefold() for q in planned.demonstrations
+        }
 
 
 # Reasoning
