@@ -282,9 +282,9 @@ class _PlannedTasks:
         return self._environments[key]
 
 
-def _can_make_calls(program: str, home: Environment, environment: Environment) -> bool:
+def _can_make_calls(program: str | None, home: Environment, environment: Environment) -> bool:
     """Whether an environment offers what a program for another one calls, with the same parameters."""
-    called = home.specs().keys() & set(re.findall(r"\b(\w+)\s*\(", program))
+    called = home.specs().keys() & set(re.findall(r"\b(\w+)\s*\(", program or ""))
     offered = environment.specs()
     parameters = ([[p.name for p in specs[api].parameters] for specs in (home.specs(), offered)] for api in called)
     return called <= offered.keys() and all(own == other for own, other in parameters)
