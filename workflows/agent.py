@@ -163,6 +163,7 @@ def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
                 | {"observation": call.observation}
                 for place, call in enumerate(shown.calls)
             ],
+            "thought": shown.thought(len(shown.calls)),
             "answer": shown.answer,
         }
         for shown in question.demonstrations

@@ -104,7 +104,8 @@ class DFSDT(Workflow):
         self.max_calls = None if max_calls is None else positive("max_calls", max_calls)
 
     def most_calls(self, limits: Limits) -> int:
-        return (self.max_calls or COST * limits.steps) + limits.last_chance
+        is_chain = self.beam == 1 and self.max_nodes is None
+        return min(self.max_calls or COST * limits.steps, limits.steps if is_chain else 10**9) + limits.last_chance
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
