@@ -201,8 +201,6 @@ class _Search:
     def _messages(self, node: Node) -> tuple[Message, ...]:
         if node.tried:
             return with_note(node.messages, prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.tried)))
-        if node.messages[-1].role == "assistant":
-            return with_note(node.messages, prompt(DFSDT, "dfsdt_continue"))
         return node.messages
 
     async def _grow(self, node: Node, reply: Reply) -> Node:
@@ -212,7 +210,7 @@ class _Search:
         child = Node(node.messages, node.state, depth, node.turns + 1, node.seen)
         if call is None:
             node.tried.append(_tried({"thought": cut(reply.text, TRIED_CHARACTERS)}))
-            child.messages = (*node.messages, reply.message())
+            child.messages = (*node.messages, reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
             return child
         if call.name.lower() == "finish":
             output = self._finish(call, child)
