@@ -76,7 +76,8 @@ MISTRAL = """
   {%- elif m.role == 'user' %}[INST] {{ m.content }}[/INST]{% else %} {{ m.content }}</s>{% endif %}
 {%- endfor %}"""
 GEMMA = """
-{%- for m in messages %}<start_of_turn>{{ 'model' if m.role == 'assistant' else 'user' }}\n{{ m.content | trim }}<end_of_turn>
+{%- for m in messages %}
+<start_of_turn>{{ 'model' if m.role == 'assistant' else 'user' }}\n{{ m.content | trim }}<end_of_turn>
 {% endfor %}"""
 PHI = """
 {%- for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"""
@@ -84,7 +85,7 @@ DEEPSEEK = """
 {%- for m in messages %}
   {%- if m.tool_calls and not loop.nextitem %}{{ refuse('calls need their results') }}{% endif %}
   {%- if m.role == 'tool' %}<|tool_output|>{{ m.content }}{% else %}<|{{ m.role }}|>{{ m.content or '' }}{% endif %}
-  {%- for c in m.tool_calls %}<|tool_call|>{{ c.type }}<|sep|>{{ c.function.name }}\n{{ c.function.arguments }}{% endfor %}
+  {%- for c in m.tool_calls %}<|tool_call|>{{ c.function.name }}\n{{ c.function.arguments }}{% endfor %}
 {%- endfor %}"""
 COMMAND = """
 {%- for m in messages %}<|START_OF_TURN_TOKEN|><|{{ m.role | upper }}_TOKEN|>{{ m.content | trim }}<|END_OF_TURN_TOKEN|>
