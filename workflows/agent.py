@@ -108,8 +108,6 @@ class Agent(Workflow):
             }
             async with started(self._words(), self._variables(handed), encode_body(handed), episode.stop) as program:
                 await episode.serve()
-                if program.status is not None:
-                    await program.drain()
                 return _ending(episode, program)
 
     def _words(self) -> list[str]:
@@ -180,7 +178,7 @@ def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
 def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
     """The outcome of a program that has ended, or was ended."""
     failure = _failure(program)
-    answer, is_object = _printed(bytes(program.output.tail))
+    answer, is_object = _printed(program.output())
     if failure and not is_object:
         answer = ""
     if episode.reached is not None:
@@ -202,7 +200,7 @@ def _failure(program: Program) -> tuple[str, str] | None:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
     if not program.status:
         return None
-    errors = clean(" ".join(program.errors.tail.decode("utf-8", "replace").split()))[-MAX_DETAIL:]
+    errors = clean(" ".join(program.errors().decode("utf-8", "replace").split()))[-MAX_DETAIL:]
     if program.status > 0:
         how = f"exit status {program.status}"
     else:

@@ -92,7 +92,7 @@ class DFSDT(Workflow):
     Args:
         beam: Branches tried from a node.
         max_nodes: Depth of the tree in ToolBench's nodes, in place of `limits.steps` turns.
-        max_calls: LLM calls of one episode; absent: four times `limits.steps`.
+        max_calls: LLM calls of one episode, before the last chance; absent: four times `limits.steps`.
     """
 
     branches = True
