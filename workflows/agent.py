@@ -9,6 +9,7 @@ The program is the system under test: where it fails, the episode `gave_up`, and
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 
 from pydantic_core import from_json
 
+from r_eval.environments.base import threads
 from r_eval.environments.sandbox import answer_text
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file
@@ -29,7 +31,7 @@ from r_eval.records import Outcome
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, started
-from r_eval.workflows.agent_server import AgentEpisode, agent_server
+from r_eval.workflows.agent_server import SDK, AgentEpisode, agent_server
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -92,6 +94,9 @@ class Agent(Workflow):
         where, _, name = (self.function or "").rpartition(":")
         hashes = settings_hashes({"command": self.command, "function": [where, name]}, "program")
         return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
+
+    async def prepare(self) -> None:
+        await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import secrets
 import time
@@ -18,7 +17,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.environments.base import EnvironmentFailure, threads
+from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.serve.mcp import asgi_response, server_of
 from r_eval.environments.session import CallResult
@@ -236,7 +235,6 @@ class AgentServer:
 
     async def _serve(self) -> None:
         try:
-            await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
             from aiohttp import web
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
