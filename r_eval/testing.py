@@ -366,11 +366,11 @@ class WorkflowContract:
         for speak in (self.speak, _told):
             llm = self._llm(speak=speak)
             episode = self._played(llm)
-            first, every = str(llm.requests[0]), str(llm.requests)
-            for text in (QUESTION.question, "Answer in one word.", DEMONSTRATION.question):
-                assert text in first, "question, instruction and demonstrations are for every workflow"
+            needed = (QUESTION.question, "Answer in one word.", DEMONSTRATION.question)
+            is_complete = any(all(text in str(request) for text in needed) for request in llm.requests)
+            assert is_complete, "question, instruction and demonstrations are for every workflow"
             if not self.workflow().uses_gold:
-                assert GOLD not in every + str(episode.steps) + episode.answer
+                assert GOLD not in str(llm.requests) + str(episode.steps) + episode.answer
 
     def test_it_survives_whatever_an_llm_answers(self) -> None:
         for native in (True, False):

@@ -190,3 +190,9 @@ def side_by_side(question: str, base_url: str, api_key: str, mcp_url: str) -> st
         chats = [pool.submit(client.chat, f"question {number}") for number in range(6)]
         found = [chat.result()["content"] for chat in chats]
         return " ".join([*found, str(len([look.result() for look in looks]))])
+
+
+def told(base_url: str, api_key: str, mcp_url: str, **episode: Any) -> str:
+    """All that the program can know before it asks."""
+    tools = Client(base_url, api_key, mcp_url).mcp("tools/list")["tools"]
+    return json.dumps([episode, tools], ensure_ascii=False)

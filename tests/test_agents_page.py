@@ -1,21 +1,23 @@
 """docs/agents.md and examples/agents/ are true: the grid of the page runs, and so does every example whose packages are
-installed."""
+installed, here or for the Python that R_EVAL_AGENTS_PYTHON names.
+"""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import inspect
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from r_eval import load_run
-from r_eval.environments.base import Environment
 from r_eval.llms.base import Reply, Request, ToolCall
-from r_eval.testing import Talker, played
+from r_eval.testing import Pantry, Talker, played
 from r_eval.workflows.agent import VARIABLES, Agent
 from r_eval.workflows.base import Limits
 from tests import documents
@@ -49,20 +51,27 @@ def calling(request: Request) -> Reply:
     return Reply("I look.", calls, "tool_calls")
 
 
-def is_installed(file: str) -> bool:
+PYTHON = os.environ.get("R_EVAL_AGENTS_PYTHON", sys.executable)
+
+
+def missing(file: str) -> str:
+    """What an example needs and is not installed."""
     if file.endswith(".mjs"):
-        return shutil.which("node") is not None
+        return "" if shutil.which("node") else "node"
     tree = ast.walk(ast.parse((EXAMPLES / file).read_text(encoding="utf-8")))
-    modules = [node.module or "" for node in tree if isinstance(node, ast.ImportFrom)]
-    return all(importlib.util.find_spec(module.partition(".")[0]) is not None for module in modules)
+    modules = sorted({(node.module or "").partition(".")[0] for node in tree if isinstance(node, ast.ImportFrom)})
+    code = f"import importlib.util; print(*(m for m in {modules} if importlib.util.find_spec(m) is None))"
+    return subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_an_example_looks_things_up_and_answers(file: str, pantry: Environment) -> None:
-    if not is_installed(file):
-        pytest.skip(f"what {file} needs is not installed")
-    program = "node" if file.endswith(".mjs") else "python"
-    episode = played(Agent(command=[program, str(EXAMPLES / file)]), Talker(calling), pantry, Limits())
+@pytest.mark.parametrize(
+    "file", [file if "plain" in file else pytest.param(file, marks=pytest.mark.slow) for file in FILES]
+)
+def test_an_example_looks_things_up_and_answers(file: str) -> None:
+    if lacking := missing(file):
+        pytest.skip(f"{file} needs {lacking}, which {PYTHON} lacks")
+    program = "node" if file.endswith(".mjs") else PYTHON
+    episode = played(Agent(command=[program, str(EXAMPLES / file)]), Talker(calling), Pantry(), Limits())
     assert (episode.answer, episode.outcome.kind) == ("omelette", "finished"), episode.outcome
     calls = [(step.api, step.error) for step in episode.steps if step.kind == "call"]
     assert sorted(calls) == [("find_dish", None), ("ingredients", None)]

@@ -9,6 +9,7 @@ The program is the system under test: where it fails, the episode `gave_up`, and
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 
 from pydantic_core import from_json
 
+from r_eval.environments.base import threads
 from r_eval.environments.sandbox import answer_text
 from r_eval.errors import MissingExtra
 from r_eval.files import is_file
@@ -29,7 +31,7 @@ from r_eval.records import Outcome
 from r_eval.text import clean
 from r_eval.workflows.agent_messages import MODEL
 from r_eval.workflows.agent_program import MAX_OUTPUT, Program, search_path, started
-from r_eval.workflows.agent_server import AgentEpisode, agent_server
+from r_eval.workflows.agent_server import SDK, AgentEpisode, agent_server
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -93,6 +95,9 @@ class Agent(Workflow):
         hashes = settings_hashes({"command": self.command, "function": [where, name]}, "program")
         return {"program": hashes.pop("program"), "pass_env": self.pass_env, "code": hashes, "prompt": {}}
 
+    async def prepare(self) -> None:
+        await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
+
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:
@@ -108,8 +113,6 @@ class Agent(Workflow):
             }
             async with started(self._words(), self._variables(handed), encode_body(handed), episode.stop) as program:
                 await episode.serve()
-                if program.status is not None:
-                    await program.drain()
                 return _ending(episode, program)
 
     def _words(self) -> list[str]:
@@ -163,6 +166,7 @@ def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
                 | {"observation": call.observation}
                 for place, call in enumerate(shown.calls)
             ],
+            "thought": shown.thought(len(shown.calls)),
             "answer": shown.answer,
         }
         for shown in question.demonstrations
@@ -179,7 +183,7 @@ def _further(question: TaskInput, session: SessionProtocol) -> dict[str, Any]:
 def _ending(episode: AgentEpisode, program: Program) -> WorkflowResult:
     """The outcome of a program that has ended, or was ended."""
     failure = _failure(program)
-    answer, is_object = _printed(bytes(program.output.tail))
+    answer, is_object = _printed(program.output())
     if failure and not is_object:
         answer = ""
     if episode.reached is not None:
@@ -201,7 +205,7 @@ def _failure(program: Program) -> tuple[str, str] | None:
         return "output", f"the program wrote more than {MAX_OUTPUT >> 20} MB"
     if not program.status:
         return None
-    errors = clean(" ".join(program.errors.tail.decode("utf-8", "replace").split()))[-MAX_DETAIL:]
+    errors = clean(" ".join(program.errors().decode("utf-8", "replace").split()))[-MAX_DETAIL:]
     if program.status > 0:
         how = f"exit status {program.status}"
     else:

@@ -10,69 +10,97 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
 from pydantic_core import to_json
 
+from r_eval.errors import describe_invalid
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolSpec
 from r_eval.llms.reply import decode_body, parse_reply
 
 MODEL = "r-eval"
 """The name under which a program finds the episode's LLM."""
-MAX_MESSAGES, MAX_TOOLS, MAX_STOPS = 2_000, 128, 16
+Length = Annotated[StrictInt, Field(ge=1)]
 
 
 class InvalidRequest(ValueError):
     """A body is not one that can be answered; says why."""
 
 
-def parse_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body.
+class Function(BaseModel):
+    name: StrictStr
+    description: StrictStr | None = None
+    parameters: dict[str, Any] | None = None
+
+
+class Tool(BaseModel):
+    type: Literal["function"] = "function"
+    function: Function
+
+
+class Format(BaseModel):
+    type: Literal["text"]
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool | None = False
+
+
+class Body(BaseModel):
+    """What counts of the body of a chat completion."""
+
+    messages: list[dict[str, Any]] = Field(min_length=1, max_length=2_000)
+    n: Literal[1] | None = None
+    response_format: Format | None = None
+    stop: StrictStr | Annotated[list[StrictStr], Field(max_length=16)] | None = None
+    max_tokens: Length | None = None
+    max_completion_tokens: Length | None = None
+    tools: Annotated[list[Tool], Field(max_length=128)] | None = None
+    tool_choice: Literal["auto", "none", "required"] | Tool | None = None
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+
+
+def parse_body(body: bytes) -> Body:
+    """What counts of a body.
 
     Raises:
-        InvalidRequest: It is none.
+        InvalidRequest: It is no JSON object, or a key has a wrong value.
     """
     try:
-        data = decode_body(body)
+        return Body.model_validate(decode_body(body))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the body"
+        raise InvalidRequest(f"{where}: {describe_invalid(first)}"[:500]) from None
     except ValueError as error:
         raise InvalidRequest(f"the body is not JSON ({error})") from None
-    if not isinstance(data, dict):
-        raise InvalidRequest("the body is not a JSON object")
-    return data
 
 
-def parse_request(data: Mapping[str, Any], known: dict[bytes, Message]) -> Request:
+def parse_request(body: Body, known: dict[bytes, Message]) -> Request:
     """The request in the body of a chat completion. All system messages become one, the first.
 
     Args:
         known: The messages of the episode by their JSON; equal messages become one object, which is hashed once.
 
     Raises:
-        InvalidRequest: The body is wrong, or wants what not every LLM can give.
+        InvalidRequest: A message cannot be read, or a tool is chosen that is not offered.
     """
-    if data.get("n") not in (None, 1):
-        raise InvalidRequest("n must be 1")
-    form = data.get("response_format")
-    if form is not None and not (isinstance(form, dict) and form.get("type") == "text"):
-        raise InvalidRequest("response_format is not supported; describe the form in the prompt, or offer a tool")
-    entries = _items(data, "messages", MAX_MESSAGES)
-    if not entries:
-        raise InvalidRequest("messages is empty")
-    stop, length, (tools, choice) = _stops(data.get("stop")), _length(data), _tools(data)
-    keys = [to_json(entry, inf_nan_mode="constants") for entry in entries]
-    new = {key: _message(entry) for key, entry in zip(keys, entries, strict=True) if key not in known}
+    stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
+    functions, required = [tool.function for tool in body.tools or ()], body.tool_choice == "required"
+    if isinstance(body.tool_choice, Tool):  # it is offered alone
+        chosen, required = body.tool_choice.function.name, True
+        functions = [function for function in functions if function.name == chosen]
+        if not functions:
+            raise InvalidRequest(f"tool_choice names the tool {chosen[:60]!r}, which is not offered")
+    tools = tuple(ToolSpec(f.name, f.description or "", f.parameters or {}) for f in functions)
+    keys = [to_json(entry, inf_nan_mode="constants") for entry in body.messages]
+    new = {key: _message(entry) for key, entry in zip(keys, body.messages, strict=True) if key not in known}
     known.update(new)  # only now, so that requests that are refused leave nothing behind
+    length = body.max_completion_tokens or body.max_tokens
+    choice: Literal["auto", "required"] = "required" if required and tools else "auto"
     return Request(_with_one_system([known[key] for key in keys]), stop, length, tools, choice)
-
-
-def _items(data: Mapping[str, Any], key: str, most: int) -> list[dict[str, Any]]:
-    """A list of objects, [] where there is none."""
-    items = data.get(key) or []
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise InvalidRequest(f"{key} must be a list of objects")
-    if len(items) > most:
-        raise InvalidRequest(f"{key} has more than {most:,} entries")
-    return items
 
 
 def _message(entry: dict[str, Any]) -> Message:
@@ -97,14 +125,10 @@ def _message(entry: dict[str, Any]) -> Message:
 
 def _text(content: Any) -> str:
     """Content as one text: a text, or parts that are texts."""
-    if isinstance(content, str):
-        return content
-    texts: list[str] = []
-    for part in content if isinstance(content, list) else [content]:
-        text = part.get("text") if isinstance(part, dict) else part
-        if not isinstance(text, str):
-            raise InvalidRequest("the content of a message must be text")
-        texts.append(text)
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidRequest("the content of a message must be text")
     return "".join(texts)
 
 
@@ -118,46 +142,7 @@ def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
     return (*([Message("system", text)] if systems else []), *rest)
 
 
-def _stops(stop: Any) -> tuple[str, ...]:
-    stops = [stop] if isinstance(stop, str) else stop or []
-    if not isinstance(stops, list) or len(stops) > MAX_STOPS or not all(isinstance(text, str) for text in stops):
-        raise InvalidRequest(f"stop must be a text or a list of at most {MAX_STOPS} texts")
-    return tuple(stops)
-
-
-def _length(data: Mapping[str, Any]) -> int | None:
-    length = data.get("max_completion_tokens") or data.get("max_tokens")
-    if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 1):
-        raise InvalidRequest("max_tokens must be a whole number of at least 1")
-    return length
-
-
-def _tools(data: Mapping[str, Any]) -> tuple[tuple[ToolSpec, ...], Literal["auto", "required"]]:
-    """The offered tools; where one is chosen by name, it alone."""
-    tools = []
-    for item in _items(data, "tools", MAX_TOOLS):
-        function = item.get("function")
-        parameters = (function.get("parameters") or {}) if isinstance(function, dict) else None
-        if not isinstance(function, dict) or not isinstance(parameters, dict):
-            raise InvalidRequest("a tool must be a function whose parameters are a JSON schema")
-        name, description = function.get("name"), function.get("description") or ""
-        if not isinstance(name, str) or not isinstance(description, str):
-            raise InvalidRequest("a tool needs a name, and its description must be text")
-        tools.append(ToolSpec(name, description, parameters))
-    choice = data.get("tool_choice")
-    if isinstance(choice, dict):
-        function = choice.get("function")
-        chosen = function.get("name") if isinstance(function, dict) else None
-        tools = [tool for tool in tools if tool.name == chosen]
-        if not tools:
-            raise InvalidRequest(f"tool_choice names the tool {str(chosen)[:60]!r}, which is not offered")
-        return tuple(tools), "required"
-    if choice not in (None, "auto", "none", "required"):
-        raise InvalidRequest("tool_choice must be auto, none, required, or a function")
-    return tuple(tools), "required" if choice == "required" and tools else "auto"
-
-
-def completion(reply: Reply, request: Request, data: Mapping[str, Any], number: int) -> dict[str, Any]:
+def completion(reply: Reply, request: Request, body: Body, number: int) -> dict[str, Any]:
     """A reply as a chat completion; its calls get ids that no earlier call of the conversation has.
 
     A call whose arguments could not be read is passed on without them, so that its tool says what it needs.
@@ -168,11 +153,10 @@ def completion(reply: Reply, request: Request, data: Mapping[str, Any], number: 
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, **(reply.extra or {})}
     if reply.reasoning:
         message["reasoning_content"] = reply.reasoning
-    calls = () if data.get("tool_choice") == "none" else reply.tool_calls
     taken = {call.id for earlier in request.messages for call in earlier.tool_calls}
     numbers = itertools.count(sum(len(earlier.tool_calls) for earlier in request.messages))
     entries = []
-    for call in calls:
+    for call in () if body.tool_choice == "none" else reply.tool_calls:
         call_id = call.id
         while not call_id or call_id in taken:
             call_id = f"call{next(numbers):05d}"
@@ -184,24 +168,18 @@ def completion(reply: Reply, request: Request, data: Mapping[str, Any], number: 
     if entries:
         message["tool_calls"] = entries
     ends = "length" if reply.finish == "length" else "tool_calls" if entries else "stop"
-    used = reply.tokens
-    usage = {
-        "prompt_tokens": used.prompt,
-        "completion_tokens": used.completion,
-        "total_tokens": used.prompt + used.completion,
-    }
-    choice = {"index": 0, "message": message, "finish_reason": ends, "logprobs": None}
+    prompt, written = reply.tokens.prompt, reply.tokens.completion
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": MODEL,
-        "choices": [choice],
-        "usage": usage,
+        "choices": [{"index": 0, "message": message, "finish_reason": ends, "logprobs": None}],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written},
     }
 
 
-def completion_chunks(whole: Mapping[str, Any], with_usage: bool) -> Iterator[dict[str, Any]]:
+def completion_chunks(whole: Mapping[str, Any], body: Body) -> Iterator[dict[str, Any]]:
     """A completion as the chunks of a stream: the message, its end, and what was used where that is wanted."""
     (choice,) = whole["choices"]
     delta = dict(choice["message"])
@@ -210,5 +188,5 @@ def completion_chunks(whole: Mapping[str, Any], with_usage: bool) -> Iterator[di
     head = {**{key: whole[key] for key in ("id", "created", "model")}, "object": "chat.completion.chunk"}
     yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    if with_usage:
+    if body.stream_options and body.stream_options.include_usage:
         yield {**head, "choices": [], "usage": whole["usage"]}

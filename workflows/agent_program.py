@@ -1,8 +1,8 @@
 """A program of the user's as a process of its own, bounded and gone at the end: its group is killed.
 
-It is not a sandbox. The process has an empty folder and a clean environment, and what it writes is read up to a bound,
-but it may read and do whatever its user may. Processes are started, fed and waited for in threads: starting one takes
-tens of milliseconds on a busy machine, and an event loop does not go on meanwhile, whose own way of it that is.
+It is not a sandbox. The process has an empty folder and a clean environment, and no more than the end of what it writes
+is read, but it may read and do whatever its user may. Its standard streams are files, so that nothing needs to be read
+while it runs, and children that outlive it hold nothing up. It is started and waited for in threads.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -27,96 +26,62 @@ ERROR_TAIL = 2_000
 """Bytes of standard error that a record may quote."""
 MAX_OUTPUT = 16 << 20
 """Bytes that a program may write to each of the two."""
-POLL_MILLISECONDS = 200
-"""How often a thread that reads looks whether its program is over."""
+WATCH_SECONDS = 0.1
+"""How often their sizes are looked at."""
 END_SECONDS = 1.0
-"""How long the last output of a process that has ended, and the end of one that was killed, are waited for."""
-
-
-class Output:
-    """What a program writes to one of its streams: so many bytes of it as `most`, from the end."""
-
-    def __init__(self, most: int) -> None:
-        self.tail = bytearray()
-        self.written = 0
-        self._most = most
-
-    def add(self, data: bytes) -> None:
-        """Take in what was written next."""
-        self.written += len(data)
-        self.tail += data
-        del self.tail[: -self._most]
+"""How long the end of a process that was killed is waited for."""
 
 
 class Program:
     """A running program.
 
     Args:
-        given: Its standard input.
+        streams: The files of its standard output and error.
         on_end: Called when it has ended, or has to.
 
     Attributes:
         status: Its exit status, negative for a signal; None while it runs.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], given: bytes, on_end: Callable[[], None]) -> None:
-        self.output, self.errors = Output(TAIL), Output(ERROR_TAIL)
+    def __init__(
+        self, process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]], on_end: Callable[[], None]
+    ) -> None:
         self.status: int | None = None
-        self._process, self._on_end, self._is_over = process, on_end, False
-        self._reading = asyncio.create_task(self._read_until_closed())
-        feeding = threads.run(_feed, process.stdin, given)
-        self._tasks = [self._reading, asyncio.create_task(self._wait()), asyncio.create_task(feeding)]
+        self._process, self._streams, self._on_end = process, streams, on_end
+        self._waiting, self._watching = asyncio.create_task(self._wait()), asyncio.create_task(self._watch())
 
     @property
     def is_flooding(self) -> bool:
         """Whether it wrote more than it may."""
-        return max(self.output.written, self.errors.written) > MAX_OUTPUT
+        return any(os.fstat(stream.fileno()).st_size > MAX_OUTPUT for stream in self._streams)
+
+    def output(self) -> bytes:
+        """The end of its standard output."""
+        return _end_of(self._streams[0], TAIL)
+
+    def errors(self) -> bytes:
+        """The end of its standard error."""
+        return _end_of(self._streams[1], ERROR_TAIL)
 
     async def _wait(self) -> None:
         self.status = await threads.run(self._process.wait)
         self._on_end()
 
-    async def _read_until_closed(self) -> None:
-        await threads.run(self._read)
-        if self.is_flooding:
-            self._on_end()
-
-    def _read(self) -> None:
-        """Read what it writes, in a thread, until it closes its streams, writes too much, or is over."""
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        streams = {self._process.stdout.fileno(): self.output, self._process.stderr.fileno(): self.errors}
-        poll = select.poll()
-        for descriptor in streams:
-            poll.register(descriptor, select.POLLIN)
-        while streams and not self._is_over and not self.is_flooding:
-            for descriptor, _ in poll.poll(POLL_MILLISECONDS):
-                if data := os.read(descriptor, 1 << 16):
-                    streams[descriptor].add(data)
-                else:
-                    poll.unregister(descriptor)
-                    del streams[descriptor]
-
-    async def drain(self) -> None:
-        """Wait for the last output; children that hold it open are killed, those that left the group may stay."""
-        kill_group(self._process)
-        await asyncio.wait([self._reading], timeout=END_SECONDS)
+    async def _watch(self) -> None:
+        while not self.is_flooding:
+            await asyncio.sleep(WATCH_SECONDS)
+        self._on_end()
 
     async def end(self) -> None:
         """Kill the process and its group, children that outlived it included."""
-        self._is_over = True
         kill_group(self._process)
-        await asyncio.wait(self._tasks, timeout=END_SECONDS)
-        if self._reading.done():
-            for pipe in (self._process.stdout, self._process.stderr):
-                assert pipe is not None
-                pipe.close()
+        self._watching.cancel()
+        await asyncio.wait([self._waiting, self._watching], timeout=END_SECONDS)
 
 
-def _feed(pipe: IO[bytes], given: bytes) -> None:
-    """Write a program's standard input, which it need not read."""
-    with contextlib.suppress(OSError), pipe:
-        pipe.write(given)
+def _end_of(stream: IO[bytes], length: int) -> bytes:
+    size = os.fstat(stream.fileno()).st_size
+    return os.pread(stream.fileno(), length, max(0, size - length))
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -145,20 +110,34 @@ async def started(
         EnvironmentFailure: It cannot be started.
     """
     folder = tempfile.TemporaryDirectory(prefix="agent-", ignore_cleanup_errors=True)
+    own = {"PATH": search_path(), "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}
     program: Program | None = None
-    try:
-        own = {"PATH": search_path(), "HOME": folder.name, "TMPDIR": folder.name, "LANG": "C.UTF-8"}
-        program = Program(await _process(command, folder.name, {**own, **variables}), given, on_end)
-        yield program
-    finally:
-        if program is not None:
-            await program.end()
-        await threads.run(folder.cleanup)
+    with contextlib.ExitStack() as stack:
+        standard = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        standard[0].write(given)
+        standard[0].seek(0)
+        try:
+            process = await _process(command, folder.name, {**own, **variables}, standard)
+            program = Program(process, standard[1:], on_end)
+            yield program
+        finally:
+            if program is not None:
+                await program.end()
+            await threads.run(folder.cleanup)
 
 
-async def _process(command: Sequence[str], folder: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+async def _process(
+    command: Sequence[str], folder: str, variables: dict[str, str], standard: Sequence[IO[bytes]]
+) -> subprocess.Popen[bytes]:
     """A process that leads a group of its own; it is killed where nobody waits for it any more."""
-    starting = asyncio.create_task(threads.run(_started, command, folder, variables))
+
+    def start() -> subprocess.Popen[bytes]:
+        given, output, errors = standard
+        return subprocess.Popen(
+            command, stdin=given, stdout=output, stderr=errors, cwd=folder, env=variables, start_new_session=True
+        )
+
+    starting = asyncio.create_task(threads.run(start))
     try:
         return await asyncio.shield(starting)
     except (OSError, ValueError) as error:
@@ -167,10 +146,3 @@ async def _process(command: Sequence[str], folder: str, variables: dict[str, str
         with contextlib.suppress(OSError, ValueError):
             kill_group(await starting)
         raise
-
-
-def _started(command: Sequence[str], folder: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=variables, start_new_session=True
-    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import secrets
 import time
@@ -18,20 +17,21 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.environments.base import EnvironmentFailure, threads
+from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.serve.mcp import asgi_response, server_of
 from r_eval.environments.session import CallResult
-from r_eval.llms.base import LLMError, Message, Reply
+from r_eval.llms.base import LLMError, Message
 from r_eval.workflows.agent_messages import (
     MODEL,
+    Body,
     InvalidRequest,
     completion,
     completion_chunks,
     parse_body,
     parse_request,
 )
-from r_eval.workflows.base import LimitReached, Limits, LLMProtocol, SessionProtocol
+from r_eval.workflows.base import CALLS_PER_TURN, LimitReached, Limits, LLMProtocol, SessionProtocol
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -44,10 +44,6 @@ GRACE_SECONDS = 10.0
 """How long a program that met a limit may still take to answer from what it has."""
 MAX_WAITING = 64
 """Requests of one episode that may wait at once."""
-MAX_INVALID = 20
-"""Invalid requests that a program may make; one more is a limit reached."""
-CALLS_PER_STEP = 8
-"""Query API calls per step, as many as the other workflows carry out in one turn."""
 
 
 class Refused(Exception):
@@ -76,43 +72,39 @@ class AgentEpisode:
         self._session, self._llm, self._limits = session, llm, limits
         self._queue: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], asyncio.Future[Any]] | None] = asyncio.Queue()
         self._messages: dict[bytes, Message] = {}
-        self._replies = self._completions = self._calls = self._invalid = 0
+        self._turns = self._calls = 0
         self._own_seconds, self._since = 0.0, time.monotonic()
         self._is_over = self._is_stopped = False
         self._grace: asyncio.TimerHandle | None = None
 
-    async def complete(self, body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A request's body as data, and the completion for it.
+    async def complete(self, data: bytes) -> tuple[Body, dict[str, Any]]:
+        """What counts of a request's body, and the completion for it. An invalid request costs a step, too.
 
         Raises:
             Refused: The request is invalid, a limit is reached, or the LLM failed.
         """
-        if self.reached is not None:
-            raise _limit_refusal(self.reached)
-        try:
-            data = parse_body(body)
-            request = parse_request(data, self._messages)
-        except InvalidRequest as error:
-            await self._count_invalid(str(error))
-            raise Refused(400, "invalid_request", str(error)) from None
 
-        async def generate() -> Reply:
-            if self._replies >= self._limits.steps:
+        async def generate() -> tuple[Body, dict[str, Any]]:
+            if self._turns >= self._limits.steps:
                 raise LimitReached("steps", f"no answer within {self._limits.steps} LLM calls")
-            self._replies += 1
-            return await self._llm.generate(request)
+            self._turns += 1
+            try:
+                body = parse_body(data)
+                request = parse_request(body, self._messages)
+            except InvalidRequest as error:
+                self._llm.note(f"An invalid request was refused: {error}")
+                raise Refused(400, "invalid_request", str(error)) from None
+            return body, completion(await self._llm.generate(request), request, body, self._turns)
 
-        reply = await self._in_turn(generate)
-        self._completions += 1
-        return data, completion(reply, request, data, self._completions)
+        return await self._in_turn(generate)
 
     async def call(self, api: str, arguments: dict[str, Any]) -> CallResult:
         """The result of a query API; a refusal is an error that the program's LLM can read."""
 
         async def call() -> CallResult:
-            most = CALLS_PER_STEP * self._limits.steps
+            most = CALLS_PER_TURN * self._limits.steps
             if self._calls >= most:
-                raise LimitReached("steps", f"more than {most} calls of query APIs ({CALLS_PER_STEP} per step)")
+                raise LimitReached("steps", f"more than {most} calls of query APIs ({CALLS_PER_TURN} per step)")
             self._calls += 1
             return await self._session.call(api, arguments)
 
@@ -140,8 +132,11 @@ class AgentEpisode:
                 if self.reached is not None:
                     raise self.reached
                 result = await work()
+            except Refused as refused:
+                _settle(future, refused)
             except LimitReached as reached:
-                _settle(future, _limit_refusal(reached))
+                refused = Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}.")
+                _settle(future, refused)
                 if reached.cause == "seconds" or not self._limits.last_chance:
                     raise
                 if self.reached is None:
@@ -193,29 +188,9 @@ class AgentEpisode:
         if self._own_seconds > self._limits.seconds:
             raise LimitReached("seconds", f"the program worked for more than {self._limits.seconds:g} s")
 
-    async def _count_invalid(self, text: str) -> None:
-        """Record an invalid request; too many are a limit.
-
-        Raises:
-            Refused: There were too many.
-        """
-        self._invalid += 1
-        if self._invalid > MAX_INVALID:
-
-            async def refuse() -> None:
-                raise LimitReached("steps", f"more than {MAX_INVALID} invalid requests")
-
-            await self._in_turn(refuse)
-        if not self._is_over:
-            self._llm.note(f"An invalid request was refused: {text}")
-
 
 def _over() -> Refused:
     return Refused(400, "episode_over", "The episode is over.")
-
-
-def _limit_refusal(reached: LimitReached) -> Refused:
-    return Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}.")
 
 
 def _settle(future: asyncio.Future[Any], error: Exception) -> None:
@@ -260,7 +235,6 @@ class AgentServer:
 
     async def _serve(self) -> None:
         try:
-            await threads.run(importlib.import_module, SDK)  # beside the event loop: it takes a second
             from aiohttp import web
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -319,14 +293,12 @@ class AgentServer:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         try:
-            data, answer = await self._of_request(request).complete(await request.read())
+            body, answer = await self._of_request(request).complete(await request.read())
         except Refused as refused:
             return _refusal(refused)
-        if not data.get("stream"):
+        if not body.stream:
             return _response(json.dumps(answer))
-        options = data.get("stream_options")
-        with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
-        events = [f"data: {json.dumps(chunk)}\n\n" for chunk in completion_chunks(answer, with_usage)]
+        events = [f"data: {json.dumps(chunk)}\n\n" for chunk in completion_chunks(answer, body)]
         return _response("".join([*events, "data: [DONE]\n\n"]), content_type="text/event-stream")
 
 

@@ -188,6 +188,9 @@ class Workflow:
     last_chance: ClassVar[bool] = True
     PROMPTS: ClassVar[tuple[str, ...]] = ()
 
+    async def prepare(self) -> None:
+        """Get ready for an episode, in time that counts against no limit."""
+
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
     ) -> WorkflowResult:

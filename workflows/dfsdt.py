@@ -92,7 +92,7 @@ class DFSDT(Workflow):
     Args:
         beam: Branches tried from a node.
         max_nodes: Depth of the tree in ToolBench's nodes, in place of `limits.steps` turns.
-        max_calls: LLM calls of one episode; absent: four times `limits.steps`.
+        max_calls: LLM calls of one episode, before the last chance; absent: four times `limits.steps`.
     """
 
     branches = True
@@ -104,7 +104,8 @@ class DFSDT(Workflow):
         self.max_calls = None if max_calls is None else positive("max_calls", max_calls)
 
     def most_calls(self, limits: Limits) -> int:
-        return (self.max_calls or COST * limits.steps) + limits.last_chance
+        is_chain = self.beam == 1 and self.max_nodes is None
+        return min(self.max_calls or COST * limits.steps, limits.steps if is_chain else 10**9) + limits.last_chance
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
@@ -200,8 +201,6 @@ class _Search:
     def _messages(self, node: Node) -> tuple[Message, ...]:
         if node.tried:
             return with_note(node.messages, prompt(DFSDT, "dfsdt_diversity", tried="\n".join(node.tried)))
-        if node.messages[-1].role == "assistant":
-            return with_note(node.messages, prompt(DFSDT, "dfsdt_continue"))
         return node.messages
 
     async def _grow(self, node: Node, reply: Reply) -> Node:
@@ -211,7 +210,7 @@ class _Search:
         child = Node(node.messages, node.state, depth, node.turns + 1, node.seen)
         if call is None:
             node.tried.append(_tried({"thought": cut(reply.text, TRIED_CHARACTERS)}))
-            child.messages = (*node.messages, reply.message())
+            child.messages = (*node.messages, reply.message(), Message("user", prompt(DFSDT, "dfsdt_continue")))
             return child
         if call.name.lower() == "finish":
             output = self._finish(call, child)

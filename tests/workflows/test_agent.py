@@ -166,10 +166,10 @@ def test_a_program_that_takes_no_refusal_is_ended(play: Play, monkeypatch: pytes
     assert (played.answer, played.outcome, len(played.thoughts)) == ("", ("tool_misuse", "steps"), 2)
 
 
-def test_too_many_invalid_requests_are_a_limit(play: Play) -> None:
-    played = play(function("mistaken"), "")
-    assert (played.answer, played.outcome) == ("21 limit_reached", ("exhausted", "steps"))
-    assert (len(played.notes), played.thoughts) == (20, [])
+def test_an_invalid_request_costs_a_step(play: Play) -> None:
+    played = play(function("mistaken"), "", steps=4)
+    assert (played.answer, played.outcome) == ("5 limit_reached", ("exhausted", "steps"))
+    assert (len(played.notes), played.thoughts) == (4, [])
 
 
 def test_a_program_that_hangs_meets_the_limit_on_seconds(play: Play) -> None:
