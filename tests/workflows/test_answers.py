@@ -59,51 +59,32 @@ def read(text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]] | None:
         "Search['Kenya']",
         'Search("Kenya")',
         "search[Kenya]",
-        "SEARCH [Kenya]",
         "Action: Search[Kenya]",
         "Action 1: Search[Kenya]",
-        "action 12 : search[Kenya]",
         "Thought 1: I need the page of Kenya.\nAction 1: Search[Kenya]",
-        "Thought 1: I need it. Action 1: Search[Kenya]",
         "**Action 1:** Search[Kenya]",
-        "Action 1: **Search[Kenya]**",
         "Action 1: `Search[Kenya]`",
-        "```\nSearch[Kenya]\n```",
         "Action:\n```\nSearch[Kenya]\n```",
         "Search[Kenya].",
         "Search[Kenya] and then I will see what it says.",
         "Action 1: Search[Kenya]\nI wait for the result (it may take long).",
-        "I will do this: Search[Kenya]",
-        "Search[ Kenya ]",
         "Search[Kenya",
         "Search[\nKenya\n]",
         'Search(entity="Kenya")',
-        "search(entity='Kenya')",
         "Search(entity=Kenya)",
-        'Search[entity="Kenya"]',
         "Search[entity=Kenya]",
         'Search({"entity": "Kenya"})',
-        'Search[{"entity": "Kenya"}]',
         'Action: {"name": "Search", "arguments": {"entity": "Kenya"}}',
-        '```json\n{"name": "Search", "arguments": {"entity": "Kenya"}}\n```',
         '<tool_call>{"name": "search", "arguments": {"entity": "Kenya"}}</tool_call>',
-        '{"action": "Search", "action_input": {"entity": "Kenya"}}',
         '{"action": "Search", "action_input": "Kenya"}',
-        '```json\n{"action": "Search", "action_input": "Kenya"}\n```',
         'Action:\n```json\n{"action": "Search", "action_input": "Kenya"}\n```',
         "Action: Search\nAction Input: Kenya",
-        'Thought: I look.\nAction: Search\nAction Input: {"entity": "Kenya"}',
         "Action 1: Search\nInput: Kenya\nObservation: none",
-        "<function=Search><parameter=entity>Kenya</parameter></function>",
-        '[TOOL_CALLS][{"name": "Search", "arguments": {"entity": "Kenya"}}]',
-        "{'tool': 'Search', 'parameters': {'entity': 'Kenya',}}",
-        'Action 1: Search(entity="Kenya") to learn more',
         'Search(entity="Kenya',
         "Search[Kenya] Search[Uganda]",
         "Action 1: Search[Kenya]\nAction 2: Search[Uganda]",
         "Action 1: Search[Kenya]\nObservation 1: ...\nAction 2: Finish[Nairobi]",
         "Thought: the transaction: f(x) matters.\nAction: Search[Kenya]",
-        "Thought: which action: to take (perhaps)?\nAction: Search[Kenya]",
         "I know (or guess) it.\nSearch[Kenya]",
     ],
 )
@@ -167,20 +148,6 @@ def test_what_stands_in_quotes_is_taken_as_it_is(entity: str) -> None:
 @pytest.mark.parametrize("text", ["Action: Look[Kenya]", "Action 2: Look(Kenya)", "Action: `Look[Kenya]`"])
 def test_an_unknown_name_after_the_mark_is_returned_so_that_the_model_can_be_told(text: str) -> None:
     assert read(text) == ("Look", (), {"input": "Kenya"})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"name": "Search", "arguments": {"entity": "Search (film)"}}',
-        'Action: {"name": "Search", "arguments": {"entity": "Search (film)"}}',
-        'Action: Search\nAction Input: {"entity": "Search (film)"}',
-        "Action: Search\nAction Input: Search (film)",
-        '<tool_call>{"name": "Search", "arguments": {"entity": "Search (film)"}}</tool_call>',
-    ],
-)
-def test_a_name_with_brackets_inside_a_written_tool_call_is_no_action(text: str) -> None:
-    assert read(text) == ("Search", (), {"entity": "Search (film)"})
 
 
 @pytest.mark.parametrize(
@@ -265,12 +232,6 @@ def test_reading_never_raises(text: str) -> None:
     assert isinstance(program_in(text), str)
 
 
-@settings(max_examples=200)
-@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20))
-def test_a_quoted_argument_is_always_read_back(entity: str) -> None:
-    assert read(f"Action 1: Search(entity={entity!r})") == ("Search", (), {"entity": entity})
-
-
 # Answers
 
 
@@ -327,6 +288,19 @@ def test_the_answer_of_a_last_reply_is_that_of_finish_or_of_free_text_never_anot
     text: str, answer: str
 ) -> None:
     assert final_answer(Reply(text), SPECS) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I think that it may be Nairobi or", ""),
+        ("Finish[Nairobi]", "Nairobi"),
+        ("So it is.\nAnswer: Nairobi\nThis is the", "Nairobi"),
+        ("Action: Search[Nairobi", ""),
+    ],
+)
+def test_a_reply_that_was_cut_off_is_an_answer_only_where_it_marks_one(text: str, answer: str) -> None:
+    assert final_answer(Reply(text, finish="length"), SPECS) == answer
 
 
 @pytest.mark.parametrize("text", ["A Tale of Two Cities", "Answers in Genesis", "a", "A", "-5", "3.50", "Á Bao A Qu"])
@@ -399,9 +373,6 @@ def test_no_reply_holds_the_event_loop(head: str, piece: str, end: str) -> None:
         lambda: program_in(text),
     ):
         assert quickest(work, enough=0.25) < 0.25
-
-
-# Programs
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from r_eval import Grid, run
 from r_eval.environments.base import Environment, query_api
 from r_eval.llms.base import Reply, Request, ToolCall
 from r_eval.records import Document, Question, Tokens
+from r_eval.runner.plan import resolve
+from r_eval.runner.terms import terms
 from r_eval.workflows.agent import Agent
 from r_eval.workflows.base import Limits, Workflow
 from r_eval.workflows.dfsdt import DFSDT
@@ -158,3 +161,53 @@ def test_a_repeated_call_is_answered_like_the_first_by_all(play: Play) -> None:
         played = play(WORKFLOWS[name], looking, environment=Herbarium(), steps=3, last_chance=False)
         assert len({call.observation for call in played.calls}) == 1
         assert played.notes == []
+
+
+# Passages and demonstrations, as a grid has them
+
+SPEAKER = """
+def speak(request):
+    said = "\\n".join(m["content"] for m in request.messages)
+    return f"{'Bruges' in said} {'Ghent' in said}"
+"""
+
+
+def grid(folder: Path, **task: Any) -> Grid:
+    documents = [{"title": "Bruges", "text": "A town of lace."}]
+    question = {"id": "q", "question": "Where is lace made?", "answers": ["x"], "level": "KS", "context": documents}
+    (folder / "q.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    program = "answer = Search(entity='Kenya')"
+    shown = {"id": "d", "question": "Is Ghent a town?", "answers": ["yes"], "level": "KS", "program": program}
+    (folder / "d.jsonl").write_text(json.dumps(shown), encoding="utf-8")
+    (folder / "speaker.py").write_text(SPEAKER, encoding="utf-8")
+    entry = {"task": "mine", "questions": "q.jsonl", **task}
+    llm = "scripted/speaker.py:speak"
+    return Grid(workflows=["direct", "rag"], llms=[llm], tasks=[entry], shots=0, folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("task", "direct", "rag"),
+    [
+        ({"environment": "documents"}, False, True),
+        ({"environment": "documents", "passages": "prompt"}, True, True),
+        ({"environment": "documents", "passages": "none"}, False, False),
+        ({"environment": "wiki"}, True, True),
+        ({"environment": "wiki", "passages": "environment"}, False, False),
+    ],
+    ids=str,
+)
+def test_passages_are_where_the_grid_wants_them(tmp_path: Path, task: Any, direct: bool, rag: bool) -> None:
+    answers = {e.workflow: e.answer for e in run(grid(tmp_path, **task), tmp_path / "run").episodes()}
+    assert {name: answer.startswith("True") for name, answer in answers.items()} == {"direct": direct, "rag": rag}
+
+
+def test_demonstrations_whose_apis_the_environment_lacks_are_left_out_and_named(tmp_path: Path) -> None:
+    start = "from r_eval.environments import query_api\n@query_api\n"
+    api = start + "def {}({}: str) -> str:\n    '''Find.'''\n    return 'x'\n"
+    for name, parameter, left in (("Search", "entity", 0), ("Search", "title", 2), ("find", "entity", 2)):
+        module = tmp_path / f"{name}_{parameter}.py"
+        module.write_text(api.format(name, parameter), encoding="utf-8")
+        entry = {"task": "wiki/high-freq", "environment": f"./{module.name}"}
+        plan = resolve(Grid(workflows=["fc"], llms=["openai/m"], tasks=[entry], samples=1, shots=2, folder=tmp_path))
+        assert len(plan.tasks[0].unsuited) == 2 - len(plan.tasks[0].shown) == left
+        assert any("demonstrations left out" in line for line in terms(plan)) == bool(left)
