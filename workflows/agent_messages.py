@@ -127,9 +127,10 @@ def _text(content: Any) -> str:
     """Content as one text: a text, or parts that are texts."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    if not all(isinstance(text, str) for text in texts):
+    found = [text for text in texts if isinstance(text, str)]
+    if len(found) < len(texts):
         raise InvalidRequest("the content of a message must be text")
-    return "".join(texts)
+    return "".join(found)
 
 
 def _with_one_system(messages: list[Message]) -> tuple[Message, ...]:
