@@ -111,7 +111,7 @@ def read_template_file(path: Path, chance: random.Random) -> None:
 
     from r_eval.files import yaml_keys
     from r_eval.tasks.graphs.graph_file import read_graph_file
-    from r_eval.tasks.templates.making import generate
+    from r_eval.tasks.templates.generate import generate
     from r_eval.tasks.templates.schema import read_templates
 
     if "graph" in yaml_keys(path):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from r_eval.records import Question
 from r_eval.tasks.llm_client import one_line, prompt
-from r_eval.tasks.templates.solving import contains_phrase, words
+from r_eval.tasks.phrases import words
+from r_eval.tasks.templates.gold import gives_away
 
 if TYPE_CHECKING:
     from r_eval.tasks.llm_client import LLMClient
@@ -81,9 +82,7 @@ def amiss(question: Question, text: str, shown: Sequence[str]) -> str | None:
         return "a value is missing"
     if _numbers(new) != _numbers(old):
         return "a number is not the same"
-    if any(
-        contains_phrase(answer, text) and not contains_phrase(answer, question.question) for answer in question.answers
-    ):
+    if any(gives_away(text, answer) and not gives_away(question.question, answer) for answer in question.answers):
         return "the answer has come in"
     return None
 

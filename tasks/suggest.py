@@ -24,10 +24,10 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.llms.json_text import json_values
 from r_eval.tasks.llm_client import prompt
-from r_eval.tasks.templates.making import generate
+from r_eval.tasks.phrases import words
+from r_eval.tasks.templates.generate import generate
 from r_eval.tasks.templates.programs import canonical
 from r_eval.tasks.templates.schema import Template, TemplateFile
-from r_eval.tasks.templates.solving import words
 
 if TYPE_CHECKING:
     from r_eval.tasks.llm_client import LLMClient

@@ -39,9 +39,9 @@ gives nothing, its answer stands in its text (unless the text names several thin
 is ambiguous: other records would make the same question with another answer.
 """
 
-from r_eval.tasks.templates.known import KnownRecords
-from r_eval.tasks.templates.making import Generated, generate
+from r_eval.tasks.templates.generate import Generated, generate
 from r_eval.tasks.templates.programs import with_values
+from r_eval.tasks.templates.records import KnownRecords
 from r_eval.tasks.templates.schema import Join, Template, TemplateFile, read_templates
 
 __all__ = ["Generated", "Join", "KnownRecords", "Template", "TemplateFile", "generate", "read_templates", "with_values"]

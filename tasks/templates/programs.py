@@ -1,47 +1,74 @@
-"""A template's code with the records' values in it, so that it stands by itself."""
+"""A template's code with the records' values in it, so that it stands by itself; and what code looks at."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `ast.parse` raises for a text that is no Python."""
+Records = dict[str, dict[str, Any]]
 
 
 def with_values(program: str, records: Mapping[str, Any]) -> str:
-    """A template's program with the records' values in it, so that it stands by itself.
+    """A program with the records' values in it.
 
-    `person["name"]` becomes the value; what is used in any other way, such as `person.get("name")`, is assigned first.
+    `person["name"]` becomes the value; a record that is used in any other way, such as `person.get("name")` or within
+    an f-string, is assigned first, with no more fields than the program looks at. Everything else stays as it is
+    written, comments too.
 
     Raises:
         KeyError: A record has no such field.
         SyntaxError: It is no program.
     """
     lines = [line.encode() for line in re.split("\r\n?|\n", program)]  # as Python counts them
-    for first, last, text in sorted(_edits(ast.parse(program), records), reverse=True):
-        end = lines[last[0] - 1][last[1] :]
-        lines[first[0] - 1 : last[0]] = [lines[first[0] - 1][: first[1]] + text.encode() + end]
+    edits = sorted(_edits(ast.parse(program), records), key=lambda e: (e[0].lineno, e[0].col_offset), reverse=True)
+    for node, text in edits:
+        first, last, end = node.lineno - 1, (node.end_lineno or 0) - 1, node.end_col_offset or 0
+        lines[first : last + 1] = [lines[first][: node.col_offset] + text.encode() + lines[last][end:]]
     filled = b"\n".join(lines).decode()
-    used = {node.id for node in ast.walk(ast.parse(filled)) if isinstance(node, ast.Name)}
-    return "\n".join([*(f"{name} = {value!r}" for name, value in records.items() if name in used), filled])
+    return "\n".join([*(f"{name} = {value!r}" for name, value in _used(filled, records).items()), filled])
 
 
-_Place = tuple[int, int]
-"""A line, from 1, and a byte of it, from 0."""
+def with_values_in(expression: str, records: Mapping[str, Any]) -> str:
+    """An expression with records as literals, with no more fields than it looks at. As `with_values`."""
+    values = _used(expression.strip(), records)
+    return ast.unparse(_Literals(values).visit(ast.parse(expression.strip(), mode="eval")))
 
 
-def _edits(node: ast.AST, records: Mapping[str, Any]) -> Iterator[tuple[_Place, _Place, str]]:
-    """The parts of a program that name a record's field, from where to where, and what they become.
+class _Literals(ast.NodeTransformer):
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
 
-    Everything else stays as it is written, comments too. An f-string is written anew as a whole.
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id not in self.values or not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.parse(repr(self.values[node.id]), mode="eval").body
+
+
+def _used(code: str, records: Mapping[str, Any]) -> dict[str, Any]:
+    """The records that code names, with the fields that it looks at."""
+    fields = fields_of(code, list(records))
+    return {name: project(records[name], seen) for name, seen in fields.items()}
+
+
+def project(record: Any, fields: Iterable[str] | None) -> Any:
+    """A record with some of its fields; all of it where they are None.
+
+    Raises:
+        KeyError: It has no such field.
     """
-    known = _value(node, records)
-    if known is not None or (isinstance(node, ast.JoinedStr) and _names(node) & records.keys()):
-        text = known or ast.unparse(_Fill(records).visit(node))
-        found = cast(ast.expr, node)
-        yield (found.lineno, found.col_offset), (found.end_lineno or 0, found.end_col_offset or 0), text
+    return record if fields is None else {field: record[field] for field in sorted(fields)}
+
+
+def _edits(node: ast.AST, records: Mapping[str, Any]) -> Iterator[tuple[ast.expr, str]]:
+    """The parts of a program that name a record's field, and what they become."""
+    if isinstance(node, ast.JoinedStr):  # its braces cannot hold every quote and backslash
+        return
+    if (known := _value(node, records)) is not None:
+        yield cast(ast.expr, node), known
         return
     for child in ast.iter_child_nodes(node):
         yield from _edits(child, records)
@@ -65,64 +92,30 @@ def _value(node: ast.AST, records: Mapping[str, Any]) -> str | None:
     return f"({text})" if text.startswith("-") else text
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+def fields_of(code: str, names: Sequence[str]) -> dict[str, frozenset[str] | None]:
+    """The records that code sees, with the fields of each; None where it takes a record whole.
 
-
-def with_values_in(expression: str, records: Mapping[str, Any]) -> str:
-    """An expression over a program with the records' values in it, whole ones too. As `with_values`."""
-    return ast.unparse(_Whole(records).visit(_Fill(records).visit(ast.parse(expression, mode="eval"))))
-
-
-class _Whole(ast.NodeTransformer):
-    def __init__(self, records: Mapping[str, Any]) -> None:
-        self.records = records
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id not in self.records or not isinstance(node.ctx, ast.Load):
-            return node
-        return ast.copy_location(ast.parse(repr(self.records[node.id]), mode="eval").body, node)
-
-
-class _Fill(ast.NodeTransformer):
-    def __init__(self, records: Mapping[str, Any]) -> None:
-        self.records = records
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        known = _value(node, self.records)
-        if known is None:
-            self.generic_visit(node)
-        return node if known is None else ast.copy_location(ast.parse(known, mode="eval").body, node)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Values become plain text in an f-string, since its braces cannot hold every quote and backslash."""
-        self.generic_visit(node)
-        parts: list[ast.expr] = []
-        known = ""
-        for part in node.values:
-            text = _text(part)
-            if text is None:
-                parts += [ast.Constant(known), part]
-                known = ""
-            else:
-                known += text
-        return ast.copy_location(ast.JoinedStr([*parts, ast.Constant(known)]), node)
-
-
-def _text(part: ast.expr) -> str | None:
-    """A part of an f-string as text; None where only the running program knows it."""
-    if isinstance(part, ast.Constant):
-        return str(part.value)
-    if not isinstance(part, ast.FormattedValue):
-        return None
-    pieces = part.format_spec.values if isinstance(part.format_spec, ast.JoinedStr) else []
-    form = [str(piece.value) for piece in pieces if isinstance(piece, ast.Constant)]
+    Of a text that cannot be parsed, all of them whole.
+    """
     try:
-        value = ast.literal_eval(part.value)
-        shown = CONVERSIONS[part.conversion](value) if part.conversion in CONVERSIONS else value
-        return format(shown, "".join(form)) if len(form) == len(pieces) else None
-    except (ValueError, TypeError):
+        nodes = list(ast.walk(ast.parse(code.strip())))
+    except BROKEN:
+        return dict.fromkeys(names)
+    found = {id(node.value): field for node in nodes if isinstance(node, ast.Subscript) and (field := field_of(node))}
+    fields: dict[str, set[str]] = {}
+    for name, key in found.values():
+        fields.setdefault(name, set()).add(key)
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    whole = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in found}
+    return {name: None if name in whole else frozenset(fields[name]) for name in names if name in used}
+
+
+def field_of(node: ast.AST) -> tuple[str, str] | None:
+    """The name and field of `person["name"]`; None for anything else."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
         return None
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return (node.value.id, key) if isinstance(key, str) else None
 
 
 def canonical(program: str, records: Sequence[str] = ()) -> str:
@@ -132,7 +125,7 @@ def canonical(program: str, records: Sequence[str] = ()) -> str:
     """
     try:
         tree = ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except BROKEN:
         return program
     named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = [*records, *(node.id for node in named if isinstance(node.ctx, ast.Store) and node.id != "answer")]

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from r_eval.errors import UserError
 from r_eval.records import Level
 from r_eval.tasks.files import Part, read_file
-from r_eval.tasks.templates.wording import OPTIONS
+from r_eval.tasks.templates.render import OPTIONS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)*")

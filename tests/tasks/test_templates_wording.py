@@ -17,8 +17,8 @@ from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import MissingExtra
 from r_eval.tasks.templates import TemplateFile, read_templates
 from r_eval.tasks.templates.formats import formatted, locale_of
-from r_eval.tasks.templates.solving import contains_phrase
-from r_eval.tasks.templates.wording import Phrasing
+from r_eval.tasks.templates.gold import gives_away
+from r_eval.tasks.templates.render import Phrasing
 from tests.towns import BASE, LISTED, Town, made
 
 TWO = [
@@ -238,7 +238,7 @@ def test_a_choice_may_hold_its_answer(sandbox: Sandbox, change: dict[str, Any]) 
     ],
 )
 def test_an_answer_stands_in_a_text_as_whole_words(answer: str, text: str, expected: bool) -> None:
-    assert contains_phrase(answer, text) is expected
+    assert gives_away(text, answer) is expected
 
 
 # Options

@@ -15,10 +15,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from r_eval.errors import UserError
 from r_eval.tasks.templates.formats import formatted
+from r_eval.tasks.templates.programs import Records
 
-Records = dict[str, dict[str, Any]]
-Row = tuple[dict[str, Any], ...]
-"""Records whose names stand elsewhere, in their order."""
 OPTIONS = "options"
 """The name of a template's choices, in its texts and its program."""
 EITHER = re.compile(r"\bor\b|或|还是", re.IGNORECASE)

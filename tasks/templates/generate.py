@@ -13,12 +13,10 @@ from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.records import Question
-from r_eval.tasks.templates.choosing import Chooser, Chosen
-from r_eval.tasks.templates.conditions import Conditions
-from r_eval.tasks.templates.known import KnownRecords
+from r_eval.tasks.templates.gold import Outcome, Reading, Solver
+from r_eval.tasks.templates.records import Chooser, Combination, Expressions, KnownRecords
+from r_eval.tasks.templates.render import Phrasing
 from r_eval.tasks.templates.schema import Template, TemplateFile
-from r_eval.tasks.templates.solving import Reading, Reason, Solved, Solver
-from r_eval.tasks.templates.wording import Phrasing
 
 AHEAD = 8
 """Questions that are worked on at the same time; what comes of them does not depend on it."""
@@ -57,7 +55,7 @@ async def generate(
     """Make questions, as evenly over the templates as they allow.
 
     A question is kept only if no other records make the same text with another answer. These are tried: every first
-    record with all that is joined to it; in place of a record that was sampled beside it (and of the first one), up to
+    record with all that is joined to it; in place of a record that was sampled with it (and of the first one), up to
     20 others of which the text shows the same; every phrasing, and every template of the file. A text that more than
     100 different programs belong to is dropped without trying them.
 
@@ -73,76 +71,88 @@ async def generate(
     """
     made = Generated()
     solver = Solver(environment, sandbox, seed)
-    known, conditions = known or KnownRecords(environment), Conditions(environment, sandbox)
-    shares = await _shares(file, known, conditions, seed, list(languages), made, solver)
-    waiting = list(shares)
+    known, expressions = known or KnownRecords(environment), Expressions(environment, sandbox)
+    queues: list[_Queue] = []
+    for template in file.templates:
+        try:
+            queues += await _queues(template, _languages(template, file, languages), known, expressions, made, solver)
+        except UserError as error:
+            raise UserError(f"templates.{template.id}: {error}") from None
+    if not queues:
+        written = ", ".join(sorted({one for template in file.templates for one in template.languages})) or "en"
+        raise UserError(f"no template is written in {', '.join(languages or file.languages)}; known: {written}")
+    waiting = list(queues)
     asked: set[str] = set()
     try:
         while waiting and len(made.questions) < count:
             wanted = count - len(made.questions)
-            for share in waiting[:wanted]:
-                share.begin(min(wanted, max(1, ahead // len(waiting))), asked)
-            for share in waiting[:wanted]:
-                question = await share.next(asked, made)
+            for queue in waiting[:wanted]:
+                queue.begin(min(wanted, max(1, ahead // len(waiting))), asked)
+            for queue in waiting[:wanted]:
+                question = await queue.next(asked, made)
                 if question is None:
-                    waiting.remove(share)
+                    waiting.remove(queue)
                 else:
                     made.questions.append(question)
     finally:
-        for share in shares:
-            await share.stop()
+        for queue in queues:
+            await queue.stop()
         await solver.stop()
     return made
 
 
-async def _shares(
-    file: TemplateFile,
+def _languages(template: Template, file: TemplateFile, wanted: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    """The languages to make questions in, and whose way of writing numbers and dates each follows.
+
+    A question that names no language is in the file's first one, or in English.
+    """
+    first = file.languages[0] if file.languages else None
+    if not template.languages:
+        return [(None, first)] if (first or "en") in (wanted or [first or "en"]) else []
+    chosen = wanted or file.languages or template.languages[:1]
+    return [(language, language) for language in dict.fromkeys(chosen) if language in template.languages]
+
+
+async def _queues(
+    template: Template,
+    languages: Sequence[tuple[str | None, str | None]],
     known: KnownRecords,
-    conditions: Conditions,
-    seed: int,
-    languages: list[str],
+    expressions: Expressions,
     made: Generated,
     solver: Solver,
-) -> list[_Share]:
-    """One share for each template and language, its records chosen."""
-    shares = []
-    for template in file.templates:
+) -> list[_Queue]:
+    """A queue of texts for each language of a template, its records chosen."""
+    if not languages:
+        return []
+    try:
+        phrasings = {one: [Phrasing(text, writing) for text in template.phrasings(one)] for one, writing in languages}
+    except UserError as error:
+        raise UserError(f"question: {error}") from None
+    every = [phrasing for texts in phrasings.values() for phrasing in texts]
+    chooser = Chooser(template, known.of, expressions, solver.seed, every)
+    chosen, refused = await chooser.choose()
+    options = await _options(template, expressions, chooser.names, chosen)
+    if template.where is not None:
+        made.dropped["where"] += refused
+    queues = []
+    for language, texts in phrasings.items():
+        queue = _Queue(template, language, texts, solver)
         try:
-            written = _wanted(template, file, languages)
-            phrasings = {one: [Phrasing(text, writing) for text in template.phrasings(one)] for one, writing in written}
+            empty = queue.fill(chooser.names, chosen, options)
         except UserError as error:
-            raise UserError(f"templates.{template.id}: question: {error}") from None
-        if not phrasings:
-            continue
-        try:
-            chooser = Chooser(template, known.of, conditions, seed, [p for texts in phrasings.values() for p in texts])
-            chosen, refused = await chooser.choose()
-            options = await _options(template, conditions, chooser.names, chosen)
-        except UserError as error:
-            raise UserError(f"templates.{template.id}: {error}") from None
-        if template.where is not None:
-            made.dropped["where"] += refused
-        for language, texts in phrasings.items():
-            share = _Share(template, language, texts, seed, solver)
-            try:
-                empty = share.fill(chooser.names, chosen, options)
-            except UserError as error:
-                raise UserError(f"templates.{template.id}: question: {error}") from None
-            if empty:
-                made.dropped["empty slot"] += empty
-            shares.append(share)
-    if not shares:
-        known_ones = sorted({language for template in file.templates for language in template.languages})
-        wanted, there = ", ".join(languages or file.languages), ", ".join(known_ones) or "en"
-        raise UserError(f"no template is written in {wanted}; known: {there}")
-    return shares
+            raise UserError(f"question: {error}") from None
+        if empty:
+            made.dropped["empty slot"] += empty
+        queues.append(queue)
+    return queues
 
 
 async def _options(
-    template: Template, conditions: Conditions, names: Sequence[str], chosen: Sequence[Chosen]
+    template: Template, expressions: Expressions, names: Sequence[str], chosen: Sequence[Combination]
 ) -> list[list[Any]]:
     """The choices of each set of records, each once and sorted; an expression that gives a list gives several."""
-    columns = [await conditions.values(one, names, [c.row for c in chosen]) for one in template.options]
+    rows = [one.row for one in chosen]
+    columns = [await expressions.values(code, names, rows, "options") for code in template.options]
     found = []
     for place in range(len(chosen)):
         values = [column[place] for column in columns]
@@ -151,32 +161,15 @@ async def _options(
     return found
 
 
-def _wanted(template: Template, file: TemplateFile, languages: list[str]) -> list[tuple[str | None, str | None]]:
-    """The languages to make questions in, and whose way of writing each follows.
-
-    A question that names no language is in the file's first one, or in English.
-    """
-    first = file.languages[0] if file.languages else None
-    if not template.languages:
-        asked = languages or [first or "en"]
-        return [(None, first)] if (first or "en") in asked else []
-    wanted = languages or file.languages or template.languages[:1]
-    return [(language, language) for language in dict.fromkeys(wanted) if language in template.languages]
-
-
-class _Share:
+class _Queue:
     """The questions of one template in one language, made one at a time."""
 
-    def __init__(
-        self, template: Template, language: str | None, phrasings: list[Phrasing], seed: int, solver: Solver
-    ) -> None:
-        self.template, self.language, self.phrasings = template, language, phrasings
-        self._seed, self._solver = seed, solver
+    def __init__(self, template: Template, language: str | None, phrasings: list[Phrasing], solver: Solver) -> None:
+        self.template, self.language, self.phrasings, self._solver = template, language, phrasings, solver
         self._texts: Iterator[str] = iter(())
-        self._begun: collections.deque[tuple[str, asyncio.Task[tuple[Solved | None, list[Reason]]]]]
-        self._begun = collections.deque()
+        self._begun: collections.deque[tuple[str, asyncio.Task[Outcome]]] = collections.deque()
 
-    def fill(self, names: Sequence[str], chosen: Sequence[Chosen], options: Sequence[list[Any]]) -> int:
+    def fill(self, names: Sequence[str], chosen: Sequence[Combination], options: Sequence[list[Any]]) -> int:
         """Word every set of records; returns how many fill no phrasing.
 
         Raises:
@@ -206,11 +199,11 @@ class _Share:
         """One of several wordings of the same; which one depends on the seed, the template and the records alone."""
         if len(texts) == 1:
             return texts[0]
-        digest = hashlib.blake2b(f"{self._seed}\0{self.template.id}\0{texts[0]}".encode(), digest_size=8).digest()
-        return texts[int.from_bytes(digest, "big") % len(texts)]
+        key = f"{self._solver.seed}\0{self.template.id}\0{texts[0]}"
+        return texts[int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big") % len(texts)]
 
     def begin(self, number: int, asked: set[str]) -> None:
-        """Have the next questions under way."""
+        """Start work on the next questions."""
         while len(self._begun) < number:
             text = next((t for t in self._texts if t not in asked), None)
             if text is None:
@@ -224,19 +217,19 @@ class _Share:
             if not self._begun:
                 return None
             text, task = self._begun[0]
-            solved, reasons = await task
+            question, shown, reasons = await task
             self._begun.popleft()
             if text in asked:  # another template made it meanwhile
                 continue
             for reason, example in reasons:
                 made.drop(reason, example)
-            if solved is not None:
+            if question is not None:
                 asked.add(text)
-                made.shown[solved.question.id] = solved.shown
-                return solved.question
+                made.shown[question.id] = shown
+                return question
 
     async def stop(self) -> None:
-        """Give up what is under way."""
+        """Give up unfinished questions."""
         for _, task in self._begun:
             task.cancel()
         await asyncio.gather(*(task for _, task in self._begun), return_exceptions=True)
