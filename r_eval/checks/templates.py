@@ -52,7 +52,7 @@ def check_templates(path: Path, call: bool = False) -> list[Finding]:
         return [Finding(str(path), str(path), "note", "no question was made: that calls what is not yours", "--call")]
     lines = _lines(path)
     findings: list[Finding] = []
-    records = KnownRecords(environment)
+    records = KnownRecords(environment, file.records)
     with Sandbox() as sandbox:
         for template in file.templates:
             place = f"{path}:{lines[template.id]}" if template.id in lines else str(path)

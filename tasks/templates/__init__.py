@@ -6,7 +6,7 @@ query APIs in the sandbox, gives the gold answer. So every question is known to 
     templates:
       - id: coauthor-of-paper
         level: KU
-        from: person                     a kind of environment.records(...)
+        from: person                     a kind of environment.records(...), or of the file's `records:`
         let:                             further records: the sampled ones, then the joins in order
           other: person                  sampled on its own
           paper:                         a join: all that go with the names above, by a field

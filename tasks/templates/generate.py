@@ -71,7 +71,7 @@ async def generate(
     """
     made = Generated()
     solver = Solver(environment, sandbox, seed)
-    known, expressions = known or KnownRecords(environment), Expressions(environment, sandbox)
+    known, expressions = known or KnownRecords(environment, file.records), Expressions(environment, sandbox)
     queues: list[_Queue] = []
     for template in file.templates:
         try:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import itertools
 import random
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import RootModel
+
 from r_eval.environments.base import Environment
+from r_eval.environments.json_lines import read_records
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
@@ -33,10 +37,14 @@ Row = tuple[Record, ...]
 
 
 class KnownRecords:
-    """An environment's records, each kind read once: records are told apart by their places in memory."""
+    """An environment's records, each kind read once: records are told apart by their places in memory.
 
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
+    Args:
+        files: By kind, a file of records in place of the environment's own.
+    """
+
+    def __init__(self, environment: Environment, files: Mapping[str, Path] | None = None) -> None:
+        self._environment, self._files = environment, files or {}
         self._kinds: dict[str, list[Record]] = {}
 
     def of(self, kind: str) -> list[Record]:
@@ -44,10 +52,16 @@ class KnownRecords:
 
         Raises:
             KeyError: The kind is unknown.
+            UserError: A line of its file is no JSON object; names the line.
         """
         if kind not in self._kinds:
-            self._kinds[kind] = self._environment.records(kind)
+            own = kind not in self._files
+            self._kinds[kind] = self._environment.records(kind) if own else _read_file(self._files[kind])
         return self._kinds[kind]
+
+
+def _read_file(path: Path) -> list[Record]:
+    return [record.root for _, record in read_records(path, lambda _: RootModel[Record])]
 
 
 class Expressions:

@@ -99,10 +99,12 @@ class TemplateFile(Part):
     """A template file.
 
     Attributes:
+        records: By kind, a JSON Lines file of records, for environments that have none of their own.
         languages: Those that questions are made in; where empty, the first of each template.
     """
 
     environment: str
+    records: dict[str, Path] = {}
     languages: list[str] = []
     templates: list[Template] = Field(min_length=1)
 
@@ -125,6 +127,7 @@ def read_templates(path: Path) -> TemplateFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     file = read_file(path, "template file", TemplateFile)
+    file.records = {kind: path.parent / name for kind, name in file.records.items()}
     ids: set[str] = set()
     for template in file.templates:
         if template.id in ids:
