@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from r_eval.environments.base import Environment
-from r_eval.environments.sandbox import Sandbox
 from r_eval.llms.base import LLM, LLMError, Reply, make_llm
 from r_eval.llms.langchain import LangChain
 from r_eval.llms.reply import parse_reply
+from r_eval.records import Episode
+from r_eval.testing import Pantry, Talker, played
 from r_eval.workflows.base import Limits
 from tests.chat_server import ASK, Answer, Server
-from tests.contracts.test_workflows import ASKING, Talker, loaded, play
+from tests.contracts.test_workflows import ASKING, WORKFLOWS
 from tests.llms.reply_shapes import SHAPES
 
 CHAT = """
@@ -94,9 +94,9 @@ def test_what_langchain_gives_of_a_shape_is_a_reply_or_a_bad_one(
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_every_workflow_survives_every_shape(name: str, pantry: Environment, sandbox: Sandbox) -> None:
+def test_every_workflow_survives_every_shape(name: str) -> None:
     for shape in SHAPES:
         talker = Talker(lambda _, shape=shape: parse_reply(shape.body()))  # type: ignore[misc]
-        episode = play(name, talker, pantry, sandbox, Limits(steps=2, calls=6))
+        episode = played(WORKFLOWS[name], talker, Pantry(), Limits(steps=2, calls=6))
         assert episode.outcome.kind not in ("tool_failure", "llm_failure"), (shape, episode.outcome)
-        assert loaded(episode)["question_id"] == episode.question_id
+        assert Episode.model_validate_json(episode.model_dump_json()) == episode
