@@ -56,10 +56,8 @@ SLOW = (
     "tests/workflows/test_agent.py::TestAgent",
     "tests/tasks/test_embedded.py",
     "tests/environments/test_aminer.py::test_search_stays_fast",
-    "tests/environments/test_aminer.py::test_a_large_world",
     "tests/environments/conditions/test_counterfactual.py",
     "tests/workflows/test_demonstrations.py",
-    "tests/environments/test_wiki.py::test_a_rebuild",
     # packages, pages and examples that run commands
     "tests/test_rag_sweep_example.py",
     "tests/test_packaging.py",

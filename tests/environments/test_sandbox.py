@@ -300,7 +300,7 @@ WITHOUT_BOUND = {
 
 
 @pytest.mark.parametrize("code", WITHOUT_BOUND)
-def test_a_program_without_end_or_bound_is_ended(brief: Sandbox, code: str) -> None:
+def test_a_program_without_end_is_ended(brief: Sandbox, code: str) -> None:
     started = time.monotonic()
     assert cause(run(brief, code)) in WITHOUT_BOUND[code]
     assert time.monotonic() - started < SECONDS + 5 * slowness()
