@@ -283,7 +283,7 @@ class _PlannedTasks:
         self._chosen = {("", task.name): (task, *_choose(task, grid, limit)) for task in tasks}
         for noise in filter(None, self._noise.values()):
             own = list(_tasks(grid, limit, noise))
-            if not any(has_noise(one) for one in [*grid.tasks, *own]):
+            if not (any(map(has_noise, grid.tasks)) or any(map(has_noise, own))):
                 raise UserError("noise: no task of the grid has noise of several levels")
             self._chosen |= {(short_hash(noise), task.name): (task, *_choose(task, grid, limit)) for task in own}
         self._planned: dict[tuple[str, str], PlannedTask] = {}
