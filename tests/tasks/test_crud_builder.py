@@ -137,7 +137,7 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
             {"correct": '{"errors": [{"wrong": "x y", "right": "z"}], "corrected": "It cost 1."}'},
             "7 hallu_modified: an error that is not in the continuation",
         ),
-        ({"summary": "Long. " * 400}, "2 event_summary: longer than half of its reports"),
+        ({"summary": "Long. " * 4000}, "2 event_summary: longer than half of its reports"),
         ({"summary": "It cost 31337."}, "2 event_summary: a figure that the reports do not have"),
         ({"supported": "some"}, "2 event_summary: not supported in full"),
     ],
