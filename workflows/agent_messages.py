@@ -126,8 +126,9 @@ def _message(entry: dict[str, Any]) -> Message:
 def _text(content: Any) -> str:
     """Content as one text: a text, or parts that are texts."""
     parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    if not all(isinstance(text, str) for text in texts):
+    found = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    texts = [text for text in found if isinstance(text, str)]
+    if len(texts) < len(found):
         raise InvalidRequest("the content of a message must be text")
     return "".join(texts)
 

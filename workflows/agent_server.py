@@ -135,8 +135,7 @@ class AgentEpisode:
             except Refused as refused:
                 _settle(future, refused)
             except LimitReached as reached:
-                refused = Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}.")
-                _settle(future, refused)
+                _settle(future, Refused(400, "limit_reached", f"A limit of this evaluation is reached: {reached}."))
                 if reached.cause == "seconds" or not self._limits.last_chance:
                     raise
                 if self.reached is None:
