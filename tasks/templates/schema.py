@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import Field, model_validator
 
 from r_eval.errors import UserError
@@ -137,3 +139,19 @@ def read_templates(path: Path) -> TemplateFile:
         except ValueError as error:
             raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
     return file
+
+
+def as_yaml(templates: Sequence[Template]) -> str:
+    """Templates as they stand in a file, below `templates:`; programs line by line."""
+    data = [template.model_dump(by_alias=True, exclude_defaults=True) for template in templates]
+    return yaml.dump(data, Dumper=_Blocks, allow_unicode=True, sort_keys=False, width=110)
+
+
+class _Blocks(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+
+_Blocks.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)
