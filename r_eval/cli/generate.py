@@ -27,6 +27,7 @@ from r_eval.tasks.placeholders.world import is_world_file, read_world
 from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
 from r_eval.tasks.templates import generate as from_templates
+from r_eval.tasks.templates.schema import template_places
 
 COUNT = 20
 
@@ -191,6 +192,16 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
     return _Maker(name, source.environment, make, default_count=count)
 
 
+def _place(file: Path, message: str) -> str:
+    """The file, with the line of the template that a message is about."""
+    with contextlib.suppress(UserError):
+        templates = read_templates(file)
+        for template, place in zip(templates.templates, template_places(file, templates), strict=True):
+            if message.startswith(f"templates.{template.id}: "):
+                return place
+    return str(file)
+
+
 def _kinds(questions: Sequence[Question]) -> str:
     """How many questions there are; of a graph, of each type."""
     types = Counter(question.meta["type"] for question in questions if "type" in question.meta)
@@ -204,7 +215,7 @@ def _errors_of(file: Path) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise UserError(f"{file}: {error}") from None
+        raise UserError(f"{_place(file, str(error))}: {error}") from None
     except EnvironmentFailure as failure:
         raise UserError(f"{file}: the environment failed: {failure}") from failure
     except Exception as error:

@@ -12,6 +12,7 @@ import yaml
 from pydantic import Field, model_validator
 
 from r_eval.errors import UserError
+from r_eval.files import YamlFile
 from r_eval.records import Level
 from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.templates.render import OPTIONS
@@ -127,18 +128,25 @@ def read_templates(path: Path) -> TemplateFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     file = read_file(path, "template file", TemplateFile)
+    places = template_places(path, file)
     ids: set[str] = set()
-    for template in file.templates:
+    for template, place in zip(file.templates, places, strict=True):
         if template.id in ids:
-            raise UserError(f"{path}: templates: duplicate id '{template.id}'")
+            raise UserError(f"{place}: templates: duplicate id '{template.id}'")
         ids.add(template.id)
         try:
             ast.parse(template.program)
         except SyntaxError as error:
-            raise UserError(f"{path}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
+            raise UserError(f"{place}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
         except ValueError as error:
-            raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
+            raise UserError(f"{place}: templates.{template.id}: program: {error}") from None
     return file
+
+
+def template_places(path: Path, file: TemplateFile) -> list[str]:
+    """`file:line` of every template's id."""
+    written = YamlFile(path, "template file")
+    return [written.at(["templates", number, "id"]) for number in range(len(file.templates))]
 
 
 def as_yaml(templates: Sequence[Template]) -> str:
