@@ -14,7 +14,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -22,24 +22,18 @@ from pydantic import ValidationError
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
+from r_eval.files import read_yaml
 from r_eval.llms.json_text import json_values
-from r_eval.tasks.llm_client import prompt
+from r_eval.tasks.llm_client import LLMClient, prompt
 from r_eval.tasks.phrases import words
 from r_eval.tasks.templates.generate import generate
-from r_eval.tasks.templates.programs import canonical
-from r_eval.tasks.templates.schema import Template, TemplateFile
+from r_eval.tasks.templates.programs import BROKEN, canonical
+from r_eval.tasks.templates.schema import Template, TemplateFile, as_yaml
 
-if TYPE_CHECKING:
-    from r_eval.tasks.llm_client import LLMClient
-
-SHOWN = 4
-"""Written templates in one prompt."""
-ASKED = 4
-"""Drafts that one prompt asks for."""
-TRIED = 10
-"""Questions that a draft is asked to make."""
-NEEDED = 3
-"""How many of them it has to make."""
+EXAMPLES = DRAFTS = 4
+"""Written templates in one prompt, and drafts that it asks for."""
+TRIED, NEEDED = 10, 3
+"""Questions that a draft is asked to make, and how many of them it has to make."""
 IDLE = 3
 """Replies in a row of which nothing is kept, after which no more are asked for."""
 LONGEST = 20_000
@@ -63,16 +57,16 @@ class Suggested:
 async def suggest(
     environment: Environment,
     written: Sequence[Template],
-    speaker: LLMClient,
+    client: LLMClient,
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
-    tell: Callable[[int, int], None] = lambda replies, kept: None,
+    progress: Callable[[int, int], None] = lambda replies, kept: None,
 ) -> Suggested:
     """Have templates drafted until so many are kept, or nothing new comes any more.
 
     Args:
-        tell: Told, after each reply, how many there were and how many templates are kept.
+        progress: Called after each reply with the number of replies, and of templates that are kept.
 
     Raises:
         UserError: The LLM failed, or the written templates do not fit the environment.
@@ -80,50 +74,52 @@ async def suggest(
     found = Suggested()
     known = {mark for template in written for mark in marks(template)}
     chance, idle, replies = random.Random(seed), 0, 0
-    records = _records(environment, written)
+    values = {
+        "description": environment.description,
+        "apis": "\n".join(spec.stub() for spec in environment.specs().values()),
+        "records": _records(environment, written),
+        "count": str(DRAFTS),
+    }
     while len(found.templates) < count and idle < IDLE:
-        shown = chance.sample(list(written), min(SHOWN, len(written)))
-        reply = await speaker.complete(_prompt(environment, records, shown, [*written, *found.templates]))
+        examples = chance.sample(list(written), min(EXAMPLES, len(written)))
+        taken = ", ".join(template.id for template in [*written, *found.templates][-100:])
+        reply = await client.complete(prompt("suggest", examples=as_yaml(examples), taken=taken, **values))
         before = len(found.templates)
         for draft in drafts(reply):
             if len(found.templates) >= count:
                 break
-            template = draft if isinstance(draft, str) else _template(draft, [*written, *found.templates])
-            reason = template if isinstance(template, str) else None
-            if isinstance(template, Template):
-                new = marks(template)
-                reason = "not new" if known & new else await _amiss(template, environment, sandbox, seed)
-                if reason is None:
-                    known |= new
-                    found.templates.append(template)
-            if reason is not None:
+            template = _template(draft, {template.id for template in [*written, *found.templates]})
+            if template is None:
+                found.dropped["not a template"] += 1
+            elif (reason := await _rejection_reason(template, known, environment, sandbox, seed)) is not None:
                 found.dropped[reason] += 1
+            else:
+                known |= marks(template)
+                found.templates.append(template)
         idle = idle + 1 if len(found.templates) == before else 0
         replies += 1
-        tell(replies, len(found.templates))
+        progress(replies, len(found.templates))
     return found
 
 
-def drafts(reply: str) -> Iterator[dict[str, Any] | str]:
-    """The drafts in a reply, in YAML or JSON; a text says why there is none in a part of it."""
+def drafts(reply: str) -> Iterator[Any]:
+    """The drafts in a reply, in YAML or JSON; what is no mapping is none."""
     reply = reply[:LONGEST]
     for block in FENCE.findall(reply) or [reply]:
         try:
-            data = yaml.load(block, Loader=_Plain)
+            data = read_yaml(block, _NoAliases)
         except (yaml.YAMLError, ValueError, RecursionError):
+            data = None
+        if not isinstance(data, dict | list):
             data = [found.value for found in json_values(block)]
             data = data[0] if len(data) == 1 and isinstance(data[0], list) else data
         if isinstance(data, dict):
             lists = [value for value in data.values() if isinstance(value, list)]
             data = lists[0] if lists and "question" not in data else [data]
-        if not isinstance(data, list) or not data:
-            yield "not YAML"
-            continue
-        for item in data:
-            yield {str(key): value for key, value in item.items()} if isinstance(item, dict) else "not a template"
+        yield from data or [None]
 
 
-class _Plain(yaml.SafeLoader):
+class _NoAliases(yaml.SafeLoader):
     """YAML without aliases: a few of them that name each other are a tree of any size."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -132,22 +128,25 @@ class _Plain(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _template(draft: dict[str, Any], known: Sequence[Template]) -> Template | str:
-    """A draft as a template, under an id of its own; or why it is none."""
-    ids = {template.id for template in known}
-    name = str(draft.get("id", ""))
-    if not ID.fullmatch(name) or name in ids:
-        name = next(f"draft-{n}" for n in range(1, len(ids) + 2) if f"draft-{n}" not in ids)
+def _template(draft: Any, ids: set[str]) -> Template | None:
+    """A draft as a template, under an id of its own; None where it is none."""
     try:
+        name = str(draft.get("id", ""))
+        if not ID.fullmatch(name) or name in ids:
+            name = next(f"draft-{n}" for n in range(1, len(ids) + 2) if f"draft-{n}" not in ids)
         template = Template.model_validate({**draft, "id": name})
         ast.parse(template.program)
-    except (ValidationError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return "not a template"
+    except (AttributeError, TypeError, ValidationError, *BROKEN):
+        return None
     return template
 
 
-async def _amiss(template: Template, environment: Environment, sandbox: Sandbox, seed: int) -> str | None:
+async def _rejection_reason(
+    template: Template, known: set[str], environment: Environment, sandbox: Sandbox, seed: int
+) -> str | None:
     """Why a draft is not kept; None where it is."""
+    if known & marks(template):
+        return "not new"
     calls = [node.func for node in ast.walk(ast.parse(template.program)) if isinstance(node, ast.Call)]
     if not {called.id for called in calls if isinstance(called, ast.Name)} & set(environment.specs()):
         return "calls no API"
@@ -160,22 +159,18 @@ async def _amiss(template: Template, environment: Environment, sandbox: Sandbox,
         return "takes too long"
     except EnvironmentFailure:
         return "the environment failed"
-    failed = made.dropped - collections.Counter({"where": made.dropped["where"]})
-    if len(made.questions) < NEEDED or failed.total() > len(made.questions):
-        return failed.most_common(1)[0][0] if failed else "too few records"
-    if len({question.answers[0] for question in made.questions}) == 1:
-        return "always the same answer"
-    return None
+    del made.dropped["where"]
+    if len(made.questions) < NEEDED or made.dropped.total() > len(made.questions):
+        return made.dropped.most_common(1)[0][0] if made.dropped else "too few records"
+    return "always the same answer" if len({question.answers[0] for question in made.questions}) == 1 else None
 
 
 def marks(template: Template) -> set[str]:
     """What two templates that ask the same have in common: a text, or the program, whatever names they use."""
     languages: list[str | None] = [*template.languages] or [None]
     texts = [text for language in languages for text in template.phrasings(language)]
-    names = list(template.kinds)
-    return {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in texts} | {
-        "program " + canonical(template.program, names)
-    }
+    program = canonical(template.program, list(template.kinds))
+    return {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in texts} | {f"program {program}"}
 
 
 def _records(environment: Environment, written: Sequence[Template]) -> str:
@@ -186,43 +181,13 @@ def _records(environment: Environment, written: Sequence[Template]) -> str:
             found = environment.records(kind)
         except KeyError:
             raise UserError(f"the written templates do not fit: the environment has no records of '{kind}'") from None
-        example = {key: _short(value) for key, value in (found[0] if found else {}).items()}
-        lines.append(f"- {kind}: {json.dumps(example, ensure_ascii=False)}")
+        lines.append(f"- {kind}: {json.dumps(_short(found[0] if found else {}), ensure_ascii=False)}")
     return "\n".join(lines)
 
 
 def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_short(v) for v in value[:3]]
+        return [_short(inner) for inner in value[:3]]
     return value[:FIELD_CHARACTERS] if isinstance(value, str) else value
-
-
-def _prompt(environment: Environment, records: str, shown: Sequence[Template], known: Sequence[Template]) -> str:
-    apis = "\n".join(spec.stub() for spec in environment.specs().values())
-    taken = ", ".join(template.id for template in known[-100:])
-    return prompt(
-        "suggest",
-        description=environment.description,
-        apis=apis,
-        records=records,
-        examples=as_yaml(list(shown)),
-        count=str(ASKED),
-        taken=taken,
-    )
-
-
-def as_yaml(templates: Sequence[Template]) -> str:
-    """Templates as they stand in a file, below `templates:`."""
-    data = [template.model_dump(by_alias=True, exclude_defaults=True) for template in templates]
-    return yaml.dump(data, Dumper=_Blocks, allow_unicode=True, sort_keys=False, width=110)
-
-
-class _Blocks(yaml.SafeDumper):
-    """Programs are written as they are read, line by line."""
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
-
-
-_Blocks.add_representer(str, _text)

@@ -8,8 +8,6 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-import yaml
-
 from r_eval.analysis import metrics
 from r_eval.checks.environments import is_foreign
 from r_eval.checks.finding import Finding, Severity, counted, of_user_error
@@ -22,6 +20,7 @@ from r_eval.isolation import describe
 from r_eval.plugins import unknown
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.templates import Generated, KnownRecords, Template, TemplateFile, generate, read_templates
+from r_eval.tasks.templates.schema import template_places
 
 TRIED = 10
 """Questions that each template, and each type of a graph, is asked to make."""
@@ -50,12 +49,10 @@ def check_templates(path: Path, call: bool = False) -> list[Finding]:
     environment = open_environment(located(file.environment, path.parent))
     if is_foreign(environment) and not call:
         return [Finding(str(path), str(path), "note", "no question was made: that calls what is not yours", "--call")]
-    lines = _lines(path)
     findings: list[Finding] = []
     records = KnownRecords(environment, file.records)
     with Sandbox() as sandbox:
-        for template in file.templates:
-            place = f"{path}:{lines[template.id]}" if template.id in lines else str(path)
+        for template, place in zip(file.templates, template_places(path, file), strict=True):
             found = asyncio.run(_of_template(template, environment, sandbox, records))
             findings += [
                 Finding(str(path), place, severity, f"template '{template.id}': {what}", todo)
@@ -107,18 +104,6 @@ def _dropped(made: Generated, reason: str) -> Found:
             return "error", text, "mend the program"
         return severity, text, "mend the program, unless it is meant to leave them out"
     return severity, f"{counted(number, 'question')} dropped: {reason}", TODO.get(kind, "mend the template")
-
-
-def _lines(path: Path) -> dict[str, int]:
-    """The line in which each template begins, by its id."""
-    root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    found: dict[str, int] = {}
-    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
-        for template in value.value if key.value == "templates" and isinstance(value, yaml.SequenceNode) else ():
-            for name, text in template.value if isinstance(template, yaml.MappingNode) else ():
-                if name.value == "id":
-                    found.setdefault(str(text.value), text.start_mark.line + 1)
-    return found
 
 
 def check_graph(path: Path) -> list[Finding]:

@@ -27,6 +27,7 @@ from r_eval.tasks.placeholders.world import is_world_file, read_world
 from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
 from r_eval.tasks.templates import generate as from_templates
+from r_eval.tasks.templates.schema import template_places
 
 COUNT = 20
 
@@ -77,30 +78,66 @@ def generate(
         raise UserError(f"{min(earlier)} is an earlier season's file: name another one to write")
     count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
-    notes = []
     with Sandbox() as sandbox, _errors_of(file):
-        made = asyncio.run(maker.make(sandbox, count + (len(refresher.asked) if refresher else 0), seed))
-        questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
-        dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
-        summary = f"{_kinds(questions)}; dropped: {dropped}"
-        if paraphrase:
-            questions, note = asyncio.run(_reworded(questions, made.shown, paraphrase, file.stem))
-            summary += note
-        if not questions:
-            raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
-        season = _season(file, maker, private or out, seed, len(questions))
-        if refresher is not None:
-            season = asyncio.run(refresher.next_season(season, (private or out).parent, maker.opened, sandbox))
-            repeated = len(made.questions) - len(refresher.new(made.questions))
-            notes = [f"season {season.version}, seed {season.seed}", f"left out as asked before: {repeated}"]
-    write_set(questions, out, season, private, seed)
-    print_lines([*notes, *season.changes])
-    sys.stdout.write(f"{out}: {summary}\n")
-    if len(questions) < count:
-        sys.stderr.write(f"r-eval: the records give only {len(questions)} of the {count} questions\n")
-    if barren := _barren(maker.templates, made.questions, count):
+        done = asyncio.run(_make(file, maker, refresher, sandbox, count, seed, private or out, paraphrase))
+    write_set(done.questions, out, done.season, private, seed)
+    print_lines(done.notes)
+    sys.stdout.write(f"{out}: {done.summary}\n")
+    if len(done.questions) < count:
+        sys.stderr.write(f"r-eval: the records give only {len(done.questions)} of the {count} questions\n")
+    if barren := _barren(maker.templates, done.made, count):
         sys.stderr.write(f"r-eval: no question from: {', '.join(barren)}. r-eval check {file} says why\n")
         raise typer.Exit(1)
+
+
+class _Done(NamedTuple):
+    """A question set with its season.
+
+    Attributes:
+        made: All questions that were made, of which `questions` are new.
+        summary: What was made and dropped, in a line; `notes` says what the season is.
+    """
+
+    questions: list[Question]
+    made: list[Question]
+    season: Season
+    summary: str
+    notes: list[str]
+
+
+async def _make(
+    file: Path,
+    maker: _Maker,
+    refresher: Refresher | None,
+    sandbox: Sandbox,
+    count: int,
+    seed: int,
+    out: Path,
+    paraphrase: str | None,
+) -> _Done:
+    made = await maker.make(sandbox, count + (len(refresher.asked) if refresher else 0), seed)
+    questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
+    dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
+    if not questions:
+        raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
+    summary = f"{_kinds(questions)}; dropped: {dropped}"
+    if paraphrase:
+        questions, note = await _reworded(questions, made.shown, paraphrase, file.stem)
+        summary += note
+    season = Season(
+        environment=environment_from(maker.name, out.parent),
+        environment_version=maker.opened.version,
+        seed=seed,
+        count=len(questions),
+        templates=content_hash(file),
+        file=os.path.relpath(file, out.parent),
+    )
+    notes = []
+    if refresher is not None:
+        season = await refresher.next_season(season, out.parent, maker.opened, sandbox)
+        repeated = len(made.questions) - len(refresher.new(made.questions))
+        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *season.changes]
+    return _Done(questions, made.questions, season, summary, notes)
 
 
 class _Maker(NamedTuple):
@@ -155,16 +192,14 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
     return _Maker(name, source.environment, make, default_count=count)
 
 
-def _season(file: Path, maker: _Maker, questions: Path, seed: int, count: int) -> Season:
-    """The season of a set as a first one, for the file that has its answers."""
-    return Season(
-        environment=environment_from(maker.name, questions.parent),
-        environment_version=maker.opened.version,
-        seed=seed,
-        count=count,
-        templates=content_hash(file),
-        file=os.path.relpath(file, questions.parent),
-    )
+def _place(file: Path, message: str) -> str:
+    """The file, with the line of the template that a message is about."""
+    with contextlib.suppress(UserError):
+        templates = read_templates(file)
+        for template, place in zip(templates.templates, template_places(file, templates), strict=True):
+            if message.startswith(f"templates.{template.id}: "):
+                return place
+    return str(file)
 
 
 def _kinds(questions: Sequence[Question]) -> str:
@@ -180,7 +215,7 @@ def _errors_of(file: Path) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise UserError(f"{file}: {error}") from None
+        raise UserError(f"{_place(file, str(error))}: {error}") from None
     except EnvironmentFailure as failure:
         raise UserError(f"{file}: the environment failed: {failure}") from failure
     except Exception as error:

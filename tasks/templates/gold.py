@@ -68,8 +68,8 @@ class Reading(NamedTuple):
             fill = with_values if key == "program" else with_values_in
             try:
                 code.append(fill(text.strip(), values) if any(name in text for name in values) else text.strip())
-            except KeyError as error:
-                raise UserError(f"templates.{self.template.id}: {key}: no field {error}") from None
+            except UserError as error:
+                raise UserError(f"templates.{self.template.id}: {key}: {error}") from None
             except (SyntaxError, ValueError):  # the sandbox may read it all the same: its Python is a newer one
                 code.append(text.strip())
         return tuple(code)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, cast
+
+from r_eval.errors import UserError
 
 BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` raises for a text that is no Python."""
@@ -20,7 +23,7 @@ def with_values(program: str, records: Mapping[str, Any]) -> str:
     written, comments too.
 
     Raises:
-        KeyError: A record has no such field.
+        UserError: A record has no such field.
         SyntaxError: It is no program.
     """
     lines = [line.encode() for line in re.split("\r\n?|\n", program)]  # as Python counts them
@@ -54,13 +57,23 @@ def _used(code: str, records: Mapping[str, Any]) -> dict[str, Any]:
     return {name: project(records[name], seen) for name, seen in fields.items()}
 
 
+def no_field(field: Any, record: Any) -> UserError:
+    """The error for a field that a record does not have."""
+    close = get_close_matches(str(field), map(str, record)) if isinstance(record, dict) else []
+    return UserError(f"no field '{field}'" + (f"; did you mean '{close[0]}'?" if close else ""))
+
+
 def project(record: Any, fields: Iterable[str] | None) -> Any:
     """A record with some of its fields; all of it where they are None.
 
     Raises:
-        KeyError: It has no such field.
+        UserError: It has no such field.
     """
-    return record if fields is None else {field: record[field] for field in sorted(fields)}
+    if fields is None:
+        return record
+    if missing := [field for field in sorted(fields) if field not in record]:
+        raise no_field(missing[0], record)
+    return {field: record[field] for field in sorted(fields)}
 
 
 def _edits(node: ast.AST, records: Mapping[str, Any]) -> Iterator[tuple[ast.expr, str]]:
@@ -82,7 +95,9 @@ def _value(node: ast.AST, records: Mapping[str, Any]) -> str | None:
         node = node.value
     if not path or not isinstance(node, ast.Name) or node.id not in records:
         return None
-    found = records[node.id][path[0]]
+    if path[0] not in (record := records[node.id]):
+        raise no_field(path[0], record)
+    found = record[path[0]]
     try:
         for key in path[1:]:
             found = found[key]

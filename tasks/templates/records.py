@@ -16,7 +16,7 @@ from r_eval.environments.json_lines import read_records
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
 from r_eval.errors import UserError
-from r_eval.tasks.templates.programs import BROKEN, field_of, fields_of
+from r_eval.tasks.templates.programs import BROKEN, field_of, fields_of, no_field
 from r_eval.tasks.templates.render import Phrasing
 from r_eval.tasks.templates.schema import Join, Template
 
@@ -89,10 +89,10 @@ class Expressions:
             simple = None
         if simple is None or simple[0] not in names:
             return await self._over(expression, expression, names, rows, VALUES, place)
-        try:
-            return [row[names.index(simple[0])][simple[1]] for row in rows]
-        except KeyError as error:
-            raise UserError(f"{place}: no field {error}") from None
+        at, field = names.index(simple[0]), simple[1]
+        if (missing := next((row[at] for row in rows if field not in row[at]), None)) is not None:
+            raise UserError(f"{place}: {no_field(field, missing)}")
+        return [row[at][field] for row in rows]
 
     async def _over(
         self, code: str, expression: str, names: Sequence[str], rows: Sequence[Row], block: int, place: str
@@ -236,8 +236,8 @@ class Chooser:
             values = await self._expressions.values(
                 expression, self.names, [one.row for one in rows], f"{place}.match.{field}"
             )
-            if any(field not in record for record in records):
-                raise UserError(f"{place}.match: no field '{field}'")
+            if (missing := next((record for record in records if field not in record), None)) is not None:
+                raise UserError(f"{place}.match: {no_field(field, missing)}")
             index = _index(field, records, order)
             for at, value in enumerate(values):
                 fitting = _lookup(index, value) if value is not None else []

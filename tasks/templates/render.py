@@ -15,7 +15,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from r_eval.errors import UserError
 from r_eval.tasks.templates.formats import formatted
-from r_eval.tasks.templates.programs import Records
+from r_eval.tasks.templates.programs import Records, no_field
 
 OPTIONS = "options"
 """The name of a template's choices, in its texts and its program."""
@@ -63,8 +63,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         except IndexError:
             raise _EmptySlot from None
         except (KeyError, TypeError):
-            close = get_close_matches(str(argument), map(str, obj)) if isinstance(obj, dict) else []
-            raise UserError(f"no field '{argument}'" + (f"; did you mean '{close[0]}'?" if close else "")) from None
+            raise no_field(argument, obj) from None
 
 
 @functools.cache

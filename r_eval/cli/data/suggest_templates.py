@@ -14,8 +14,9 @@ from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment, task_files
 from r_eval.tasks.llm_client import LLMClient, replies_kept
 from r_eval.tasks.seasons import environment_from
-from r_eval.tasks.suggest import Suggested, as_yaml, suggest
+from r_eval.tasks.suggest import Suggested, suggest
 from r_eval.tasks.templates import Template, read_templates
+from r_eval.tasks.templates.schema import as_yaml
 
 REPLY_TOKENS = 2048
 HEAD = "# Drafted by {llm}. Every program runs and its answers hold; check yourself whether the questions read well.\n"
