@@ -25,7 +25,8 @@ async def last_chance(
     """Ask for the answer now, in the conversation that met a limit.
 
     No query API is offered any more. A conversation with tool calls still has Finish as its only tool, since servers
-    refuse such calls in a request without tools.
+    refuse such calls in a request without tools. A call is not required: some servers ignore that, some fail over it,
+    and an answer as text is read as well.
 
     Args:
         specs: The query APIs, so that another call is not taken for an answer.
@@ -39,7 +40,7 @@ async def last_chance(
     if not llm.chat:
         request = Request(completed(request.messages, "Answer:"), stop=("\nQuestion:", "\n\n"))
     elif any(message.tool_calls for message in reached.messages):
-        request = dataclasses.replace(request, tools=(FINISH,), tool_choice="required")
+        request = dataclasses.replace(request, tools=(FINISH,))
     llm.note(asked)
     try:
         reply = await llm.generate(request)

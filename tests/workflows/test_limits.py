@@ -97,7 +97,7 @@ def test_at_the_last_chance_of_a_conversation_with_calls_finish_is_the_only_tool
     assert played.answer == "omelette"
     last = played.requests[-1]
     if native:
-        assert ([tool.name for tool in last.tools], last.tool_choice) == (["Finish"], "required")
+        assert ([tool.name for tool in last.tools], last.tool_choice) == (["Finish"], "auto")
     else:
         assert '"find_dish", "description"' not in last.messages[0].content
 
