@@ -122,7 +122,7 @@ async def build(
     Raises:
         UserError: The LLM failed.
     """
-    read = [Report(document.id, document.title, document.text.strip()) for document in documents]
+    read = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
     chinese = sum(language_of(report.text) == "zh" for report in read)
     usual: Language = "zh" if 2 * chinese > len(read) else "en"
     builder = _Builder(writer, similarity, language or usual, count, seed)

@@ -116,7 +116,7 @@ def drafts(reply: str) -> Iterator[Any]:
         if isinstance(data, dict):
             lists = [value for value in data.values() if isinstance(value, list)]
             data = lists[0] if lists and "question" not in data else [data]
-        yield from data or [None]
+        yield from [one if isinstance(one, dict) else None for one in data] or [None]
 
 
 class _NoAliases(yaml.SafeLoader):

@@ -191,12 +191,11 @@ class _Search:
             times = "once" if count == 1 else f"{count} times"
             ending = ended("gave_up", "give_up", f"gave up {times}, no branch gave an answer", best)
             return dataclasses.replace(ending, how="give_up") if best else ending
-        cause = "calls" if spent else "depth"
         depth = f"{self.settings.max_nodes} nodes" if self.settings.max_nodes else f"{self.limits.steps} steps"
         detail = f"no answer within {f'{self.max_calls} LLM calls' if spent else f'{depth} of depth'}"
         if not best:
-            raise LimitReached(cause, detail, self._leaf.messages if self._leaf else ())
-        return dataclasses.replace(ended("exhausted", cause, detail, best), how="give_up")
+            raise LimitReached("calls" if spent else "depth", detail, self._leaf.messages if self._leaf else ())
+        return dataclasses.replace(ended("exhausted", "calls" if spent else "depth", detail, best), how="give_up")
 
     def _messages(self, node: Node) -> tuple[Message, ...]:
         if node.tried:

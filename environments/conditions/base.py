@@ -131,6 +131,10 @@ class Wrapped(Environment):
         """A copy around a copy of the environment inside, or around itself where that shares its state."""
         return self._around(self.inner.copy_state())
 
+    def has_page(self, title: str) -> bool | None:
+        """Whether the environment inside has a page of a title."""
+        return self.inner.has_page(title)
+
     def close(self) -> None:
         """Let go of what the copy inside holds."""
         self.inner.close()

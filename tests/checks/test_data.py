@@ -27,7 +27,7 @@ def test_broken_records_are_shown_with_their_place_and_counted_by_reason(tmp_pat
     path = tmp_path / "h.json"
     path.write_text(json.dumps([*RECORDS, *[{"question": "?"}] * 4, {"answer": "x"}]), encoding="utf-8")
     found = lines(path)
-    assert found[0].startswith(f"{path}:1: record 7: warning: a broken record: answer is missing")
+    assert found[0].startswith(f"{path}: record 7: warning: a broken record: answer is missing")
     assert "5 broken records: 4 answer is missing, 1 question is missing" in found[3]
 
 

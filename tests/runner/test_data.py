@@ -179,9 +179,9 @@ def test_an_embedded_task_has_the_noise_that_a_grid_names_or_varies(
     embedded = installed("prgb/filtering").questions
     plan = resolve(grid(desk, {"task": "prgb/filtering", "noise": noise}, {"task": "wiki/high-freq"}, vary=vary))
     found = [cell.planned for cell in plan.cells if cell.cell.task == "prgb/filtering"]
-    assert [tuple(one.asked[0].meta["noise"].values()) for one in found] == counts
-    assert all([q.id for q in one.asked] == [q.id for q in found[0].asked] for one in found)
-    assert noise != FORM or sorted(found[0].asked, key=lambda q: q.id) == sorted(embedded, key=lambda q: q.id)
+    assert [tuple(one.questions[0].meta["noise"].values()) for one in found] == counts
+    assert all([q.id for q in one.questions] == [q.id for q in found[0].questions] for one in found)
+    assert noise != FORM or sorted(found[0].questions, key=lambda q: q.id) == sorted(embedded, key=lambda q: q.id)
     assert len({cell.fingerprint for cell in plan.cells if cell.cell.task == "prgb/filtering"}) == len(counts)
     assert len({cell.fingerprint for cell in plan.cells if cell.cell.task == "wiki/high-freq"}) == 1
 

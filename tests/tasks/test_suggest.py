@@ -104,7 +104,7 @@ def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 def test_an_alias_of_yaml_is_no_draft() -> None:
-    assert list(drafts("a: &a [x]\nb: [*a, *a]")) == [None]
+    assert set(drafts("a: &a [x]\nb: [*a, *a]")) == {None}
 
 
 @given(st.text(max_size=200))

@@ -209,5 +209,5 @@ def test_demonstrations_whose_apis_the_environment_lacks_are_left_out_and_named(
         module.write_text(api.format(name, parameter), encoding="utf-8")
         entry = {"task": "wiki/high-freq", "environment": f"./{module.name}"}
         plan = resolve(Grid(workflows=["fc"], llms=["openai/m"], tasks=[entry], samples=1, shots=2, folder=tmp_path))
-        assert len(plan.tasks[0].unsuited) == 2 - len(plan.tasks[0].shown) == left
+        assert len(plan.tasks[0].unsuited) == 2 - len(plan.tasks[0].demonstrations) == left
         assert any("demonstrations left out" in line for line in terms(plan)) == bool(left)

@@ -14,7 +14,7 @@ class DataCommands(LazyGroup):
     table = {
         "split": "Split a question file into public questions and private answers.",
         "export": "Write a question file as a dataset for the Hugging Face Hub, with a card.",
-        "crud": "Make CRUD data sets from a folder of reports with an LLM.",
+        "crud": "Make CRUD data sets from a folder of reports: continuation, questions, hallucinations, summaries.",
         "extract-triples": "Extract triples from documents with an LLM.",
         "suggest-templates": "Have an LLM draft further templates.",
         "leaderboard": "Write the leaderboard of many runs over many versions of a question set, or submit to one.",

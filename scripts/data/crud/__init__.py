@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from r_eval.environments.corpus import documents
+from r_eval.environments.corpus import sources
 from r_eval.environments.corpus.splitting import tokens_of
 
 FOLDER = Path(__file__).parent
@@ -70,7 +70,7 @@ def make(language: str) -> dict[Path, str]:
     """The files of a language with their contents."""
     made = list(reports(language))
     texts = {report["id"]: f"{report['title']}\n{report['text']}" for report in made}
-    files = {documents.FOLDER / f"crud-{language}.jsonl": _json_lines(made)}
+    files = {sources.FOLDER / f"crud-{language}.jsonl": _json_lines(made)}
     for path in sorted(TASKS.glob("*.jsonl")):
         if ("-en." in path.name) == (language == "en"):
             questions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

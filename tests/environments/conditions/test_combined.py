@@ -124,7 +124,11 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
     assert asyncio.run(outer.call("count", {})) == Observation(7, "rendered count", ["count"])
     with pytest.raises(KeyError):
         outer.records("shelf")
-    public = {name for name in vars(Environment) if not name.startswith("_")} - {"query_apis", "timeout"}
+    public = {name for name in vars(Environment) if not name.startswith("_")} - {
+        "query_apis",
+        "timeout",
+        "copies_state",
+    }
     assert public <= set(vars(Wrapped))
 
 
