@@ -212,9 +212,9 @@ def test_every_reply_of_an_episode_is_recorded_and_counted(loop: asyncio.Runner,
     assert speaker.usage.calls == 2
     assert speaker.usage.completion_tokens == 5
     assert speaker.usage.prompt_tokens == sum(reply.tokens.prompt for reply in replies)
-    assert speaker.totals.seconds > 0
-    assert 0 <= speaker.totals.queue <= speaker.totals.seconds
-    assert speaker.totals.retry == 0
+    assert speaker.seconds.llm > 0
+    assert 0 <= speaker.seconds.queue <= speaker.seconds.llm
+    assert speaker.seconds.retry == 0
 
 
 def test_the_identity_is_data_that_names_the_llm(llm: LLM) -> None:
