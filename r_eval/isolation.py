@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import inspect
 import itertools
 import os
 import queue
@@ -137,6 +138,7 @@ class ForeignLoop:
             done = asyncio.run_coroutine_threadsafe(_contained(work), loop)
             value, error = await asyncio.wrap_future(done)
         except asyncio.CancelledError:
+            loop.call_soon_threadsafe(_forget, work)
             if self._loop is loop and not await _answers(loop):
                 self._abandoned.append(loop)  # what hangs in it would complain if it were collected
                 self._loop = None
@@ -176,10 +178,16 @@ def _passable(error: BaseException) -> BaseException:
     return passable
 
 
+def _forget(work: Any) -> None:
+    """Close a coroutine that has not begun, since nobody waits for it any more: else Python complains of it."""
+    if inspect.iscoroutine(work) and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+        work.close()
+
+
 def _settle(done: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
     if done.done():
-        return
-    if error is None:
+        _forget(value)
+    elif error is None:
         done.set_result(value)
     else:
         done.set_exception(error)

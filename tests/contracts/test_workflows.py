@@ -70,7 +70,9 @@ def test_the_oracle_answers_with_the_gold_programs_answer_and_asks_no_llm() -> N
 @pytest.mark.parametrize("name", ASKING)
 def test_an_llm_that_fails_is_an_llm_failure(name: str, cause: str) -> None:
     def fail(request: Request) -> str:
-        raise LLMError(cause, "it went wrong", retries=3)
+        error = LLMError(cause, "it went wrong")
+        error.retries = 3
+        raise error
 
     episode = played(WORKFLOWS[name], Talker(fail), Pantry(), Limits())
     assert (episode.outcome.kind, episode.outcome.cause) == ("llm_failure", cause)
