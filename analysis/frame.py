@@ -72,12 +72,14 @@ def role_of(workflow: str, uses_gold: bool = False) -> SystemRole:
 
 
 def roles(manifest: Mapping[str, Any]) -> dict[str, SystemRole]:
-    """The role of each system of a run, by its name; a workflow that the grid renames keeps its role."""
+    """The role of each system of a run, by its name; a workflow that the grid renames or varies keeps its role."""
     entries = (manifest.get("grid") or {}).get("workflows", ())
     own = {one["name"]: str(one["workflow"]) for one in entries if isinstance(one, dict) and one.get("name")}
     gold = {entry["name"] for entry in manifest.get("systems", ()) if entry.get("reference")}
     cells = {f"{cell['workflow']}+{cell['llm']}": cell["workflow"] for cell in manifest["cells"]}
-    return {name: role_of(own.get(workflow, workflow), name in gold) for name, workflow in cells.items()}
+    varied = (manifest.get("vary") or {}).get("workflows", {})
+    bases = {workflow: workflow.partition("@")[0] if workflow in varied else workflow for workflow in cells.values()}
+    return {name: role_of(own.get(bases[it], bases[it]), name in gold) for name, it in cells.items()}
 
 
 def domain_of(task: str) -> str:

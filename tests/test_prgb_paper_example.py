@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from r_eval.analysis.frame import roles
+from r_eval.grid import Grid
+from r_eval.runner.plan import resolve
+
 PRGB = Path(__file__).parents[1] / "examples" / "prgb-paper"
 README = (PRGB / "README.md").read_text(encoding="utf-8")
 
@@ -59,3 +63,20 @@ def test_the_noise_per_sample_is_weighed_by_samples(printed: dict[str, str], noi
 def test_scores_that_no_verdicts_can_have_are_named(printed: dict[str, str]) -> None:
     assert printed["zh Gemma3_12b Multi-Level Filter 60.20"] == "impossible, but possible for Combination"
     assert len(verdicts(printed, r".* of table [34] ")) == 5
+
+
+def test_the_noise_study_is_one_grid_in_which_every_llm_is_ranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    plan = resolve(Grid.load(PRGB / "noise.yaml"))
+    mixtures = {
+        planned.cell.workflow: tuple(planned.planned.questions[0].meta["noise"].values())
+        for planned in plan.cells
+        if planned.cell.task == "prgb/filtering"
+    }
+    wanted = {"": (5, 0, 0), "@moderate=2": (3, 2, 0), "@moderate=4": (1, 4, 0), "@moderate=3": (1, 3, 1)}
+    assert mixtures == {f"direct{variant}": mixture for variant, mixture in wanted.items()}
+    assert {planned.planned.passages for planned in plan.cells} == {"prompt"}
+    cells = [{"workflow": planned.cell.workflow, "llm": planned.cell.llm} for planned in plan.cells]
+    varied = {"workflows": {key: {} for key in mixtures}, "base": "direct"}
+    found = roles({"cells": cells, "vary": varied, "grid": {"workflows": [{"workflow": "direct"}]}})
+    assert (len(found), set(found.values())) == (12, {"baseline"})

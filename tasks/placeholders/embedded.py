@@ -32,7 +32,7 @@ def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
         path.write_text(text, encoding="utf-8")
         data = load(path, "prgb", settings={"task": kind, **settings})
     solved = (q.model_copy(update={"program": programs[q.meta["document"]]}) for q in data.questions)
-    return dataclasses.replace(data, questions=tuple(solved))
+    return dataclasses.replace(data, questions=tuple(solved), left_out={})  # what is left out is other tasks' own
 
 
 @functools.cache
