@@ -30,7 +30,7 @@ TYPES = {"simple", "set", "multi-hop", "conditional", "comparison"}
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the folder after all commands; without `hybrid` where that is not installed, as the README says."""
+    """A copy of the folder after all commands; without `rrf` where that is not installed, as the README says."""
     pytest.importorskip(
         "langchain_text_splitters", reason="langchain-text-splitters is not installed (extra: retrieval)"
     )
@@ -39,7 +39,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for grid in folder.glob("grid-*.yaml"):
         keys = yaml.safe_load(grid.read_text(encoding="utf-8"))
         if not DENSE:
-            keys["vary"]["environment.retriever"].remove("hybrid")
+            keys["vary"]["environment.retriever"].remove("rrf")
         grid.write_text(yaml.safe_dump(keys, sort_keys=False), encoding="utf-8")
     for command in documents.commands(folder / "README.md"):
         runs = " ".join(path.relative_to(folder).as_posix() for path in sorted(folder.glob("runs/*")))

@@ -17,7 +17,7 @@ from tests import documents
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "rag-sweep"
 LEXICAL = ["bm25"]
-EVERY = ["bm25", "dense", "hybrid"]
+EVERY = ["bm25", "dense", "rrf"]
 NEEDS = {"bm25": ("langchain_text_splitters", "retrieval"), "dense": ("sentence_transformers", "dense")}
 
 

@@ -11,7 +11,7 @@ from .base import Hit, Retriever
 
 __all__ = ["Hit", "Retriever", "make", "open_retriever"]
 
-NAMES = ("bm25", "dense", "hybrid", "hybrid-sample", "hybrid+rerank")
+NAMES = ("bm25", "dense", "rrf", "hybrid", "hybrid+rerank")
 STORE = "langchain:"
 
 
@@ -45,7 +45,7 @@ def make(name: str, embedding: str | None = None, reranker: str | None = None) -
 
     if name == "hybrid+rerank":
         return Reranked(BM25(), dense, reranker)
-    return Hybrid(BM25(), dense, sample=name == "hybrid-sample")
+    return Hybrid(BM25(), dense, sample=name == "hybrid")
 
 
 def open_retriever(retriever: Retriever, chunks: Chunks) -> Retriever:

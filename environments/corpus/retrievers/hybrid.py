@@ -28,7 +28,7 @@ DECIMALS = 5
 
 
 class Hybrid(Retriever):
-    """Reciprocal rank fusion of two retrievers' k best."""
+    """What two retrievers find, joined: the best by reciprocal rank fusion, or a random sample of both lists."""
 
     def __init__(self, sparse: Retriever, dense: Retriever, sample: bool = False) -> None:
         """Join two retrievers.
@@ -43,7 +43,7 @@ class Hybrid(Retriever):
         self._sample = sample
 
     def identity(self) -> dict[str, Any]:
-        name = "hybrid-sample" if self._sample else "hybrid"
+        name = "hybrid" if self._sample else "rrf"
         return {"retriever": name, "parts": [part.identity() for part in self.parts], "constant": CONSTANT}
 
     def union(self, query: str, k: int) -> list[Hit]:
