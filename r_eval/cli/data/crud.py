@@ -24,7 +24,7 @@ def crud(
         Path | None, typer.Option("--out", metavar="DIR", help="The folder to write; by default crud-<folder>.")
     ] = None,
     language: Annotated[
-        Literal["zh", "en"] | None,
+        Literal["en", "zh"] | None,
         typer.Option("--language", help="Use only reports in this language; by default that of most reports."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Decides which reports are used first.")] = 0,
