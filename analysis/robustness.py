@@ -131,7 +131,7 @@ def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
                 rows.append({"question_id": one.question_id, "verdict": found})
             place = {"condition": cell.condition, "system": cell.system + suffix, "task": cell.task}
             of_cell = {"unseen": max(0, entry["episodes"] - unchanged - len(rows)), "dropped": entry.get("dropped", 0)}
-            for number, row in enumerate(rows):  # what is counted per cell stands in its first row
+            for number, row in enumerate(rows):  # what is counted per cell is in its first row
                 yield {**place, **row, **(of_cell if not number else dict.fromkeys(of_cell, 0))}
 
 

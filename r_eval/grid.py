@@ -110,7 +110,7 @@ class LLMEntry(Entry):
 
     Attributes:
         llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
-        name: Replaces it in the system's name, where one model stands in a grid with several settings.
+        name: Replaces it in the system's name, if a grid has one model with several settings.
         budget: What this LLM alone may spend.
         parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
@@ -133,7 +133,7 @@ class WorkflowEntry(Entry):
 
     Attributes:
         workflow: Its name, a `module:Class` or a `file.py:Class`.
-        name: Replaces it in the system's name, where one workflow stands in a grid with several settings.
+        name: Replaces it in the system's name, if a grid has one workflow with several settings.
         environment: Settings that replace those of the tasks' environments under this workflow.
         noise: Documents of each level, in place of those of the tasks that have `noise`.
     """
@@ -220,7 +220,7 @@ class ConditionEntry(Entry):
 
     Attributes:
         condition: Its name, or several.
-        name: Replaces the condition's name, where one stands in a grid with several settings.
+        name: Replaces the condition's name, if a grid has one condition with several settings.
     """
 
     condition: str | list[str]

@@ -22,8 +22,9 @@ from typing import Any
 from r_eval.files import is_file
 from r_eval.isolation import PACKAGES
 
-_loading: dict[str, threading.RLock] = {}
-"""Held while a file is run, so that no other thread sees half a module."""
+_loading: dict[Path, threading.RLock] = {}
+"""By folder, held while a file of it is run, so that no other thread sees half a module. One for all files of a folder:
+two that import each other, begun in two threads, would wait for each other for ever."""
 
 
 def load_file(path: Path) -> ModuleType:
@@ -87,7 +88,7 @@ def _files(folder: Path, parts: Sequence[str]) -> list[Path]:
 def _loaded(path: Path, root: Path, name: str) -> ModuleType:
     """The module of a file; `name` is what files of the folder `root` import it as."""
     key = f"r_eval_file:{path}"
-    with _loading.setdefault(key, threading.RLock()):
+    with _loading.setdefault(root, threading.RLock()):
         if key in sys.modules:
             return sys.modules[key]
         spec = importlib.util.spec_from_file_location(key, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from r_eval.environments import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
 from r_eval.fingerprints import code_hashes
+from r_eval.local_modules import load_file
 
 DOMAIN = """'''Prices.'''
 
@@ -124,3 +126,15 @@ def test_the_modules_of_a_package_count_and_those_of_installed_libraries_do_not(
     )
     found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["__init__.py", "cells.py", "env.py", "more.py"]
+
+
+def test_two_files_that_import_each_other_can_be_loaded_from_two_threads(tmp_path: Path) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{name}.py").write_text(f"import time\ntime.sleep(0.1)\nimport {other}\n", encoding="utf-8")
+    paths = [tmp_path / "a.py", tmp_path / "b.py"]
+    threads = [threading.Thread(target=load_file, args=(path,), daemon=True) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert [thread.is_alive() for thread in threads] == [False, False]

@@ -83,7 +83,7 @@ def write_tables_page(
         found: Name of the files, title, note and frame of each table; empty frames are left out.
     """
     from r_eval.analysis import tables
-    from r_eval.analysis.report.page import ReportPage, Section, table, write_page
+    from r_eval.analysis.report.page import PageSection, ReportPage, table, write_page
 
     shown = [(name, heading, note, frame) for name, heading, note, frame in found if len(frame)]
     files = [
@@ -91,7 +91,7 @@ def write_tables_page(
         for name, heading, note, frame in shown
         for path in tables.write(frame, out / "tables", name, heading, [note])
     ]
-    section = Section("", tables=[table(frame, name, heading, note) for name, heading, note, frame in shown])
+    section = PageSection("", tables=[table(frame, name, heading, note) for name, heading, note, frame in shown])
     conditions = list(dict.fromkeys(name for *_, frame in shown if "condition" in frame for name in frame["condition"]))
     written = {"tables": [path.name for path in files]}
     page = ReportPage(title, facts, head={"conditions": conditions}, tabs={"details": [section]}, files=written)

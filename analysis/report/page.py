@@ -41,7 +41,7 @@ NOT_IN_FILES = re.compile(r"[^\w.+-]+")
 
 
 @dataclass(slots=True)
-class Section:
+class PageSection:
     """A heading of a tab with its tables and charts.
 
     Attributes:
@@ -74,7 +74,7 @@ class ReportPage:
     facts: Sequence[str]
     notices: Sequence[str] = ()
     head: Mapping[str, Any] = field(default_factory=dict)
-    tabs: Mapping[str, Sequence[Section]] = field(default_factory=dict)
+    tabs: Mapping[str, Sequence[PageSection]] = field(default_factory=dict)
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -117,7 +117,7 @@ def _plotly(out: Path, warn: Callable[[str], None] | None) -> bool:
     return True
 
 
-def _section(section: Section, plotly: bool) -> dict[str, Any]:
+def _section(section: PageSection, plotly: bool) -> dict[str, Any]:
     return {"key": section.key, "tables": section.tables, "charts": section.charts if plotly else []}
 
 
@@ -187,20 +187,20 @@ def report_page(
         "summary": [_summary(condition, results, frames["causes"]) for condition in results.conditions],
     }
     tabs = {tab: list(_sections(tab, results, frames, charts)) for tab in TABS}
-    tabs["results"].insert(0, Section("Scores", "board"))
+    tabs["results"].insert(0, PageSection("Scores", "board"))
     if any(chunks):
-        tabs["errors"].append(Section("Questions", "questions"))
-    tabs["details"].append(Section("Files", "files"))
+        tabs["errors"].append(PageSection("Questions", "questions"))
+    tabs["details"].append(PageSection("Files", "files"))
     return ReportPage(_title(results), _facts(results), list(_notices(results)), head, tabs)
 
 
 def _sections(
     tab: str, results: Results, frames: Mapping[str, pandas.DataFrame], charts: Sequence[Chart]
-) -> Iterable[Section]:
+) -> Iterable[PageSection]:
     views = [view for view in VIEWS if view.tab == tab]
     own = [one for one in charts if one.tab == tab and one.page]
     for title in dict.fromkeys([*(one.section for one in own), *(view.section for view in views)]):
-        section = Section(title)
+        section = PageSection(title)
         section.tables = [_table(view, frames[view.name]) for view in views if _is_shown(view, title, frames)]
         section.charts = [chart(one, results.conditions) for one in own if one.section == title]
         if section.tables or section.charts:
