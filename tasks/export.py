@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -16,9 +15,6 @@ from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
 from r_eval.tasks.seasons import Season, read_season
 
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
-SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
-"""How the Hub names the size of a dataset."""
 CARD = """---
 {header}
 ---
@@ -84,7 +80,6 @@ def _card(name: str, licence: str, splits: dict[str, list[Question]], season: Se
         "license": licence,
         "language": sorted({recognised(question.question) for question in splits["test"]}),
         "task_categories": ["question-answering"],
-        "size_categories": [SIZE_NAMES[bisect.bisect_right(SIZES, len(splits["test"]))]],
         "configs": [
             {
                 "config_name": "default",

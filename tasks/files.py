@@ -28,7 +28,9 @@ def slots(*names: str) -> AfterValidator:
 
     def check(text: str) -> str:
         found = [part[1:] for part in string.Formatter().parse(text) if part[1] is not None]
-        if sorted({name for name, _, _ in found}) != sorted(names) or any(spec or kind for _, spec, kind in found):
+        if sorted({name or "" for name, _, _ in found}) != sorted(names) or any(
+            spec or kind for _, spec, kind in found
+        ):
             wanted = " and ".join(f"{{{name}}}" for name in names) or "no slot"
             raise ValueError(f"must hold {wanted} and no other slot: {text!r}")
         return text
@@ -83,7 +85,7 @@ def _keys(loc: tuple[int | str, ...], data: Any, missing: bool) -> list[int | st
     found: list[int | str] = []
     for part in loc:
         if part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int):
-            data = data[part]  # type: ignore[index]  # one of the two
+            data = data[part]
             found.append(part)
     return [*found, loc[-1]] if missing else found
 

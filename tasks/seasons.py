@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from packaging.version import Version
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -49,7 +49,7 @@ class Season(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     schema_: Literal[1] = Field(default=1, alias="schema")
-    version: str = Field(FIRST, pattern=r"^(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}$")
+    version: Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}$")] = FIRST
     environment: str
     environment_version: str
     seed: int | None = None

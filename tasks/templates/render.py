@@ -103,10 +103,12 @@ class Phrasing:
             tree = _ENVIRONMENT.parse(text.strip())
             for node in tree.find_all(nodes.Node):
                 if not isinstance(node, USABLE):
-                    raise UserError(f"line {node.lineno}: a question can have no '{type(node).__name__.lower()}'")
+                    raise UserError(
+                        f"question, line {node.lineno}: a question can have no '{type(node).__name__.lower()}'"
+                    )
             self._template = _ENVIRONMENT.from_string(text.strip())  # not earlier: it works constants out
         except TemplateSyntaxError as error:
-            raise UserError(f"line {error.lineno}: {error.message}") from None
+            raise UserError(f"question, line {error.lineno}: {error.message}") from None
         self._words = [str(node.data) for node in tree.find_all(nodes.TemplateData)]
         if found := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
             raise UserError(f"'{found[0]}': a field is written with two braces, as {{{{ person.name }}}}")

@@ -1,34 +1,20 @@
-"""The AMiner tasks: every template gives questions, and what they ask can be told from what they show."""
+"""The AMiner tasks: what they ask can be told from what they show, and guessing does not pay."""
 
 from __future__ import annotations
 
-import asyncio
 import collections
-import functools
 import re
 
 import pytest
 
-from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
-from r_eval.tasks.base import installed, open_environment, task_files
-from r_eval.tasks.templates import Template, TemplateFile, generate, read_templates
+from r_eval.tasks.base import installed
 
 TASKS = ("aminer/profiling", "aminer/soay-easy", "aminer/soay-hard")
 LABELS = (
     "Professor, Associate Professor, Assistant Professor, Lecturer, Researcher, Associate Researcher, "
     "Assistant Researcher, Senior Engineer, Engineer, PhD Student or Other"
 )
-
-
-@functools.cache
-def template_file(name: str) -> TemplateFile:
-    path = task_files()[name]
-    return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
-
-
-TEMPLATES = [(name, template) for name in TASKS for template in template_file(name).templates]
-NAMED = [f"{name}-{template.id}" for name, template in TEMPLATES]
 
 
 def everything(name: str) -> list[Question]:
@@ -38,14 +24,6 @@ def everything(name: str) -> list[Question]:
 
 def positions_asked() -> list[Question]:
     return [q for q in everything("aminer/profiling") if LABELS in q.question]
-
-
-@pytest.mark.parametrize(("name", "template"), TEMPLATES, ids=NAMED)
-def test_every_template_gives_at_least_five_questions(name: str, template: Template, sandbox: Sandbox) -> None:
-    alone = template_file(name).model_copy(update={"templates": [template]})
-    made = asyncio.run(generate(alone, open_environment("aminer"), sandbox, 5, 3))
-    assert len(made.questions) == 5
-    assert len({q.question for q in made.questions}) == 5
 
 
 @pytest.mark.parametrize("name", TASKS)

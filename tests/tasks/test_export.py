@@ -49,7 +49,7 @@ def test_the_card_has_the_header_of_the_hub(written: Path) -> None:
     card = (written / "README.md").read_text(encoding="utf-8")
     assert "| `test` | 100 | 100 KS |" in card
     header = yaml.safe_load(card.split("---")[1])
-    assert (header["license"], header["language"], header["size_categories"]) == ("cc0-1.0", ["en"], ["n<1K"])
+    assert (header["license"], header["language"]) == ("cc0-1.0", ["en"])
 
 
 def test_a_folder_that_holds_something_is_left_alone(written: Path) -> None:

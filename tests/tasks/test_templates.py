@@ -62,15 +62,12 @@ def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list
     ("program", "reason"),
     [
         ("answer = 1 / 0", "program: exception"),
-        ("assert False", "program: exception"),
         ("answer = find(name='Nobody')[0]", "program: not_found"),
         ("answer = find(nom='Ada')", "program: bad_arguments"),
-        ("answer = found[0]", "program: exception"),
         ("while True:\n    living_in(city='Oslo')", "program: calls"),
         ("unused = 3", "program: no_answer"),
         ("answer = ''", "empty answer"),
         ("answer = []", "empty answer"),
-        ("answer = '  '", "empty answer"),
     ],
 )
 def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
@@ -186,7 +183,7 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
             r"templates\.age: no record 'persn'; did you mean 'person'",
         ),
         ({"question": "Who is {person[name]}?"}, r"templates\.age: .* two braces, as {{ person.name }}"),
-        ({"question": "Who is {{ person.name }?"}, r"templates\.age: line 1: "),
+        ({"question": "Who is {{ person.name }?"}, r"templates\.age: question, line 1: "),
         ({"program": 'answer = person["nme"]'}, r"templates\.age: program: no field 'nme'; did you mean 'name'"),
         ({"where": 'person["nom"] > 3'}, r"templates\.age: where: .*nom"),
         ({"where": "person["}, r"templates\.age: where: "),

