@@ -1,9 +1,8 @@
 """How many checked questions a second come of templates: filled, solved in the sandbox, and tried for a second answer.
 
-All templates of the embedded tasks of a domain are one file. With `--ahead` the same is done with as many questions
-under way at once, and it is seen that the same ones come.
+All templates of the embedded tasks of a domain are one file.
 
-    python benchmarks/templates.py [--count 10000] [--domains aminer,wiki] [--ahead 1,8] [--workers 2]
+    python benchmarks/templates.py [--count 10000] [--domains aminer,wiki] [--workers 2]
 """
 
 from __future__ import annotations
@@ -32,26 +31,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--domains", default="aminer,wiki")
-    parser.add_argument("--ahead", default="8")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     for domain in given.domains.split(","):
         file, environment = templates_of(domain), open_environment(domain)
-        made = []
-        for ahead in map(int, given.ahead.split(",")):
-            with Sandbox(given.workers) as sandbox:
-                start, used = time.perf_counter(), time.process_time()
-                result = asyncio.run(generate(file, environment, sandbox, given.count, 0, ahead=ahead))
-                seconds, used = time.perf_counter() - start, time.process_time() - used
-            made.append(result.questions)
-            asked = collections.Counter(q.meta["template"] for q in result.questions)
-            print(
-                f"{domain}: {len(result.questions):,} questions of {len(asked)} templates in {seconds:.1f} s"
-                f" ({used:.1f} s of processor here), {len(result.questions) / seconds:.0f} a second, {ahead} at once"
-            )
-            print(f"  dropped: {dict(result.dropped)}")
-        if any(questions != made[0] for questions in made):
-            raise SystemExit(f"{domain}: other questions came of another number at once")
+        with Sandbox(given.workers) as sandbox:
+            start, used = time.perf_counter(), time.process_time()
+            result = asyncio.run(generate(file, environment, sandbox, given.count, 0))
+            seconds, used = time.perf_counter() - start, time.process_time() - used
+        asked = collections.Counter(q.meta["template"] for q in result.questions)
+        print(
+            f"{domain}: {len(result.questions):,} questions of {len(asked)} templates in {seconds:.1f} s"
+            f" ({used:.1f} s of processor here), {len(result.questions) / seconds:.0f} a second"
+        )
+        print(f"  dropped: {dict(result.dropped)}")
 
 
 if __name__ == "__main__":

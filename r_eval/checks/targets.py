@@ -111,7 +111,7 @@ def check_data(path: Path) -> list[Finding]:
     from r_eval.tasks.loaders import format_of, formats, load
 
     target, name = str(path), format_of(path)
-    needed = formats()[name].Settings.model_fields.get("aliases") if name is not None else None
+    needed = formats()[name].settings.model_fields.get("aliases") if name is not None else None
     if needed is not None and needed.is_required():
         text = f"of the format '{name}', which needs aliases: beside it"
         return [Finding(target, target, "note", text, "check the grid that names both")]
@@ -121,9 +121,9 @@ def check_data(path: Path) -> list[Finding]:
         for fault in data.faults
     ]
     if data.broken > len(data.faults):
-        shares = ", ".join(f"{number:,} {why}" for why, number in data.reasons.items())
-        text = f"{counted(data.broken, 'broken record')}: {shares}"
-        findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
+        findings.append(
+            Finding(target, target, "warning", counted(data.broken, "broken record"), "see the grid's broken:")
+        )
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
     questions = f"{counted(data.asked, 'question')} ({levels})"
     text = f"{counted(data.records, 'record')} of the format '{data.format}': {questions}"

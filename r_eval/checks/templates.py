@@ -69,7 +69,7 @@ async def _of_template(
     template: Template, environment: Environment, sandbox: Sandbox, records: KnownRecords
 ) -> list[Found]:
     try:
-        single = TemplateFile(environment="", languages=template.languages, templates=[template])
+        single = TemplateFile(environment="", templates=[template])
         made = await generate(single, environment, sandbox, TRIED, 0, known=records)
     except UserError as error:
         text = str(error).removeprefix(f"templates.{template.id}: ")
@@ -124,8 +124,8 @@ def check_graph(path: Path) -> list[Finding]:
         whats = [unknown("relation", relation, source.graph.by_relation) for relation in strange]
         return [Finding(target, target, "error", what, todo) for what in whats]
     findings = []
-    for kind in file.graph.shares:
-        one = file.model_copy(update={"graph": file.graph.model_copy(update={"types": {kind: 1}})})
+    for kind in file.graph.types:
+        one = file.model_copy(update={"graph": file.graph.model_copy(update={"types": [kind]})})
         try:
             with Sandbox() as sandbox:
                 made = asyncio.run(of_graph(one, source, sandbox, TRIED, 0, metrics.get("token_f1")))
