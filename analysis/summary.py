@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -52,29 +50,13 @@ def text_summary(results: Results) -> str:
 
 
 def html_summary(results: Results) -> str:
-    """The tables as a notebook shows them; with matplotlib also the response types and the deployment as pictures."""
+    """The tables as a notebook shows them."""
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
     for table in summary_tables(results):
         console.print(table)
-    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>") + "".join(_pictures(results))
-
-
-def _pictures(results: Results) -> Iterator[str]:
-    from r_eval.analysis.charts import charts
-    from r_eval.analysis.figures import png
-    from r_eval.analysis.views import frames
-    from r_eval.errors import MissingExtra
-
-    for chart in charts(results, frames(results)):
-        if chart.name not in ("responses", "score-by-seconds"):
-            continue
-        try:
-            source = base64.b64encode(png(chart)).decode("ascii")
-        except MissingExtra:
-            return
-        yield f'<img style="max-width: 100%" alt="{html.escape(chart.title)}" src="data:image/png;base64,{source}">'
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
 def _score_tables(

@@ -63,7 +63,7 @@ def write_report(results: Results, out: Path, warn: Callable[[str], None] | None
     drawn: list[Path] = []
     if figures:
         try:
-            drawn = write_figures(charts, out / "figures", warn)
+            drawn = write_figures(charts, out / "figures")
         except MissingExtra as missing:
             if warn is not None:
                 warn(f"no figures: {missing}")
