@@ -138,8 +138,8 @@ VIEWS: tuple[View, ...] = (
         "Sweeps",
         (
             *("recommendations", "Recommended settings", sweeps.recommend),
-            "The cheapest of the settings that are not significantly worse than the best, or the base. No choice: no "
-            "setting is significantly better or cheaper than another.",
+            "The best setting, or the base where it is not significantly worse. No choice: no setting is significantly "
+            "better than another.",
         ),
         ("components", "Scores by setting", sweeps.components, ""),
         (

@@ -16,6 +16,7 @@ import json
 import shutil
 import tempfile
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,8 +184,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
     for number, (step, data) in enumerate(zip(episode.steps, steps, strict=True)):
         _mark(number, step, data, wanted, named=bool(episode.evidence))
     retrieval = record.get("retrieval") or {}
-    branches = list(_walk(tree(episode.steps), -1))
-    number_of = {id(step): place for place, step in enumerate(episode.steps)}
+    branches = tree(episode.steps)
     data = {
         "answer": episode.answer,
         "golds": episode.golds,
@@ -199,7 +199,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
         "steps": steps,
     }
     if branches:
-        data["tree"] = [[one.number, above, [number_of[id(step)] for step in one.after]] for one, above in branches]
+        data["tree"] = [[one.number, one.parent, one.after] for one in branches]
         data["path"] = _path(branches, episode)
     return data
 
@@ -227,14 +227,16 @@ def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, 
     text = evidence_text(step)
     if not text:
         return
-    observed, places = Observed([text]), TextPlaces(step.observation or "")
+    observed, shown = Observed([text]), step.observation or ""
+    places: TextPlaces | None = None  # made when something is there: most texts hold nothing
     marks: list[tuple[int, int, int]] = []
     for which, entry in enumerate(wanted):
         if not (observed.holds(entry["text"]) if named else observed.holds_gold(entry["text"])):
             continue
         entry["steps"].append(number)
+        places = places or TextPlaces(shown)
         found = places.of(entry["text"])[:MOST_MARKS]
-        marks.extend((*span, which) for span in _utf16(step.observation or "", found))
+        marks.extend((*span, which) for span in _utf16(shown, found))
         if not found:
             data.setdefault("holds", []).append(which)
     if marks:
@@ -243,28 +245,11 @@ def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, 
 
 def _utf16(text: str, spans: Sequence[Span]) -> list[Span]:
     """Places in characters as places in UTF-16 units."""
-    if not spans or text.isascii() or max(text) <= "\uffff":
-        return list(spans)
-    wide = [place for place, char in enumerate(text) if char > "\uffff"]
-    found, before = [], 0
-    for start, end in spans:
-        while before < len(wide) and wide[before] < start:
-            before += 1
-        inside = sum(char > "\uffff" for char in text[start:end])
-        found.append((start + before, end + before + inside))
-    return found
+    wide = [] if text.isascii() else [place for place, char in enumerate(text) if char > "\uffff"]
+    return [(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in spans]
 
 
-def _walk(branches: Sequence[Branch], parent: int) -> Iterator[tuple[Branch, int]]:
-    """All branches in pre-order; without recursion, since a chain can be deeper than Python's stack."""
-    waiting = [(branch, parent) for branch in reversed(branches)]
-    while waiting:
-        branch, above = waiting.pop()
-        yield branch, above
-        waiting.extend((child, branch.number) for child in reversed(branch.children))
-
-
-def _path(branches: Sequence[tuple[Branch, int]], episode: Episode) -> list[int]:
+def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:
     """The replies from the root to the one that gave the answer; empty where none did.
 
     A search that finds an answer ends with it. One that takes its best give-up took it from an earlier reply: the last
@@ -273,8 +258,8 @@ def _path(branches: Sequence[tuple[Branch, int]], episode: Episode) -> list[int]
     answers = [step for step in episode.steps if step.kind == "answer" and step.error is None]
     if not answers or not episode.answer:
         return []
-    parents = {branch.number: parent for branch, parent in branches}
-    leaves = [branch for branch, _ in branches]
+    parents = {branch.number: branch.parent for branch in branches}
+    leaves = list(branches)
     if answers[-1].observation == "give_up":
         words = (episode.answer, json.dumps(episode.answer)[1:-1], json.dumps(episode.answer, ensure_ascii=False)[1:-1])
         leaves = [branch for branch in leaves if any(word in branch.step.text for word in words)]
