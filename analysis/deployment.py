@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from r_eval.analysis.compare import pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.results import IDENTITY, Results, once, records, tidy
@@ -24,18 +22,14 @@ if TYPE_CHECKING:
     import pandas
 
 PAPER_CONNECTIONS = 1
-LATENCY = {"seconds": "seconds", "queue_seconds": "queue", "retry_seconds": "retry"}
-"""Columns that only episodes count for whose replies were all made in this run, by their names here."""
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 QUALITY = ("quality", "quality_low", "quality_high")
 DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys((*IDENTITY, "domain"), TEXT),
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys([f"seconds_{end}" for end in ("mean", *QUANTILES)], NUMBER),
-    **dict.fromkeys(("queue_mean", "queue_p95", "retry_mean", "retry_p95"), NUMBER),
-    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean", "cost_p95"), NUMBER),
+    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95", "queue_mean", "retry_mean"), NUMBER),
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean"), NUMBER),
     "connections": "Int64",
     "parameters": NUMBER,
     **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
@@ -51,7 +45,7 @@ LESS = {"seconds": "faster", "cost": "cheaper"}
 CHOICE: dict[str, str] = {
     **dict.fromkeys(IDENTITY, TEXT),
     **dict.fromkeys((*QUALITY, "seconds", "cost"), NUMBER),
-    **dict.fromkeys(("fits", "on_front", "choice"), FLAG),
+    **dict.fromkeys(("fits", "choice"), FLAG),
     "reason": TEXT,
 }
 """The columns of `choose`; `seconds` and `cost` are means per episode."""
@@ -108,8 +102,7 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     """
     frame = deployment(results)
     own = frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"})
-    on_front = own["front_seconds"].fillna(False) | own["front_cost"].fillna(False)
-    own = own.assign(fits=False, choice=False, reason="", on_front=on_front).reset_index(drop=True)
+    own = own.assign(fits=False, choice=False, reason="").reset_index(drop=True)
     limits = {name: most for name, most in (("seconds", max_seconds), ("cost", max_usd)) if most is not None}
     compared = pairs(results)
     for condition, rows in own.groupby("condition", sort=False):
@@ -144,23 +137,18 @@ def _deployed(results: Results, domain: str, whole: Results) -> pandas.DataFrame
 
 
 def _numbers(results: Results) -> pandas.DataFrame:
-    """What the scored episodes of each system took: means and quantiles."""
-    import pandas
-
+    """What the scored episodes of each system took."""
     keys = ["condition", "system"]
     scored = results.episodes[results.episodes["score"].notna()]
-    fresh = scored[scored["replayed"] == 0].rename(columns=LATENCY).groupby(keys, observed=True)
     groups = scored.groupby(keys, observed=True)
-    parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
-    parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
-    at = list(QUANTILES.values())
-    for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)
-        made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
-        made[f"{name}_mean"] = of[name].mean()
-        parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
-    found = pandas.concat(parts, axis=1).rename_axis(keys).reset_index()
-    return found.astype(dict.fromkeys(keys, TEXT))
+    fresh = scored[scored["replayed"] == 0].groupby(keys, observed=True)
+    found = groups[["calls", "prompt_tokens", "completion_tokens"]].mean()
+    found["replayed"] = groups.size() - fresh.size().reindex(found.index, fill_value=0)
+    found["cost_mean"] = groups["cost"].mean().where(groups["cost"].count() == groups.size())
+    found["seconds_mean"], found["seconds_p50"] = fresh["seconds"].mean(), fresh["seconds"].median()
+    found["seconds_p95"] = fresh["seconds"].quantile(0.95)
+    found["queue_mean"], found["retry_mean"] = fresh["queue_seconds"].mean(), fresh["retry_seconds"].mean()
+    return found.reset_index().astype(dict.fromkeys(keys, TEXT))
 
 
 def _notes(frame: pandas.DataFrame) -> Iterator[str]:

@@ -76,7 +76,7 @@ def write_report(results: Results, out: Path, warn: Callable[[str], None] | None
 def write_tables_page(
     out: Path, title: str, facts: Sequence[str], found: Sequence[tuple[str, str, str, pandas.DataFrame]]
 ) -> Path:
-    """Write a page of plain tables with their files, such as a leaderboard.
+    """Write a page of plain tables with their files: a leaderboard.
 
     Args:
         facts: Short texts under the title.

@@ -17,7 +17,7 @@ import shutil
 import tempfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -44,26 +44,20 @@ RECORD = ("metric", "threshold", "taxonomy", "supported", "undecided")
 
 
 @dataclass(slots=True)
-class _EpisodeLine:
-    """What the page's list says of one episode, and where its transcript lies in the waiting file."""
-
-    values: list[Any]
-    start: int
-    size: int
-    chunk: int = 0
-
-
-@dataclass(slots=True)
 class _Task:
-    """The questions and episodes of one task as they are met."""
+    """The questions and episodes of one task as they are met.
+
+    Attributes:
+        questions: By their ids; the first word on a question counts.
+        lines: What the page's list says of each episode, and where in the waiting file its transcript lies.
+    """
 
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     causes: dict[str, int] = field(default_factory=lambda: {"": 0})
-    lines: list[_EpisodeLine] = field(default_factory=list)
+    lines: list[tuple[list[Any], int, int]] = field(default_factory=list)
 
     def add(self, id_: str, text: str, golds: list[str], level: str) -> None:
-        """Add a question; the first word on it counts."""
         self.places.setdefault(id_, len(self.places))
         self.questions.setdefault(id_, {"id": id_, "text": text, "golds": golds, "level": level})
 
@@ -86,7 +80,6 @@ def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> li
     for name in ("questions", "episodes"):
         shutil.rmtree(out / "data" / name, ignore_errors=True)
     out.mkdir(parents=True, exist_ok=True)
-    place = {system: number for number, system in enumerate(systems)}
     counts = []
     for number, name in enumerate(results.tasks["name"]):
         task = _Task()
@@ -96,13 +89,13 @@ def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> li
                     task.add(question.id, question.question, question.answers, question.level)
                 for cell in run.cells():
                     if cell.task == name:
-                        condition = results.conditions.index(cell.condition)
-                        _read(run, cell, [place[cell.system + suffix], condition], task, waiting)
+                        place = [systems.index(cell.system + suffix), results.conditions.index(cell.condition)]
+                        _read(run, cell, place, task, waiting)
             counts.append(_write_task(number, task, waiting, out))
     return counts
 
 
-def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO[bytes]) -> None:
+def _read(run: RunFolder, cell: Cell, place: list[int], task: _Task, waiting: IO[bytes]) -> None:
     """Take in the episodes of one cell."""
     records = run.scores(cell)
     for episode in run.cell_episodes(cell):
@@ -114,18 +107,10 @@ def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO
         if episode.question != task.questions[episode.question_id]["text"]:
             data["question"] = episode.question
         text = f"{json.dumps(episode.episode_id)}:{json.dumps(data, separators=(',', ':'))}".encode("ascii")
-        values = [
-            task.places[episode.question_id],
-            *whose,
-            episode.epoch,
-            rounded(record["score"]),
-            TYPES.index(record["response_type"]),
-            task.causes.setdefault(record["cause"], len(task.causes)),
-            rounded(record["seconds"]),
-            record["calls"],
-            episode.episode_id,
-        ]
-        task.lines.append(_EpisodeLine(values, waiting.tell(), len(text)))
+        cause = task.causes.setdefault(record["cause"], len(task.causes))
+        values = [task.places[episode.question_id], *place, episode.epoch, rounded(record["score"])]
+        values += [TYPES.index(record["response_type"]), cause, rounded(record["seconds"]), record["calls"]]
+        task.lines.append(([*values, episode.episode_id], waiting.tell(), len(text)))
         waiting.write(text)
 
 
@@ -133,39 +118,26 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
     """Write the files of a task; returns the number of chunks."""
     if not task.lines:
         return 0
-    task.lines.sort(key=lambda line: int(line.values[0]))
-    chunks = list(_chunks(task.lines))
+    task.lines.sort(key=lambda line: int(line[0][0]))
+    chunks: list[list[tuple[int, int]]] = [[]]
+    episodes, full = [], 0
+    for values, start, size in task.lines:
+        if chunks[-1] and full + size > CHUNK:
+            chunks.append([])
+            full = 0
+        chunks[-1].append((start, size))
+        full += size
+        episodes.append([*values, len(chunks) - 1])
     for place, chunk in enumerate(chunks):
-        packer = zlib.compressobj(wbits=GZIP)
-        packed = [packer.compress(b"{")]
-        for nth, line in enumerate(chunk):
-            line.chunk = place
-            waiting.seek(line.start)
-            packed += [packer.compress(b"," if nth else b""), packer.compress(waiting.read(line.size))]
+        packer, packed = zlib.compressobj(wbits=GZIP), []
+        for nth, (start, size) in enumerate(chunk):
+            waiting.seek(start)
+            packed.append(packer.compress((b"," if nth else b"{") + waiting.read(size)))
         packed += [packer.compress(b"}"), packer.flush()]
-        text = base64.b64encode(b"".join(packed)).decode("ascii")
-        write_script(out, f"episodes/{number}-{place}", text)
-    listed = {
-        "questions": list(task.questions.values()),
-        "episodes": [[*line.values, line.chunk] for line in task.lines],
-        "causes": list(task.causes),
-    }
+        write_script(out, f"episodes/{number}-{place}", base64.b64encode(b"".join(packed)).decode("ascii"))
+    listed = {"questions": list(task.questions.values()), "episodes": episodes, "causes": list(task.causes)}
     write_script(out, f"questions/{number}", listed)
     return len(chunks)
-
-
-def _chunks(lines: Sequence[_EpisodeLine]) -> Iterator[list[_EpisodeLine]]:
-    """Episodes in the order of their questions, some at a time."""
-    chunk: list[_EpisodeLine] = []
-    size = 0
-    for line in lines:
-        if chunk and size + line.size > CHUNK:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(line)
-        size += line.size
-    if chunk:
-        yield chunk
 
 
 def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from r_eval.errors import UserError
 from r_eval.folder import RunFolder
 from r_eval.records import Outcome, Question, Step
 from r_eval.tasks.questions import write_questions
-from r_eval.tasks.seasons import Season, keep_season, read_season, season_path, write_season
+from r_eval.tasks.seasons import Season, keep_season, season_path, write_season
 from tests.analysis.answers import KS, write_answers
 from tests.commands import typed_here
 
@@ -110,13 +110,6 @@ def test_questions_without_a_score_are_0_and_missing(
     seasons = Seasons([season("1.0.0", number)])
     found = one(over(tmp_path / "run", "1.0.0", {"rag": letters}), seasons=seasons)
     assert tuple(found[name] for name in ("generation_score", "retrieval_score", "missing", "questions")) == expected
-
-
-def test_a_question_that_only_another_run_asked_is_missing(tmp_path: Path) -> None:
-    runs = [over(tmp_path / "a", "1.0.0", {"rag": "rr"}), over(tmp_path / "b", "1.0.0", {"react": "rrrr"})]
-    found = standings(board_rows(runs, Seasons())).set_index("workflow")
-    assert found["generation_score"].to_dict() == {"react": 1.0, "rag": 0.5}
-    assert found["missing"].to_dict() == {"react": 0, "rag": 2}
 
 
 def test_the_runs_own_season_file_says_how_many_questions_there_are(season: Write, tmp_path: Path) -> None:
@@ -211,13 +204,6 @@ def test_a_run_is_of_the_season_that_has_its_questions(season: Write, tmp_path: 
     assert seasons.of(over(tmp_path / "c", "1.10.0", {"rag": "rrr"}), KS).version is None
 
 
-def test_the_sidecar_beside_the_runs_own_copy_is_enough(season: Write, tmp_path: Path) -> None:
-    run, found = over(tmp_path / "run", "1.3.0", {"rag": "rr"}), read_season(season("1.3.0"))
-    assert found is not None
-    write_season(run.questions_file(KS), found)
-    assert Seasons().of(run, KS).version == Version("1.3.0")
-
-
 def test_a_file_without_a_season_is_refused_by_name(season: Write) -> None:
     path = season("1.0.0")
     season_path(path).unlink()
@@ -243,12 +229,6 @@ def test_what_they_lack_is_missing_and_0(season: Write, tmp_path: Path) -> None:
     path = answered(tmp_path, {"q0": RIGHT, "q1": {"found_ids": ["right"], "model_answer": " "}})
     found = beside(over(tmp_path / "run", "1.1.0", {"rag": "rrrr"}), season("1.1.0"), path).loc["theirs"]
     assert [found[name] for name in ("generation_score", "retrieval_score", "missing")] == [0.25, 0.5, 3]
-
-
-def test_they_need_no_run_beside_them_and_no_documents(season: Write, tmp_path: Path) -> None:
-    path = answered(tmp_path, {"q0": {"model_answer": "Nairobi"}})
-    (found,) = standings(board_rows([], Seasons([season("1.1.0")]), [path])).to_dict("records")
-    assert (found["generation_score"], pandas.isna(found["retrieval_score"]), found["missing"]) == (0.25, True, 3)
 
 
 def test_answers_of_no_season_or_of_two_are_refused(season: Write, tmp_path: Path) -> None:
@@ -328,14 +308,6 @@ def test_a_folder_that_is_no_board_is_refused(tmp_path: Path, text: str, message
         approve(tmp_path, answered(tmp_path, {"q0": RIGHT}), "Ada")
 
 
-def test_runs_without_episodes_make_no_board(tmp_path: Path) -> None:
-    run = over(tmp_path / "run", "1.0.0", {"rag": "r"})
-    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    run.run_file.write_text(json.dumps({**manifest, "cells": []}), encoding="utf-8")
-    with pytest.raises(UserError, match="the leaderboard would be empty"):
-        write_leaderboard([run], tmp_path / "board")
-
-
 def test_the_command_says_who_leads_on_each_version(season: Write, tmp_path: Path) -> None:
     runs = [
         over(tmp_path / "old", "1.9.0", {"rag": "ww", "pal": "rr"}),
@@ -350,13 +322,6 @@ def test_the_command_says_who_leads_on_each_version(season: Write, tmp_path: Pat
         "1.10.0: questions 4, systems 1, first: rag+m",
         f"Leaderboard {tmp_path / 'board' / 'index.html'}",
     ]
-
-
-def test_the_command_names_no_leader_with_nothing_and_questions_without_a_season(tmp_path: Path) -> None:
-    run = over(tmp_path / "run", "1.9.0", {"rag": "ww"})
-    done = typed_here(["data", "leaderboard", "write", str(run.path), "--out", str(tmp_path / "board")], tmp_path)
-    assert done.stdout.startswith("no season: questions 2, systems 1, first: no system\n")
-    assert "--season" in done.stderr
 
 
 def test_a_run_is_submitted_as_a_file_that_the_board_takes(season: Write, tmp_path: Path) -> None:
