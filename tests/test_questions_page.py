@@ -25,7 +25,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("questions")
     (folder / "templates.yaml").write_text(documents.block(PAGE, "yaml", "born-first"), encoding="utf-8")
     shutil.copy(EXAMPLE, folder)
-    documents.follow(PAGE, folder, passed_over=lambda line: "--answers" in line and answer(folder))
+    documents.follow(PAGE, folder, passed_over=lambda line: "results.json" in line and answer(folder))
     return folder
 
 
