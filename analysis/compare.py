@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r_eval.analysis.estimates import question_means
-from r_eval.analysis.frame import COLUMNS
+from r_eval.analysis.frame import metric_column
 from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, rank_intervals
 from r_eval.folder import RunFolder
 
@@ -216,8 +216,7 @@ def with_metric(frame: pandas.DataFrame, metric: str | None) -> pandas.DataFrame
     """The frame with the column `value`: the score, or another metric where it is not a task's own."""
     if metric is None:
         return frame.assign(value=frame["score"])
-    column = f"metric_{metric}" if metric in COLUMNS else metric
-    other = frame.get(column, np.nan)
+    other = frame.get(metric_column(metric), np.nan)
     return frame.assign(value=frame["score"].where(frame["metric"].astype(object) == metric, other))
 
 
