@@ -112,8 +112,7 @@ VIEWS: tuple[View, ...] = (
         ),
         (
             *("stability", "Stability over variants", samples.stability),
-            "Of the samples all of whose variants are scored. Flip rate: how often two variants of a sample, drawn at "
-            "random, get different verdicts.",
+            "Of the samples all of whose variants are scored. Right of partly: of the variants of partly right ones.",
         ),
     ),
     *_details(
@@ -124,14 +123,8 @@ VIEWS: tuple[View, ...] = (
             "found. Compare systems at a fixed k: how many documents a system looks up is its own choice.",
         ),
         (
-            *("retrieval_failures", "Failures of retrieval and of generation", retrieval.retrieval_failures),
-            "Wrong answers: retrieval where not all that is relevant was found (RE), generation where all of it was "
-            "seen (GE), other otherwise.",
-        ),
-        (
             *("question_types", "Retrieval and generation by question type", retrieval.question_types),
-            "Every question that the run asks counts; one without a score is missing, and 0 in both. Total: their "
-            "sum, up to 200 %.",
+            "Total: their sum, up to 200 %.",
         ),
     ),
     *_details(
