@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, has_camel, tokens, words
+from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, readings, words
 
 Span = tuple[int, int]
 
@@ -42,10 +42,9 @@ class TextPlaces:
 
     def of(self, wanted: str) -> list[Span]:
         """Where the text has the wanted tokens in a row, in order, without overlaps; empty where no place is known."""
-        readings: list[TokenRow] = [tokens(wanted), *([tokens(wanted, camel=True)] if has_camel(wanted) else [])]
-        found = {span for reading in readings if reading for span in _rows(self._plain, reading)}
-        if not found and has_camel(self._text):
-            found = {span for reading in readings if reading for span in _rows(self._camel, reading)}
+        found: set[Span] = set()
+        for cut in (self._plain, self._camel):
+            found = found or {span for reading in readings(wanted) for span in _rows(cut, reading)}
         return _apart(sorted(found))
 
     @cached_property
