@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, score_all, summaries
+from r_eval.analysis.metrics import get, summaries
 from r_eval.analysis.metrics.judge import SIX, Case, JudgeSix, prompt, read_grade, rubric
 from r_eval.errors import UserError
 
@@ -83,12 +83,12 @@ def test_any_reply_can_be_read(reply: str) -> None:
 def test_a_grade_becomes_a_score_and_a_reply_without_one_is_asked_for_again(
     llm: str, answer: str, score: float
 ) -> None:
-    assert score_all(f"judge@{llm}", [answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
+    assert get(f"judge@{llm}").scores([answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
 
 
 def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm: str) -> None:
     for name in (f"judge@{llm}", f"judge_six@{llm}"):
-        one, other = score_all(name, ["broken", "half"], [["x"]] * 2)
+        one, other = get(name).scores(["broken", "half"], [["x"]] * 2)
         assert (math.isnan(one), other) == (True, 0.5)
         (line,) = summaries([name])
         assert "1 of 2 answers scored; 1 not scored: " in line
@@ -99,12 +99,12 @@ def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm
 def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
     context = ["the Nile is long", "the Nile is long"].__getitem__
     for part, expected in (("", [0.5, 0.5]), ("#soundness", [1.0, 0.0]), ("#main_idea", [0.0, 1.0])):
-        scores = score_all(f"judge_six@{llm}{part}", ["reads", "knows"], [["the Nile"]] * 2, context=context)
+        scores = get(f"judge_six@{llm}{part}").scores(["reads", "knows"], [["the Nile"]] * 2, context=context)
         assert scores == expected
 
 
 def test_a_grade_of_the_six_that_cannot_be_read_counts_0_and_is_reported(llm: str) -> None:
-    assert score_all(f"judge_six@{llm}", ["mute"], [["x"]]) == [pytest.approx(5 / 6)]
+    assert get(f"judge_six@{llm}").scores(["mute"], [["x"]]) == [pytest.approx(5 / 6)]
     (line,) = summaries([f"judge_six@{llm}"])
     assert line.endswith("1 of 1 answers scored; 1 without a grade that could be read (accuracy)")
 

@@ -15,7 +15,7 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, names, score_all, summaries
+from r_eval.analysis.metrics import get, names, summaries
 from r_eval.analysis.metrics.quest_eval import (
     UNANSWERABLE,
     Pair,
@@ -113,7 +113,7 @@ def llm(table: Table, tmp_path: Path) -> str:
 def scores(llm: str, answer: str, gold: str) -> list[float]:
     """Recall over all questions and over those that the reference answers, precision, precision over all, combined."""
     parts = ("_recall@{}", "_recall@{}#answered", "_precision@{}", "_precision@{}#all", "@{}")
-    return [score_all("quest_eval" + part.format(llm), [answer], [[gold]])[0] for part in parts]
+    return [get("quest_eval" + part.format(llm)).scores([answer], [[gold]])[0] for part in parts]
 
 
 def line(llm: str) -> str:
@@ -138,7 +138,7 @@ def test_scores_over_a_server_in_chinese_and_in_english(
 
 def test_the_metrics_share_their_replies_and_a_reference_is_asked_about_once(table: Table, llm: str) -> None:
     for _ in range(2):
-        score_all(f"quest_eval@{llm}", ["Nairobi", "1899", KENYA, " "], [[KENYA]] * 4)
+        get(f"quest_eval@{llm}").scores(["Nairobi", "1899", KENYA, " "], [[KENYA]] * 4)
         scores(llm, "Nairobi", KENYA)
         assert len(table.prompts) == 4
 
@@ -168,14 +168,14 @@ def test_a_reply_that_cannot_be_read_or_lacks_an_answer_is_asked_for_once_more(
 )
 def test_what_counts_nowhere_is_counted(table: Table, llm: str, reply: str, combined: float, counted: str) -> None:
     table.reply = lambda prompt: reply  # type: ignore[method-assign]
-    assert score_all(f"quest_eval@{llm}", ["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
+    assert get(f"quest_eval@{llm}").scores(["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
     assert re.search(counted, line(llm))
     assert summaries([f"quest_eval@{llm}"]) == []
 
 
 def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table, llm: str) -> None:
     table.failing = {"Mombasa"}
-    found = score_all(f"quest_eval@{llm}", ["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
+    found = get(f"quest_eval@{llm}").scores(["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
     assert found == [pytest.approx(math.nan, nan_ok=True), pytest.approx(1 / 3), pytest.approx(math.nan, nan_ok=True)]
     said = line(llm)
     assert "1 of 3 answers scored" in said
@@ -184,7 +184,10 @@ def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table,
 
 
 def test_the_gold_with_the_best_combined_score_counts(llm: str) -> None:
-    assert score_all(f"quest_eval@{llm}", ["Nairobi, 1899, the railway", ""], [[LIBRARY, KENYA], [KENYA]]) == [1.0, 0.0]
+    assert get(f"quest_eval@{llm}").scores(["Nairobi, 1899, the railway", ""], [[LIBRARY, KENYA], [KENYA]]) == [
+        1.0,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(name for name in names() if name.startswith("quest_eval")))
