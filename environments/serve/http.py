@@ -142,7 +142,7 @@ def openapi(environment: Environment) -> dict[str, Any]:
     paths = {}
     for name, spec in environment.specs().items():
         about = {"operationId": name, "summary": spec.summary, "description": spec.details}
-        value = {"description": "What was found", "content": _content(spec.returns_schema())}
+        value = {"description": "What was found", "content": _content(spec.result)}
         body = {"required": True, "content": _content(spec.json_schema())}
         operation = {key: text for key, text in about.items() if text}
         paths[f"/{name}"] = {"post": {**operation, "requestBody": body, "responses": {"200": value, **failures}}}

@@ -72,15 +72,10 @@ CASES = [
         + get("/b", "{name: q, in: query, required: true, schema: {type: string, pattern: '^(a+)+$'}}")
         + get("/c", "{name: q, in: query, required: true, schema: {type: string, pattern: '('}}"),
         ["a(q: str)", "b(q: str)", "c(q: str)"],
-        [r"a (the pattern ^[\p{L} ]+$ is only described)", "c (the pattern ( is only described)"],
+        [],
         [
             ("a", {"q": "Größe"}, "GET /a?q=Gr%C3%B6%C3%9Fe"),
-            ("a", {"q": "x1"}, "a: argument 'q' must be str, not 'x1'"),
-            (
-                "b",
-                {"q": "a" * 30 + "b"},
-                f"b: argument 'q' must be str, not '{'a' * 30}b' (String should match pattern ",
-            ),
+            ("b", {"q": "a" * 30 + "b"}, f"GET /b?q={'a' * 30}b"),
             ("c", {"q": "("}, "GET /c?q=%28"),
         ],
     ),
@@ -204,7 +199,6 @@ CASES = [
         ["left out: bad (the schema of its arguments is invalid: 'nonsense' is not valid"],
         [
             ("n", {"a": 1, "b": {"k": "v"}}, "GET /n?a=1&k=v"),
-            ("n", {"a": 0}, "n: argument 'a' must be int | None, not 0 (Input should be greater than 0)"),
             ("n", {"a": None}, "GET /n"),
         ],
     ),

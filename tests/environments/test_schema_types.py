@@ -217,7 +217,7 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
         ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
         ("note", "(note: Note) -> dict[str, Note]"),
         ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
-        ("bounded", "(count: int = 3) -> tuple[int, ...]"),
+        ("bounded", "(count: int = 3) -> list[int]"),
         ("later", "(place: Place | None = None) -> Place | None"),
         (
             "without",
@@ -242,27 +242,6 @@ def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() 
     ]
 
 
-def test_a_type_that_holds_itself_has_one_shape() -> None:
-    class Tree(Environment):
-        """Nodes."""
-
-        @query_api
-        def root(self) -> Node:
-            """Give the root."""
-            raise NotImplementedError
-
-    tree: Any = Tree
-    assert shapes(list(specs_of(tree).values())) == '# Node is a dict: {"name": str, "children": list[Node]}'
-
-
-@dataclasses.dataclass
-class Node:
-    """A node of a tree."""
-
-    name: str
-    children: list[Node]
-
-
 def test_the_json_schema_has_no_references_and_no_titles() -> None:
     schema = spec("owner").json_schema()["properties"]["owner"]
     assert schema["properties"]["home"]["properties"]["city"] == {"type": "string"}
@@ -276,8 +255,8 @@ def test_a_description_in_the_type_stands_where_the_docstring_has_none() -> None
 
 
 def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
-    assert spec("place").returns_schema()["items"]["properties"]["city"]["type"] == "string"
-    assert spec("colour").returns_schema()["enum"] == ["red", "green"]
+    assert spec("place").result["items"]["properties"]["city"]["type"] == "string"
+    assert spec("colour").result["enum"] == ["red", "green"]
 
 
 # What is wrong
@@ -291,7 +270,7 @@ def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
         (
             "place",
             {"place": "Rome"},
-            "argument 'place' must be Place (Place is {\"city\": str, \"number\": int | None}), not 'Rome'.",
+            "argument 'place' must be Place (Place is {\"city\": str, \"number\"?: int | None}), not 'Rome'.",
         ),
         ("place", {"place": {"number": 3}}, "not {'number': 3} (city: Field required)."),
         ("owner", {"owner": {"name": "Ann", "home": {"city": "Rome", "number": "x"}}}, "(home.number: Input should be"),
