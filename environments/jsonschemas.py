@@ -22,9 +22,6 @@ VALUES = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values, not schemas."""
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SINGLE = frozenset(
-    {"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedProperties"}
-)
 ALTERNATIVES = ("anyOf", "oneOf")
 TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 LONGEST_PATTERN = 200
@@ -65,7 +62,7 @@ def inlined(schema: Any, root: Any = None, notes: list[str] | None = None) -> di
             return {str(name): copy(inner, depth) for name, inner in value.items()}
         if isinstance(value, list) and (key in LISTED or key == "items"):
             return [copy(inner, depth) for inner in value]
-        return copy(value, depth) if key in SINGLE and isinstance(value, Mapping) else value
+        return copy(value, depth) if isinstance(value, Mapping) and key not in VALUES else value
 
     def resolved(reference: str, part: Mapping[str, Any], depth: int) -> dict[str, Any]:
         if reference in entered:

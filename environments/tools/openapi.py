@@ -54,24 +54,19 @@ class OpenAPI(ToolEnvironment):
         source = document if document.startswith(("http://", "https://")) else ""
         text = _fetched(document, timeout, retries) if source else Path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
-        settings = {"header": headers_env, "query": query_env}
-        keys = {
-            key_place(where, name): key
-            for where, names in settings.items()
-            for name, key in from_variables(names or {}).items()
-        }
+        settings = {"header": from_variables(headers_env or {}), "query": from_variables(query_env or {})}
+        keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}
         chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
         tools = [Tool(one.name, one.method in READING, one.read) for one in chosen]
         positions = self._offer(f"openapi:{document}", tools, "operations")
         own = base_url or address_of([parsed], source)
         self._requests: dict[str, tuple[Operation, str, Keys]] = {}
         for name, position in positions.items():
-            operation = chosen[position]
-            base = base_url or operation.base
+            base = base_url or chosen[position].base
             if not base.startswith(("http://", "https://")):
                 raise ValueError(f"{document} does not say where the API is; give base_url:")
             is_own = urlsplit(base)[:2] == urlsplit(own)[:2]  # keys go to the API's own server only
-            self._requests[name] = operation, base, operation.keys if is_own else {}
+            self._requests[name] = chosen[position], base, keys if is_own else {}
         self._client = Client(keys.values(), timeout, retries)
         self._cookies: dict[str, str] = {}
         info = mapping(parsed.get("info"))
@@ -91,6 +86,7 @@ class OpenAPI(ToolEnvironment):
 def _fetched(url: str, timeout: float, retries: int) -> str:
     """A document's text. The keys are not sent: they are for the API, which may be elsewhere."""
     try:
-        return background.wait_for(Client([], timeout, retries).fetch(Request("get", url), {}))[1]
+        fetching = Client([], timeout, retries).fetch(Request("get", url), {}, follow=True)
+        return background.wait_for(fetching)[1]
     except ToolError as refusal:
         raise EnvironmentFailure(f"{url}: {refusal}") from None

@@ -1,8 +1,8 @@
 """The request of an operation: where its arguments go, and how they are written there.
 
 Whatever a model writes as an argument stays an argument: it is percent-encoded, and a path segment that would lead
-elsewhere is refused. Lists and objects are written as OpenAPI's styles have it (as RFC 6570 does); what no style can
-write is refused, too.
+elsewhere is refused. Lists and objects are written as OpenAPI's styles have it; what no style can write is refused,
+too.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from r_eval.environments.base import ToolError
 from r_eval.environments.schema import clip
-from r_eval.environments.tools.openapi_document import is_json
 from r_eval.environments.tools.operations import Keys, Operation, Place
 
-DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]*")
 
 
@@ -43,42 +41,32 @@ def request_of(operation: Operation, base: str, keys: Keys, arguments: Mapping[s
     Raises:
         ToolError: An argument cannot be sent where it has to go.
     """
-    is_form = bool(operation.body) and not is_json(operation.body)
-    path, body = operation.path, None
-    fields: dict[str, Any] = {}
-    parts: dict[str, Any] = {"query": [], "header": {}, "cookie": {}, "body": []}
+    path, query = operation.path, []
+    sent: dict[str, dict[str, Any]] = {"header": {}, "cookie": {}, "body": {}, "whole": {}}
     for name, value in arguments.items():
         place = operation.places[name]
         try:
             if place.where == "path":
                 path = path.replace("{" + place.name + "}", _segment(place, value))
-            elif place.where == "whole":
-                body = value
-            elif place.where == "body" and not is_form:
-                fields[place.name] = value
+            elif place.where in ("body", "whole"):
+                sent[place.where][place.name] = value
             elif value is None:  # there is no way to write it, but to leave it out
                 continue
-            elif place.where in ("query", "body"):
-                parts[place.where] += _pairs(place, value)
+            elif place.where == "query":
+                query += _pairs(place, value)
             else:
-                parts[place.where][place.name] = _line(place, value)
+                sent[place.where][place.name] = _line(place, value)
         except ValueError as error:
             why = f": {error}" if str(error) else ""
             raise ToolError(f"{operation.name}: argument '{name}' cannot be {clip(repr(value))}{why}.") from None
-    if any(place.where == "body" for place in operation.places.values()):
-        body = fields
-    data = None if body is None else json.dumps(body, ensure_ascii=False)
-    if is_form:
-        data = "&".join(parts["body"])
-    headers = {name: key for (where, name), key in keys.items() if where == "header"} | parts["header"]
-    if data is not None:
-        headers["Content-Type"] = "application/json" if operation.body in ("", "*/*") else operation.body
-    query = [
-        *parts["query"],
-        *(f"{_encoded(n)}={_encoded(key)}" for (where, n), key in keys.items() if where == "query"),
-    ]
+    headers = {name: key for (where, name), key in keys.items() if where == "header"} | sent["header"]
+    query += [f"{_encoded(name)}={_encoded(key)}" for (where, name), key in keys.items() if where == "query"]
+    data = None
+    if sent["whole"] or any(place.where == "body" for place in operation.places.values()):
+        data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
+        headers["Content-Type"] = "application/json" if operation.body == "*/*" else operation.body
     url = base.rstrip("/") + path + (f"?{'&'.join(query)}" if query else "")
-    return Request(operation.method, url, headers, parts["cookie"], None if data is None else data.encode())
+    return Request(operation.method, url, headers, sent["cookie"], data)
 
 
 def _encoded(text: str) -> str:
@@ -115,15 +103,7 @@ def _segment(place: Place, value: Any) -> str:
     for part in ",".join(map(_plain, singles)).replace("\\", "/").split("/"):
         if part in (".", "..") or not part.strip():
             raise ValueError
-    members = _members(place, value)
-    if place.style == "label":
-        return "." + ("." if place.explode else ",").join(members)
-    if place.style == "matrix":
-        name = _encoded(place.name)
-        if not place.explode:
-            return f";{name}={','.join(members)}"
-        return "".join(f";{one}" if isinstance(value, dict) else f";{name}={one}" for one in members)
-    return ",".join(members)
+    return ",".join(_members(place, value))
 
 
 def _pairs(place: Place, value: Any) -> list[str]:
@@ -136,16 +116,9 @@ def _pairs(place: Place, value: Any) -> list[str]:
             raise ValueError("it must be an object")
         return [f"{name}%5B{_encoded(str(key))}%5D={_encoded(_plain(inner))}" for key, inner in value.items()]
     members = _members(place, value)
-    if place.explode and isinstance(value, dict):
-        if place.style != "form":
-            raise ValueError("an object has no form here")
-        return members
     if place.explode:
-        return [f"{name}={one}" for one in members]
-    mark = DELIMITERS.get(place.style, ",")
-    if any(mark in one for one in members):
-        raise ValueError(f"its parts cannot hold {unquote(mark)!r}, which stands between them")
-    return [f"{name}={mark.join(members)}"]
+        return members if isinstance(value, dict) else [f"{name}={one}" for one in members]
+    return [f"{name}={','.join(members)}"]
 
 
 def _line(place: Place, value: Any) -> str:

@@ -32,8 +32,6 @@ DOWN = -32999
 """JSON-RPC code of this module's own: the server cannot be reached, or its answer cannot be read."""
 STDERR_BYTES = 2000
 """How much of the end of a process's standard error is remembered."""
-MOST_NOISE = 5_000
-"""Messages in a row that answer nothing; a server that sends more floods."""
 GRACE_SECONDS = 2.0
 """How long a process may take to end once its input is closed, and again once it got SIGTERM."""
 REQUEST_ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,60}")')
@@ -79,17 +77,11 @@ async def _send(stdin: ByteSendStream, outgoing: Outgoing) -> None:
 
 
 async def _receive(stdout: ByteReceiveStream, incoming: Incoming) -> None:
-    noise = 0
     async with incoming:
         async for line in _lines(stdout):
-            message = message_of(line)
-            noise = 0 if message is not None and ("result" in message or "error" in message) else noise + 1
-            if noise > MOST_NOISE:
-                return
-            if message is not None:
-                with contextlib.suppress(ValueError):  # a message of no known form is noise, too
-                    parsed = jsonrpc_message_adapter.validate_python(message, by_name=False)
-                    await incoming.send(SessionMessage(parsed))
+            with contextlib.suppress(ValueError):  # a line of no known form is noise
+                parsed = jsonrpc_message_adapter.validate_python(message_of(line), by_name=False)
+                await incoming.send(SessionMessage(parsed))
 
 
 async def _lines(stream: ByteReceiveStream) -> AsyncIterator[bytes]:
@@ -130,7 +122,7 @@ def message_of(line: bytes) -> dict[str, Any] | None:
     error = message["error"] if isinstance(message["error"], dict) else {"message": message["error"]}
     code, words = error.get("code"), error.get("message", error)
     text = words if isinstance(words, str) else json.dumps(words, ensure_ascii=False)
-    return message | {"error": {**error, "code": code if isinstance(code, int) else INTERNAL_ERROR, "message": text}}
+    return message | {"error": {"code": code if isinstance(code, int) else INTERNAL_ERROR, "message": text}}
 
 
 async def _remember(stream: ByteReceiveStream, end: bytearray) -> None:
@@ -189,10 +181,7 @@ class _Bounded(httpx2.AsyncHTTPTransport):
             await response.aclose()
         if response.headers.get("Content-Encoding", "identity") != "identity":
             return _refusal("it sends compressed data, which the request does not accept")
-        target = request.url.join(response.headers.get("Location", ""))
-        if response.is_redirect and (target.scheme, target.netloc) != (request.url.scheme, request.url.netloc):
-            return _refusal("it redirects to another server")
-        if request.method == "POST" and response.status_code >= 400 and not _is_error(body):
+        if request.method == "POST" and response.status_code >= 300 and not _is_error(body):
             return _refusal(f"it answers HTTP {response.status_code}")
         return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
 

@@ -282,9 +282,9 @@ CASES = [
         [tool("flood")],
         ["flood()"],
         [],
-        [("flood", {}, "failure the MCP server has gone")],
+        [("flood", {}, "failure the MCP server gave no answer within 4 s")],
         before={"flood": """while True: sys.stdout.write('{"jsonrpc": "2.0", "method": "n"}\\n')"""},
-        settings={"timeout": 20},
+        settings={"timeout": 4},
     ),
     Case(
         "a server that dies",
@@ -398,7 +398,7 @@ SSE = {"Content-Type": "text/event-stream"}
         ((200, {}, b"{not json"), "failure the MCP server failed: "),
         (
             (302, {"Location": "http://localhost:1/"}, b""),
-            "failure the MCP server failed: it redirects to another server",
+            "failure the MCP server failed: it answers HTTP 302",
         ),
     ],
 )

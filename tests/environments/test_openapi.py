@@ -52,7 +52,7 @@ paths:
     post:
       operationId: form
       requestBody:
-        content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {a: {type: string}}}}}
+        content: {application/json: {schema: {type: object, properties: {a: {type: string}}}}}
       responses: {default: {description: ok}}
   /list:
     post:
@@ -114,8 +114,6 @@ class Server:
             return int(what), {"Retry-After": "0"}, json.dumps({"message": "its own words"})
         specials: dict[str, tuple[int, dict[str, str], str]] = {
             "elsewhere": (302, {"Location": "http://localhost:1/secret"}, ""),
-            "around": (302, {"Location": "/api/special/around"}, ""),
-            "moved": (307, {"Location": "/api/special/here"}, ""),
             "large": (200, {}, json.dumps("x" * 6_000_000)),
             "image": (200, {"Content-Type": "image/png"}, "PNG"),
             "text": (200, {"Content-Type": "text/plain; charset=utf-8"}, "plain ü"),
@@ -261,10 +259,10 @@ def test_keys_are_sent_are_no_arguments_and_are_struck_out_of_answers(
     ("api", "statuses", "times", "failure"),
     [
         ("getBook", [503, 429], 3, ""),
-        ("getBook", [500] * 3, 3, r"the server answers 500 Internal Server Error: status 500 \(3 attempts\)"),
-        ("getBook", [401], 1, "the server answers 401 Unauthorized: status 401; check headers_env:"),
-        ("form", [500], 1, r"answers 500 .* \(1 attempt: it might be done twice\)"),
-        ("form", [429] * 3, 3, r"answers 429 .* \(3 attempts\)"),
+        ("getBook", [500] * 3, 3, r"the server answers 500: status 500 \(attempts: 3\)"),
+        ("getBook", [401], 1, "the server answers 401: status 401; check headers_env:"),
+        ("form", [500], 1, r"answers 500.* \(attempts: 1\)"),
+        ("form", [429] * 3, 3, r"answers 429.* \(attempts: 3\)"),
         ("form", [503, 503], 3, ""),
     ],
 )
@@ -297,10 +295,8 @@ def test_a_call_that_is_refused_is_an_observation_in_the_servers_words(
         ("image", "tool_error", "The answer is of the type image/png, which cannot be shown as text."),
         ("text", None, "plain ü"),
         ("nothing", None, "null"),
-        ("moved", None, '{"method": "GET", "target": "/api/special/here"'),
-        ("html", "not_found", "404 Not Found"),
-        ("elsewhere", "failure", "the server redirects to another one, localhost:1"),
-        ("around", "failure", "the server redirects without end"),
+        ("html", "not_found", "HTTP 404"),
+        ("elsewhere", "failure", "the server redirects to http://localhost:1/secret: give base_url:"),
         ("broken", "failure", "the server's answer is not the JSON that it says it is"),
     ],
 )
@@ -322,7 +318,7 @@ def test_a_server_that_is_too_slow_or_not_there_is_a_failure(
     document: Path, server: Server, sandbox: Sandbox, base: str, message: str
 ) -> None:
     environment = OpenAPI(str(document), base_url=base.replace("$URL", server.url), timeout=0.5, retries=1)
-    with pytest.raises(EnvironmentFailure, match=rf"{message}.*\(2 attempts\)"):
+    with pytest.raises(EnvironmentFailure, match=rf"{message}.*\(attempts: 2\)"):
         asyncio.run(Session(environment, sandbox).call("special", {"what": "slow"}))
 
 
