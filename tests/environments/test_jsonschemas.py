@@ -118,12 +118,6 @@ def test_a_schema_stands_for_a_python_type(schema: dict[str, Any], name: str) ->
     assert type_name(schema) == name
 
 
-def test_an_object_has_the_shape_of_its_properties() -> None:
-    at = {"type": "object", "properties": {"x": {"type": "number"}}}
-    schema = {"type": "object", "properties": {"id": {"type": "string"}, "at": at}, "required": ["id"]}
-    assert shapes_in(schema, "place") == {"PlaceAt": '{"x"?: float}', "Place": '{"id": str, "at"?: PlaceAt}'}
-
-
 def test_parts_and_alternatives_are_one_object() -> None:
     parts = [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"b": {}}}]
     found = merged({"allOf": parts, "required": ["b"]})

@@ -333,15 +333,6 @@ def test_cookies_are_an_episodes_own(library: OpenAPI, sandbox: Sandbox) -> None
     assert (cookies(one), cookies(two)) == ("sid=one", None)
 
 
-def test_many_sessions_call_at_once(library: OpenAPI, sandbox: Sandbox) -> None:
-    sessions = [Session(library, sandbox) for _ in range(20)]
-
-    async def calls() -> list[CallResult]:
-        return await asyncio.gather(*(s.call("post_list", {"body": [i]}) for i, s in enumerate(sessions)))
-
-    assert [json.loads(result.value["body"]) for result in asyncio.run(calls())] == [[i] for i in range(20)]
-
-
 # What cannot be opened
 
 

@@ -274,21 +274,7 @@ def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
     assert opened.steps[0].observation == "from the door to a"
 
 
-def test_the_calls_of_a_program_are_recorded(opened: Opened) -> None:
-    assert opened.program("walk('a')\nanswer = walk(to='b')").answer == "from a to b"
-    assert [step.arguments for step in opened.steps] == [{"to": "a"}, {"to": "b"}]
-
-
 # Long observations
-
-
-def test_a_long_observation_is_cut_and_says_how_much_is_missing(sandbox: Sandbox) -> None:
-    opened = Opened(sandbox, tokens=100)
-    result = opened.call("text", length=1000)
-    assert len(result.value) == 1000
-    assert len(result.observation) < 450
-    assert result.observation.endswith(" more characters]")
-    assert opened.steps[0].observation == result.observation
 
 
 @pytest.mark.parametrize(
