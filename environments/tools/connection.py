@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.schema import clip
@@ -23,15 +25,16 @@ if TYPE_CHECKING:
     from mcp import Client
 
 Answer = TypeVar("Answer")
-Streams = Callable[[bytearray], AbstractAsyncContextManager[Any]]
+Streams = Callable[[TextIO], AbstractAsyncContextManager[Any]]
+LAST_BYTES = 2000
+"""How much of the end of a process's standard error is read."""
 
 
 class Connection:
     """One connection to a server, which may be used from any thread or event loop.
 
     Args:
-        streams: Opens the streams of messages; the bytes that it gets receive the end of what a process writes to its
-            standard error.
+        streams: Opens the streams of messages; a process writes its standard error to the file that it gets.
         seconds: How long a call may take, and the start.
     """
 
@@ -39,7 +42,7 @@ class Connection:
         self._streams, self._seconds = streams, seconds
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client]
-        self._stderr = bytearray()
+        self._words = ""
 
     async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         """What the server answers.
@@ -109,20 +112,23 @@ class Connection:
         from mcp import Client
 
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it prints tracebacks for what a server does wrong
-        self._stderr.clear()
-        try:
-            async with Client(self._streams(self._stderr), cache=None) as client:
-                ready.set_result(client)
-                await over.wait()
-        except Exception as error:  # noqa: BLE001  whoever waits for the connection gets it
-            if not ready.done():
-                ready.set_exception(error)
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+            try:
+                async with Client(self._streams(stderr), cache=None) as client:
+                    ready.set_result(client)
+                    await over.wait()
+            except Exception as error:  # noqa: BLE001  whoever waits for the connection gets it
+                if not ready.done():
+                    ready.set_exception(error)
+            finally:
+                stderr.seek(max(0, os.fstat(stderr.fileno()).st_size - LAST_BYTES))
+                self._words = stderr.read()
 
     async def _last_words(self) -> str:
         """The last line that the server wrote to its standard error, if there is one, once the connection is closed."""
         if task := self._end():
             await asyncio.wait([task], timeout=5)
-        lines = printable(self._stderr.decode("utf-8", "replace")).split("\n")
+        lines = printable(self._words).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"; it said: {clip(last, 200)}" if last else ""
 

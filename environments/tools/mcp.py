@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import MOST_TOOLS, NO_REASON, Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.base import (
+    LARGEST,
+    MOST_TOOLS,
+    NO_REASON,
+    TOO_LARGE,
+    Tool,
+    ToolEnvironment,
+    from_variables,
+    name_list,
+)
 from r_eval.environments.tools.connection import Connection, Streams
 from r_eval.environments.tools.openapi_document import mapping
 from r_eval.errors import MissingExtra
@@ -136,6 +145,8 @@ def value_of(result: Mapping[str, Any]) -> Any:
     blocks = content if isinstance(content, list) else [] if content is None else [content]
     text = "\n".join(map(_text, blocks))
     structured = result.get("structuredContent")
+    if len(text) > LARGEST or (structured is not None and len(json.dumps(structured)) > LARGEST):
+        raise ToolError(TOO_LARGE)
     if result.get("isError"):
         raise ToolError(text or ("" if structured is None else json.dumps(structured)) or NO_REASON)
     if structured is not None:

@@ -244,8 +244,6 @@ def test_a_failure_of_the_environment_ends_the_program(brief: Sandbox) -> None:
 
 # Programs of ill will
 
-"""Some ways out; the 2,000 programs of `tests/workflows/hostile.py` try many more."""
-
 TIME, MEMORY = ("time", "exception", "unknown_api"), ("memory", "time", "output")
 WITHOUT_BOUND = {
     "import time\ntime.sleep(60)": TIME,
