@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 DEEPEST = 50
@@ -75,7 +75,8 @@ def inlined(schema: Any, root: Any = None, notes: list[str] | None = None) -> di
         entered.pop()
         if found:
             found.setdefault("title", reference.rpartition("/")[2])
-        return found | copy({key: value for key, value in part.items() if key != "$ref"}, depth)
+        found |= copy({key: value for key, value in part.items() if key != "$ref"}, depth)
+        return found
 
     made: dict[str, Any] = copy(schema, 0)
     return made
@@ -140,39 +141,29 @@ def for_models(schema: Any) -> Any:
     return made
 
 
-def merged(schema: Mapping[str, Any], with_alternatives: bool = False) -> dict[str, Any]:
-    """An object schema with the properties of all parts of its `allOf` as its own.
+def merged(schema: Mapping[str, Any], keys: Sequence[str] = ("allOf",)) -> dict[str, Any]:
+    """An object schema with the properties of all parts of its `allOf` as its own; one that differs between parts may
+    be any of them.
 
     Args:
-        with_alternatives: Whether those of its `anyOf` and `oneOf` become its own, too: those required that every
-            alternative requires, and one that differs between alternatives may be any of them. Such a schema allows
-            more than `schema` does, and is for showing: many LLM servers refuse alternatives at the root.
+        keys: Whose parts become its own. Those of `anyOf` and `oneOf` are not required then: such a schema allows more
+            than `schema` does, and is for showing, since many LLM servers refuse alternatives at the root.
     """
-    own = {key: value for key, value in schema.items() if key != "allOf"}
-    parts = [*(merged(one, with_alternatives) for one in schema.get("allOf", [])), own]
-    if with_alternatives:
-        listed = [schema[key] for key in ALTERNATIVES if schema.get(key)]
-        parts = [*(_either([merged(one, True) for one in branches]) for branches in listed), *parts]
+    own = {key: value for key, value in schema.items() if key not in keys}
+    parts = [(key == "allOf", merged(one, keys)) for key in keys for one in schema.get(key) or []]
     result: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     needed: dict[str, None] = {}
-    for part in parts:
-        result |= part
-        properties |= part.get("properties", {})
-        needed |= dict.fromkeys(part.get("required", []))
-    if properties and len(parts) > 1:
+    for is_needed, part in [*parts, (True, own)]:
+        if is_needed:
+            result |= part
+            needed |= dict.fromkeys(part.get("required", []))
+        for name, inner in part.get("properties", {}).items():
+            is_new = properties.setdefault(name, inner) != inner
+            properties[name] = {"anyOf": [properties[name], inner]} if is_new else inner
+    if properties and parts:
         result |= {"type": "object", "properties": properties, "required": list(needed)}
     return result
-
-
-def _either(branches: list[dict[str, Any]]) -> dict[str, Any]:
-    """An object schema that allows what any of some object schemas allows."""
-    found: dict[str, list[Any]] = {}
-    for name, inner in ((name, inner) for one in branches for name, inner in one.get("properties", {}).items()):
-        if inner not in found.setdefault(name, []):
-            found[name].append(inner)
-    joined = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
-    return {"properties": joined, "required": [n for n in found if all(n in b.get("required", []) for b in branches)]}
 
 
 def alternatives(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -195,7 +186,8 @@ def allows_null(schema: Mapping[str, Any]) -> bool:
         return None in values
     if branches := alternatives(schema):
         return any(map(allows_null, branches))
-    return schema.get("type", "object" if "properties" in schema or "allOf" in schema else "null") == "null"
+    is_object = "properties" in schema or "allOf" in schema
+    return bool(schema.get("type", "object" if is_object else "null") == "null")
 
 
 def type_name(schema: Mapping[str, Any], name: str = "Value") -> str:

@@ -18,7 +18,7 @@ import importlib.util
 import ipaddress
 import json
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -151,7 +151,7 @@ def openapi(environment: Environment) -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": info, "servers": [{"url": "/"}], "paths": paths}
 
 
-def _content(schema: dict[str, Any]) -> dict[str, Any]:
+def _content(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 

@@ -134,7 +134,7 @@ def _properties(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
         raise ValueError(f"the schema of its arguments is invalid: {wrong}")
     if arguments.get("type", "object") != "object":
         raise ValueError(f"its arguments are not an object but {json.dumps(arguments['type'])}")
-    whole = merged(arguments, with_alternatives=True)
+    whole = merged(arguments, ("allOf", *ALTERNATIVES))
     needed = whole.get("required", [])
     branches = [branch for key in ALTERNATIVES for branch in arguments.get(key, [])]
     undeclared: dict[str, Any] = {name: {} for one in (whole, *branches) for name in one.get("required", [])}

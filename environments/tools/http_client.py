@@ -25,13 +25,9 @@ LONGEST_WAIT = 30.0
 FIRST_WAIT = 0.25
 CONNECTIONS = 32
 SHORTEST_KEY = 8
-AGAIN = frozenset({408, 425, 429})
-"""Statuses, besides those of a failing server, after which the same request may well succeed."""
-NOT_DONE = frozenset({425, 429, 503})
-"""Those that say that nothing was done, so that a request which is not idempotent can be made again."""
+NOT_DONE = frozenset({429, 503})
+"""Statuses that say that nothing was done, so that a request which is not idempotent can be made again."""
 NOT_IDEMPOTENT = frozenset({"post", "patch"})
-ACCOUNT_ERRORS = frozenset({401, 402, 407})
-"""Refusals that concern the key or the account, not the call."""
 
 
 class Client:
@@ -166,11 +162,11 @@ def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:
         raise EnvironmentFailure(f"the server redirects to {target}: give base_url: where the API is")
     message = printable(_message(text))
     answers = f"the server answers {status}{f': {clip(message, 200)}' if message else ''}"
-    if status in AGAIN or status >= 500:
+    if status in (408, 429) or status >= 500:
         after = headers.get("Retry-After", "")
         seconds = float(after) if after.isdecimal() and len(after) < 9 else None
         raise _TryAgain(answers, seconds, status in NOT_DONE)
-    if status in ACCOUNT_ERRORS:
+    if status in (401, 402):  # it is not the call that is refused
         raise EnvironmentFailure(f"{answers}; check headers_env: and query_env:")
     raise (NotFound if status in (404, 410) else ToolError)(message or f"HTTP {status}")
 

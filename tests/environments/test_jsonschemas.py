@@ -122,7 +122,7 @@ def test_parts_and_alternatives_are_one_object() -> None:
     parts = [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"b": {}}}]
     found = merged({"allOf": parts, "required": ["b"]})
     assert (list(found["properties"]), sorted(found["required"])) == (["a", "b"], ["a", "b"])
-    either = merged({"anyOf": parts, "properties": {"c": {}}}, with_alternatives=True)
+    either = merged({"anyOf": parts, "properties": {"c": {}}}, ("anyOf",))
     assert (list(either["properties"]), either["required"]) == (["a", "b", "c"], [])
 
 

@@ -1,7 +1,5 @@
 """MCP servers with the quirks of public ones, written without the SDK: what is offered, what is left out and why, what
 a model reads of an answer.
-
-`python -m tests.environments.tables` prints it all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""OpenAPI documents with the quirks of public ones: what is offered, what is left out and why, what a call sends.
-
-`python -m tests.environments.tables` prints it all.
-"""
+"""OpenAPI documents with the quirks of public ones: what is offered, what is left out and why, what a call sends."""
 
 from __future__ import annotations
 
