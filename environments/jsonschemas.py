@@ -152,16 +152,17 @@ def merged(schema: Mapping[str, Any], keys: Sequence[str] = ("allOf",)) -> dict[
     own = {key: value for key, value in schema.items() if key not in keys}
     parts = [(key == "allOf", merged(one, keys)) for key in keys for one in schema.get(key) or []]
     result: dict[str, Any] = {}
-    properties: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     needed: dict[str, None] = {}
     for is_needed, part in [*parts, (True, own)]:
         if is_needed:
             result |= part
             needed |= dict.fromkeys(part.get("required", []))
         for name, inner in part.get("properties", {}).items():
-            is_new = properties.setdefault(name, inner) != inner
-            properties[name] = {"anyOf": [properties[name], inner]} if is_new else inner
-    if properties and parts:
+            if inner not in found.setdefault(name, []):
+                found[name].append(inner)
+    if found and parts:
+        properties = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
         result |= {"type": "object", "properties": properties, "required": list(needed)}
     return result
 

@@ -169,20 +169,21 @@ def _result(annotation: Any) -> dict[str, Any]:
         raise _Unfit(f"it returns what is no JSON data: return {DATA} ({why})") from None
 
 
-def place_of(function: Any) -> str:
-    """`file:line` of a function's definition, seen from the present folder; "" where it is not known."""
-    function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
+def place_of(thing: Any, otherwise: str = "", pattern: str = r"(async def|def|class)\b") -> str:
+    """`file:line` of a function or class, seen from the present folder.
+
+    Args:
+        otherwise: What is returned where it is not known.
+        pattern: What the line begins with; the first line of the definition where none does.
+    """
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(thing)
+        path = Path(inspect.getsourcefile(thing) or "")
     except (OSError, TypeError):
-        lines, first = [], code.co_firstlineno
-    ahead = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
-    path = Path(code.co_filename)
+        return otherwise
+    offset = next((n for n, line in enumerate(lines) if re.match(pattern, line.lstrip())), 0)
     relative = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return f"{relative}:{first + ahead}"
+    return f"{relative}:{first + offset}"
 
 
 @functools.cache

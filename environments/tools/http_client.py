@@ -16,7 +16,7 @@ from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.environments.tools.declared import printable
 from r_eval.environments.tools.openapi_document import is_json
-from r_eval.environments.tools.requests import Request
+from r_eval.environments.tools.operations import Request
 
 if TYPE_CHECKING:
     import aiohttp

@@ -53,14 +53,13 @@ class LangChain(ToolEnvironment):
         except ImportError:
             raise MissingExtra("langchain-core", "langchain", f"The environment langchain:{factory}") from None
         made = plugins.from_path(factory, "environments")
-        tools = _tools(made, factory)
-        positions = self._offer(f"langchain:{factory}", [_declared(tool) for tool in tools], can_declare=False)
-        self._tools = {name: tools[position] for name, position in positions.items()}
+        super().__init__()
+        self._offer(f"langchain:{factory}", [_declared(tool) for tool in _tools(made, factory)], can_declare=False)
         self._description = description or (inspect.getdoc(made) or "" if inspect.isfunction(made) else "")
         self._version = short_hash([factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()]])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        return await coroutines.run(_invoke(self._tools[api], self._specs[api].wired(arguments)))
+        return await coroutines.run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
 
 
 def _tools(made: Any, factory: str) -> list[BaseTool]:
@@ -109,7 +108,7 @@ def _declared(tool: BaseTool) -> Tool:
         plain = schema if isinstance(schema, dict) else schema.model_json_schema()
         return tool.description, plain, (tool.metadata or {}).get("returns")
 
-    return Tool(tool.name, tool.name == "Retrieve", read)
+    return Tool(tool.name, tool.name == "Retrieve", read, tool)
 
 
 async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:

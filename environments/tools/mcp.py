@@ -68,6 +68,7 @@ class MCP(ToolEnvironment):
         """
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
+        super().__init__()
         variables = from_variables({name: name for name in pass_env})
         streams = _streams(server, variables, from_variables(headers_env or {}), timeout)
         self._connect = functools.partial(Connection, streams, timeout)
@@ -80,8 +81,7 @@ class MCP(ToolEnvironment):
         if not chosen:
             there = ", ".join(tool["name"] for tool in listed[:MOST_TOOLS]) or "none"
             raise ValueError(f"no tool of the MCP server is named {' or '.join(patterns)}; its tools: {there}")
-        positions = self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
-        self._names = {name: chosen[position]["name"] for name, position in positions.items()}
+        self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
         self._description = description or instructions
         self._version = short_hash(chosen)
 
@@ -99,7 +99,7 @@ class MCP(ToolEnvironment):
             self._connection.close()
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        parameters = {"name": self._names[api], "arguments": self._specs[api].wired(arguments)}
+        parameters = {"name": self._targets[api], "arguments": self._specs[api].wired(arguments)}
 
         async def question(client: Client) -> Any:  # the value is read there, since it takes a while for a large one
             return value_of(await _request(client, "tools/call", parameters))
@@ -131,7 +131,8 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
         about = next((one for key in ("description", "title") if isinstance(one := declared.get(key), str) and one), "")
         return about, schema or {}, _unwrapped(mapping(declared.get("outputSchema")))
 
-    return Tool(declared["name"], mapping(declared.get("annotations")).get("readOnlyHint") is True, read)
+    only_reads = mapping(declared.get("annotations")).get("readOnlyHint") is True
+    return Tool(declared["name"], only_reads, read, declared["name"])
 
 
 def value_of(result: Mapping[str, Any]) -> Any:

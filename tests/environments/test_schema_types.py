@@ -215,17 +215,13 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
             "(colour: Literal['red', 'green'], size: Literal[1, 2] = 1) -> Literal['red', 'green']",
         ),
         ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
-        ("note", "(note: Note) -> dict[str, Note]"),
         ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
         ("bounded", "(count: int = 3) -> list[int]"),
-        ("later", "(place: Place | None = None) -> Place | None"),
         (
             "without",
             "(colour: Literal['red', 'green'] | None = None, place: Place | None = None, "
             "tags: list[str] | None = None) -> list[Any]",
         ),
-        ("half", "(number: float) -> float"),
-        ("title", "(suffix: str = '') -> str"),
     ],
 )
 def test_the_stub_is_python_with_types_as_a_person_writes_them(api: str, signature: str) -> None:
@@ -266,7 +262,6 @@ def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
     ("api", "arguments", "expected"),
     [
         ("colour", {"colour": "blue"}, "argument 'colour' must be Literal['red', 'green'], not 'blue'."),
-        ("colour", {"colour": "red", "size": 7}, "argument 'size' must be Literal[1, 2], not 7."),
         (
             "place",
             {"place": "Rome"},
@@ -275,9 +270,7 @@ def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
         ("place", {"place": {"number": 3}}, "not {'number': 3} (city: Field required)."),
         ("owner", {"owner": {"name": "Ann", "home": {"city": "Rome", "number": "x"}}}, "(home.number: Input should be"),
         ("note", {"note": {}}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
-        ("choice", {"one": "b"}, "must be Literal['a', 2], not 'b'."),
         ("bounded", {"count": 0}, "must be int, not 0 (Input should be greater than or equal to 1)."),
-        ("shadowing", {}, "shadowing needs the argument 'schema'."),
         ("place", {"place": "[" * 100_000}, "argument 'place' must be Place"),
     ],
 )
