@@ -136,7 +136,7 @@ def _other_id(key: Any, used: Collection[str], draw: random.Random) -> str:
 
 def finds_records(spec: ApiSpec) -> bool:
     """Whether a query API is a search by its name that returns a list of records."""
-    schema = spec.returns_schema()
+    schema = spec.result
     items = schema.get("items", {}) if schema.get("type") == "array" else {}
     return spec.name.casefold().startswith(VERBS) and items.get("type") == "object"
 

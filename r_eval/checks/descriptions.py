@@ -18,9 +18,10 @@ from pydantic.errors import PydanticUserError
 
 from r_eval.checks.calls import attempt, key_of
 from r_eval.checks.examples import folder_of
-from r_eval.checks.finding import Finding, Severity, place_of
+from r_eval.checks.finding import Finding, Severity
 from r_eval.environments.base import Environment, threads
 from r_eval.environments.schema import ApiSpec
+from r_eval.environments.signatures import place_of
 from r_eval.errors import UserError
 from r_eval.isolation import describe
 from r_eval.tasks.templates import read_templates
@@ -74,7 +75,7 @@ def _unsaid(spec: ApiSpec, function: Any) -> Iterator[tuple[Severity, str, str]]
     """What one API leaves unsaid; `function` is None where it is declared by a schema."""
     if not spec.summary.strip():
         yield "error", "no docstring", "say in its first line what it does: models are told it"
-    hints = inspect.get_annotations(function) if function is not None else None
+    hints = typing.get_type_hints(function) if function is not None else None
     for p in spec.parameters:
         if hints is not None and p.name not in hints:
             todo = "annotate it: without a type nothing checks what a model writes"
@@ -82,7 +83,7 @@ def _unsaid(spec: ApiSpec, function: Any) -> Iterator[tuple[Severity, str, str]]
         if not p.description:
             todo = f'add a line "{p.name}: ..." below "Args:"' if hints is not None else "let its schema do so"
             yield "warning", f"nothing describes the parameter {p.name}", todo
-        for kind in _unfit_types(p.annotation) if hints is not None else ():
+        for kind in _unfit_types(hints.get(p.name)) if hints is not None else ():
             what = f"the parameter {p.name} is of a type that no JSON caller can give: {kind.__name__}"
             yield "error", what, f"take {UNFIT.get(kind, 'text, numbers, lists or dicts')}"
     if hints is None:

@@ -11,12 +11,10 @@ import itertools
 import json
 import operator
 import re
-import typing
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from string import Template
-from types import UnionType
-from typing import Annotated, Any, Union
+from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.call_arguments import MAX_TEXT
@@ -108,7 +106,7 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
     """
     tools = {"Finish": ToolSpec("Finish", "", {"properties": {"answer": {}}})}
     for name, spec in specs.items():
-        properties = {p.name: {"type": "string"} if _is_text(p.annotation) else {} for p in spec.parameters}
+        properties = {p.name: {"type": "string"} if _is_text(p.schema) else {} for p in spec.parameters}
         required = [p.name for p in spec.parameters if p.required]
         tools[name] = ToolSpec(name, "", {"properties": properties, "required": required})
     known, found = _find(text, CallReader(tools, loose=True, cut=cut))
@@ -118,10 +116,10 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
     return ToolCall("", "Finish", {"answer": final["answer"].strip(" *_`")}) if final else None
 
 
-def _is_text(annotation: Any) -> bool:
+def _is_text(schema: Mapping[str, Any]) -> bool:
     """Whether a parameter may be a text, so that a number or a word of Python's for it is taken as it is written."""
-    is_wrapped = typing.get_origin(annotation) in (Annotated, Union, UnionType)
-    return annotation is str or (is_wrapped and any(map(_is_text, typing.get_args(annotation))))
+    is_own = schema.get("type") == "string" and "enum" not in schema
+    return is_own or any(map(_is_text, schema.get("anyOf", ())))
 
 
 def parse_arguments(

@@ -146,7 +146,7 @@ def test_an_opened_copy_does_not_change_the_environment_inside() -> None:
 class Articles(Environment):
     """Articles about a town on the Danube."""
 
-    @query_api(blocking=False)
+    @query_api
     def search(self, words: str, top_k: int = 2) -> list[dict[str, str]]:
         """Find articles.
 
@@ -158,7 +158,7 @@ class Articles(Environment):
             raise TemporaryFailure("Łódź is closed.")
         return [{"id": f"a{n}", "text": f"Article {n} says that Łódź has {n} parks."} for n in range(top_k)]
 
-    @query_api(blocking=False)
+    @query_api
     def titled(self, words: str) -> Observation[list[str]]:
         """Find titles."""
         if words == "closed":
