@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import Annotated, Any, Literal
 
@@ -53,10 +52,7 @@ class Faulty(Condition):
 
 
 class FaultyEnvironment(Wrapped):
-    """An environment whose calls fail as a `Faulty` says.
-
-    What happens to a call depends on its number in the episode and on the seeds, not on its arguments.
-    """
+    """An environment whose calls fail as a `Faulty` says, by their number in the episode and the seeds alone."""
 
     def __init__(self, inner: Environment, faulty: Faulty, seeds: Seeds) -> None:
         super().__init__(inner)
@@ -118,14 +114,10 @@ def failed(step: Step) -> bool:
 
 
 def _part(value: Any, share: float) -> Any:
-    """The first part of a value; of a record, the longest of its values is cut. None for what has no parts."""
+    """The first part of a text or a list; of a record, the longest of its texts and lists is cut. None for the rest."""
     if isinstance(value, str | list) and len(value) > 1:
         return value[: max(1, int(len(value) * share))]
-    if isinstance(value, list) and value:
-        part = _part(value[0], share)
-        return None if part is None else [part]
-    if isinstance(value, dict) and value:
-        longest = max(value, key=lambda key: len(json.dumps(value[key], ensure_ascii=False)))
-        part = _part(value[longest], share)
-        return None if part is None else {**value, longest: part}
-    return None
+    parts = [key for key, one in value.items() if isinstance(one, str | list)] if isinstance(value, dict) else []
+    longest = max(parts, key=lambda key: len(value[key]), default=None)
+    part = None if longest is None else _part(value[longest], share)
+    return None if part is None else {**value, longest: part}

@@ -68,7 +68,7 @@ def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
 @pytest.mark.parametrize(
     ("kinds", "settings", "message"),
     [
-        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: clean, counterfactual, "),
+        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
         (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
