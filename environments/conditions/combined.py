@@ -40,7 +40,10 @@ class Combined:
 
     def dropped(self) -> Counter[str]:
         """The questions that the parts have dropped so far, by reason, as far as they count them."""
-        return sum((getattr(part, "dropped", Counter()) for part in self.parts), Counter())
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            counts.update(getattr(part, "dropped", {}))
+        return counts
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question as it is asked; None where some part drops it.

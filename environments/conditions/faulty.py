@@ -1,11 +1,11 @@
-"""Calls fail at a rate, one by one or in bursts; a retry may succeed."""
+"""Calls fail at a rate; a retry may succeed."""
 
 from __future__ import annotations
 
 import random
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment, TemporaryFailure, ToolError
@@ -31,11 +31,10 @@ def _kinds(value: Any) -> Any:
 
 @dataclass(config={"strict": True}, frozen=True)
 class Faulty(Condition):
-    """Calls fail at a rate, one by one or in bursts; a retry may succeed.
+    """Calls fail at a rate; a retry may succeed.
 
     Attributes:
-        rate: The share of calls that fail, from 0 to 1, whatever the length of bursts.
-        burst: How many calls fail in a row.
+        rate: The share of calls that fail, from 0 to 1.
         kinds: What a failure looks like, drawn evenly: "error" and "timeout" give the model a message in place of the
             result, "truncated" gives the first part of the result.
     """
@@ -43,7 +42,6 @@ class Faulty(Condition):
     name = "faulty"
 
     rate: Annotated[float, Field(ge=0, le=1)] = 0.1
-    burst: PositiveInt = 1
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1), BeforeValidator(_kinds)] = KINDS
 
     def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
@@ -57,7 +55,7 @@ class FaultyEnvironment(Wrapped):
     def __init__(self, inner: Environment, faulty: Faulty, seeds: Seeds) -> None:
         super().__init__(inner)
         self._faulty, self._seeds = faulty, seeds
-        self._calls = self._left = 0
+        self._calls = 0
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         """Carry out a query API, or fail.
@@ -67,7 +65,7 @@ class FaultyEnvironment(Wrapped):
         """
         self._calls += 1
         number, draw = self._calls, random.Random(self._seeds.of(f"faulty {self._calls}"))
-        if not self._fails(draw):
+        if draw.random() >= self._faulty.rate:
             return await super().call(api, arguments)
         kind, share = draw.choice(self._faulty.kinds), draw.uniform(LEAST_KEPT, MOST_KEPT)
         part = await self._truncated(api, arguments, share) if kind == "truncated" else None
@@ -87,23 +85,6 @@ class FaultyEnvironment(Wrapped):
             return None
         text = f"{CUT}\n{await rerendered(self.inner, api, whole, part)}"
         return Observation(part, text, whole.retrieved_ids[: len(part)] if isinstance(part, list) else ())
-
-    def _fails(self, draw: random.Random) -> bool:
-        """Whether the present call fails.
-
-        An episode begins at a random moment of an endless row of calls, perhaps within a burst, so that the rate holds
-        for short episodes too.
-        """
-        rate, burst = self._faulty.rate, self._faulty.burst
-        begins = rate / (rate + burst * (1 - rate))
-        if self._calls == 1:
-            self._left = draw.randint(1, burst) if draw.random() < rate else 0
-        elif not self._left and draw.random() < begins:
-            self._left = burst
-        if not self._left:
-            return False
-        self._left -= 1
-        return True
 
 
 def failed(step: Step) -> bool:

@@ -134,7 +134,7 @@ class _Direction:
     """One way of the replacement, over all forms of all values."""
 
     def __init__(self, forms: Mapping[str, str]) -> None:
-        self._new = {_key(old): (_spaced(old), new) for old, new in reversed(forms.items())}
+        self._new = {_key(old): (_spaced(old), new) for old, new in reversed(list(forms.items()))}
         self._pattern = _pattern(forms)
 
     def over(self, value: Any) -> Any:

@@ -62,10 +62,6 @@ def under(corpus: Corpus, sandbox: Sandbox) -> Under:
     return made
 
 
-def noise_of(step: Step) -> list[str]:
-    return [key for key in step.found if key.startswith("noise:")]
-
-
 @pytest.mark.parametrize("noise", LEVELS)
 @pytest.mark.parametrize("at", PLACES)
 def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(
@@ -79,18 +75,6 @@ def test_all_that_was_found_stays_in_its_order_and_no_model_sees_what_is_noise(
     assert seen == [key.removeprefix("noise:") for key in step.found]
     assert len(set(seen)) == 7
     assert at == "random" or is_noise == sorted(is_noise, reverse=at == "first")
-
-
-def test_random_places_are_the_same_in_the_same_episode_only(under: Under) -> None:
-    first = under(Noisy(2), epoch=0).found
-    assert under(Noisy(2), epoch=0).found == first
-    assert any(under(Noisy(2), epoch=epoch).found != first for epoch in range(1, 5))
-
-
-def test_siblings_are_what_the_search_ranks_next_without_the_relevant_document(under: Under) -> None:
-    wanted = [key for key in under(top_k=10).found[4:] if not key.startswith("m3#")][:3]
-    assert noise_of(under(Noisy(3, "sibling", "last"))) == [f"noise:{key}" for key in wanted]
-    assert len(noise_of(under(Noisy(30, "sibling"), top_k=19))) <= 1
 
 
 @pytest.mark.parametrize("noise", ["unrelated", "sibling"])
