@@ -6,6 +6,7 @@ What is found is what fits best: a careful request is not answered with lookalik
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from rapidfuzz import fuzz
@@ -38,17 +39,25 @@ class TextIndex:
     """
 
     def __init__(self, texts: Iterable[Sequence[str]]) -> None:
-        pairs = [(" ".join(sorted(words(text))), place) for place, each in enumerate(texts) for text in each]
-        self._keys, self._places = [key for key, _ in pairs], [place for _, place in pairs]
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, each in enumerate(texts):
+            for text in each:
+                self._places[_key(text)].append(place)
+        self._keys = list(self._places)
 
     def scores(self, text: str) -> dict[int, tuple[float, float]]:
         """By place: how well one of its texts holds the words asked for, and how much it is like the whole of them."""
-        key = " ".join(sorted(words(text)))
+        key = _key(text)
         found: dict[int, tuple[float, float]] = {}
         for score, number in most_similar(key, self._keys, fuzz.token_set_ratio, LEAST_SIMILAR, len(self._keys)):
-            place, rank = self._places[number], (score, fuzz.ratio(key, self._keys[number]))
-            found[place] = max(found.get(place, rank), rank)
+            rank = score, fuzz.ratio(key, self._keys[number])
+            for place in self._places[self._keys[number]]:
+                found[place] = max(found.get(place, rank), rank)
         return found
+
+
+def _key(text: str) -> str:
+    return " ".join(sorted(words(text)))
 
 
 def all_matching(indexes: Mapping[str, TextIndex], texts: Mapping[str, str]) -> list[int]:
@@ -59,11 +68,12 @@ def all_matching(indexes: Mapping[str, TextIndex], texts: Mapping[str, str]) -> 
         texts: By field, at least one.
     """
     found = [indexes[field].scores(text) for field, text in texts.items()]
-    places = sorted(set(found[0]).intersection(*found))
-    rank = {
-        place: (sum(each[place][0] for each in found), sum(each[place][1] == 100 for each in found)) for place in places
+    ranks = {
+        place: (sum(each[place][0] for each in found), sum(each[place][1] == 100 for each in found))
+        for place in set(found[0]).intersection(*found)
     }
-    return [place for place in places if rank[place] == max(rank.values())][:MOST_HITS]
+    best = max(ranks.values(), default=(0, 0))
+    return sorted(place for place, rank in ranks.items() if rank == best)[:MOST_HITS]
 
 
 def best_matching(index: TextIndex, text: str) -> list[int]:
@@ -71,6 +81,5 @@ def best_matching(index: TextIndex, text: str) -> list[int]:
     `MOST_HITS`."""
     found = index.scores(text)
     best = max((score for score, _ in found.values()), default=0)
-    return sorted((place for place in found if found[place][0] == best), key=lambda place: (-found[place][1], place))[
-        :MOST_HITS
-    ]
+    ranked = sorted((-likeness, place) for place, (score, likeness) in found.items() if score == best)
+    return [place for _, place in ranked[:MOST_HITS]]

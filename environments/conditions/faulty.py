@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment, TemporaryFailure, ToolError
@@ -21,14 +21,6 @@ CUT = "The result was cut off on its way; the same call may be made again for th
 LEAST_KEPT, MOST_KEPT = 0.1, 0.9
 
 
-def _kinds(value: Any) -> Any:
-    """One kind or a list of them, in the order of `KINDS`, each once."""
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not set(values) <= set(KINDS):
-        raise ValueError(f"expected one or several of {', '.join(KINDS)}")
-    return tuple(kind for kind in KINDS if kind in values)
-
-
 @dataclass(config={"strict": True}, frozen=True)
 class Faulty(Condition):
     """Calls fail at a rate; a retry may succeed.
@@ -42,7 +34,7 @@ class Faulty(Condition):
     name = "faulty"
 
     rate: Annotated[float, Field(ge=0, le=1)] = 0.1
-    kinds: Annotated[tuple[Kind, ...], Field(min_length=1), BeforeValidator(_kinds)] = KINDS
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1, strict=False)] = KINDS
 
     def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with calls that fail."""

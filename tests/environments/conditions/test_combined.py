@@ -66,7 +66,7 @@ def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
         (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
         (["faulty"], {"rate": True}, "rate: Input should be a valid number"),
-        (["faulty"], {"kinds": ["eror"]}, "kinds: expected one or several of error, timeout, truncated, not ['eror']"),
+        (["faulty"], {"kinds": ["eror"]}, "kinds.0: Input should be 'error', 'timeout' or 'truncated', not 'eror'"),
         (["slow"], {"seconds": float("inf")}, "seconds: Input should be a finite number"),
         (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated', 'sibling' or 'near-duplicate'"),
         (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
@@ -218,7 +218,7 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
 
 @pytest.mark.parametrize("order", [["faulty", "noisy"], ["noisy", "faulty"]], ids="+".join)
 def test_a_truncated_result_says_so_and_a_whole_one_does_not(order: list[str], sandbox: Sandbox) -> None:
-    combined = combine("x", order, {"rate": 0.5, "kinds": "truncated", "distractors": 1, "at": "last"})
+    combined = combine("x", order, {"rate": 0.5, "kinds": ["truncated"], "distractors": 1, "at": "last"})
     steps = asyncio.run(calls(combined, 1, [("search", {"words": "x", "top_k": 4})] * 40, sandbox))
     texts = [step.observation or "" for step in steps]
     found = {(text.startswith(CUT), text.count("says that") < 5) for text in texts}

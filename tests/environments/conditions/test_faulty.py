@@ -50,7 +50,7 @@ def test_the_share_of_failures_is_the_rate_in_short_episodes_too(rate: float) ->
     ("kind", "event"), [("error", "failed with an error of the service"), ("timeout", "timed out")]
 )
 def test_a_failed_call_is_an_observation_that_says_it_may_be_made_again(kind: str, event: str) -> None:
-    (result,) = under(Faulty(1.0, kinds=kind), [BOOKS])  # type: ignore[arg-type]
+    (result,) = under(Faulty(1.0, kinds=(kind,)), [BOOKS])  # type: ignore[arg-type]
     assert (result.error, result.value) == ("temporary", None)
     assert result.observation == f"Call 1, of books, {event}. The same call may be made again."
 
