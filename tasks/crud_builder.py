@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.retrievers import BM25
 from r_eval.environments.corpus.sources import Document
 from r_eval.languages import Language, language_of
 from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt
