@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from r_eval.analysis.warnings import counted as counted
 from r_eval.errors import UserError
 
 Severity = Literal["error", "warning", "note"]
@@ -50,11 +49,7 @@ def of_user_error(target: str, error: UserError, place: str = "") -> Finding:
 
 
 def place_of(thing: Callable[..., Any] | type[Any], otherwise: str, pattern: str = r"(async def|def|class)\b") -> str:
-    """`file:line` of a function or class, seen from the present folder.
-
-    Args:
-        pattern: What the line begins with; the first line of the definition where none does.
-    """
+    """`file:line` of the line of a function or class that begins with a pattern; the first where none does."""
     try:
         lines, first = inspect.getsourcelines(thing)
         path = inspect.getsourcefile(thing)

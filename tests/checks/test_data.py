@@ -52,9 +52,3 @@ def test_a_file_of_no_format_is_an_error(tmp_path: Path) -> None:
 def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(b"[]"))
     assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]
-
-
-def test_triples_say_what_they_need(tmp_path: Path) -> None:
-    path = tmp_path / "triples.tsv"
-    path.write_text("Q1\tP31\tQ2\n", encoding="utf-8")
-    assert "needs aliases: beside it" in lines(path)[0]
