@@ -144,5 +144,7 @@ async def make_calls(environment: Environment, calls: Sequence[Call], concurrent
         is_over.set()
     await busy
     if concurrent:
-        await asyncio.gather(repeated("beside another session"), repeated("beside another session that is ahead", 0.005))
+        await asyncio.gather(
+            repeated("beside another session"), repeated("beside another session that is ahead", 0.005)
+        )
     return made

@@ -102,9 +102,8 @@ def check_data(path: Path) -> list[Finding]:
     target, data = str(path), load(path, format_of(path), samples=0, broken=1)
     todo = "fix it or leave it out"
     findings = [Finding(target, one.place, "warning", f"a broken record: {one.why}", todo) for one in data.faults]
-    reasons = [f"{number:,} {why}" for why, number in data.reasons.items()]
     if data.broken > len(findings):
-        text = f"{counted(data.broken, 'broken record')}: {', '.join(reasons)}"
+        text = counted(data.broken, "broken record")
         findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
     text = f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.asked, 'question')}"
