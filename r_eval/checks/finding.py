@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from r_eval.analysis.warnings import counted as counted
 from r_eval.errors import UserError
 
 Severity = Literal["error", "warning", "note"]

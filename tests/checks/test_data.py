@@ -45,16 +45,10 @@ def test_records_that_are_left_out_are_counted(tmp_path: Path) -> None:
 def test_a_file_of_no_format_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text('[{"a": 1}]', encoding="utf-8")
-    assert "is of no format that is known; found records with the keys a" in lines(path)[0]
+    assert "is of no format that is known: it is records with the keys a" in lines(path)[0]
 
 
 @pytest.mark.parametrize("name", ["packed.json", "packed.json.gz"])
 def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(b"[]"))
     assert "is packed (gzip); unpack it first" in lines(tmp_path / name)[0]
-
-
-def test_triples_say_what_they_need(tmp_path: Path) -> None:
-    path = tmp_path / "triples.tsv"
-    path.write_text("Q1\tP31\tQ2\n", encoding="utf-8")
-    assert "needs aliases: beside it" in lines(path)[0]
