@@ -111,14 +111,12 @@ class LLMEntry(Entry):
     Attributes:
         llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
         name: Replaces it in the system's name, if a grid has one model with several settings.
-        budget: What this LLM alone may spend.
         parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
 
     llm: str
     name: str | None = None
     parameters: float | None = Field(None, gt=0)
-    budget: BudgetEntry | None = None
 
     @model_validator(mode="after")
     def _no_key(self) -> LLMEntry:
@@ -404,7 +402,6 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:
     parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
-    parts["stop_early"] = StopEarlyEntry
+    parts |= {"stop_early": StopEarlyEntry, "budget": BudgetEntry}
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
-    model = BudgetEntry if "budget" in loc[:-1] else model
     return [name for name in model.model_fields if name != "folder"]

@@ -143,7 +143,6 @@ class Runner:
         await self._begun.wait()
         while True:
             await asyncio.sleep(MANIFEST_SECONDS)
-            self.gate.flush()
             await self.store.write_manifest_in_thread("running")
 
     async def _sync(self) -> None:
@@ -154,7 +153,7 @@ class Runner:
 
     def _is_halted(self) -> bool:
         """Whether no episode of any LLM may be begun."""
-        return self.stopping or any(reached.limit.llm is None for reached in self.gate.exhausted())
+        return self.stopping or bool(self.gate.exhausted())
 
     async def _run_llms(self) -> None:
         if self.store.crashed:
@@ -183,14 +182,13 @@ class Runner:
                 self.observer.failed(llm, f"{why.rstrip('.')}; its episodes are not started")
                 return
             self._begin()
-            with self.gate.running(llm):
-                while True:
-                    work = self._work(llm, [cell for cell in self.plan.llm_cells(llm) if self._missing(cell)])
-                    async with asyncio.TaskGroup() as group:
-                        for _ in range(pool.size):
-                            group.create_task(self._worker(work, pool))
-                    if self.looks is None or not await self.looks.reached(llm):
-                        break
+            while True:
+                work = self._work(llm, [cell for cell in self.plan.llm_cells(llm) if self._missing(cell)])
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(pool.size):
+                        group.create_task(self._worker(work, pool))
+                if self.looks is None or not await self.looks.reached(llm):
+                    break
 
     def _work(self, llm: str, cells: Sequence[PlannedCell]) -> Work:
         """The missing episodes; made as they are taken, so that a million of them are never listed.

@@ -43,7 +43,7 @@ from r_eval.manifest import (
     VaryPart,
 )
 from r_eval.records import Episode, Outcome, Question
-from r_eval.runner.budget import Reached, Stopwatch
+from r_eval.runner.budget import Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.tasks.seasons import keep_season
@@ -199,11 +199,11 @@ class Store:
                 with _writable(copy):
                     keep_season(self.plan.grid.folder / entry.questions, copy)
 
-    def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
+    def write_manifest(self, state: str, reached: Sequence[str] = ()) -> None:
         """Write run.json.
 
         Args:
-            reached: The budgets that hold episodes back.
+            reached: The limits of the budget that hold episodes back, in words.
         """
         self.is_written = True
         self._write_manifest(next(self._numbers), self._manifest(state, reached))
@@ -219,7 +219,7 @@ class Store:
                 write_whole(self.folder.run_file, manifest.text())
                 self._written = number
 
-    def _manifest(self, state: str, reached: Sequence[Reached]) -> Manifest:
+    def _manifest(self, state: str, reached: Sequence[str]) -> Manifest:
         plan, grid = self.plan, self.plan.grid
         planned = {c.cell for c in plan.cells}
         systems = {c.cell.system: c for c in plan.cells}
@@ -229,7 +229,7 @@ class Store:
             created=self._created,
             updated=now(),
             state=state,
-            budget=[ReachedPart(**one.record()) for one in reached],
+            budget=[ReachedPart(text=text) for text in reached],
             versions={"r-eval": __version__, "python": platform.python_version()},
             seed=grid.seed,
             grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),

@@ -201,17 +201,3 @@ def test_a_wrong_key_is_named(value: Any, fact: str, grid: Make) -> None:
         grid(stop_early=value)
     assert grid(stop_early=True) == grid(stop_early={"alpha": 0.05, "margin": 0.0, "keep": 1})
     assert grid(stop_early=False).stop_early is None
-
-
-def test_the_dry_run_says_what_it_costs_with_and_without(grid: Make, tmp_path: Path, capsys: Any) -> None:
-    from r_eval.cli.dry_run import print_estimate
-
-    options: dict[str, Any] = {"limit": None, "connections": None, "fresh": False}
-    print_estimate(grid(), tmp_path / "run", True, **options)
-    shares = json.loads(capsys.readouterr().out)["stop_early"]
-    assert 0 < shares["low"] <= shares["median"] <= shares["high"] <= 1
-    for early, all_of_them in ((True, None), (False, 6 * QUESTIONS)):
-        run(grid(stop_early=early), tmp_path / str(early))
-        print_estimate(grid(), tmp_path / str(early), True, **options)
-        record = json.loads(capsys.readouterr().out)
-        assert record["episodes"] == record["recorded"] == (all_of_them or record["episodes"])
