@@ -6,6 +6,7 @@ Lines of episodes end with a checksum over their bytes, by which bits that the d
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -135,24 +136,21 @@ def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers; a torn last line is left out."""
-    with open_regular(path) as file:
-        yield from whole_lines_of(file)
+def whole_lines(source: Path | IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; of one that is too long only the beginning, and no torn last line.
 
-
-def whole_lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The same of an open file, from where it stands; of a line that is too long only the beginning."""
-    number = 0
-    while line := file.readline(LONGEST):
-        number += 1
-        end = line
-        while len(end) == LONGEST and not end.endswith(b"\n"):
-            end = file.readline(LONGEST)
-        if end.endswith(b"\n"):
-            yield number, line
-        else:
-            return
+    Args:
+        source: Its path, or the open file, which is read from where it stands.
+    """
+    with open_regular(source) if isinstance(source, Path) else contextlib.nullcontext(source) as file:
+        number = 0
+        while line := file.readline(LONGEST):
+            number += 1
+            end = line
+            while len(end) == LONGEST and not end.endswith(b"\n"):
+                end = file.readline(LONGEST)
+            if end.endswith(b"\n"):
+                yield number, line
 
 
 def seal(record: str) -> str:

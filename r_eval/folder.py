@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, whole_lines_of, write_whole
+from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, write_whole
 from r_eval.errors import UserError
 from r_eval.manifest import Manifest
 from r_eval.records import Episode, Question, Record
@@ -186,21 +186,18 @@ class RunFolder:
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        seen: set[int] = set()
-        several: dict[bytes, int] = {}
-        damage, count = Damage(path), 0
+        newest, damage, count = dict[bytes, int](), Damage(path), 0
         with open_regular(path) as file:  # opened once: a run that goes on may put another file in its place
-            for count, line in whole_lines_of(file):
-                if key := _key(line, count, damage):
-                    if hash(key) in seen:
-                        several[key] = count
-                    seen.add(hash(key))
+            for count, line in whole_lines(file):
+                try:
+                    newest[line_id(line)] = count
+                except ValueError as error:
+                    damage.add(count, str(error))
             damage.warn()
+            wanted = set(newest.values())
+            del newest
             file.seek(0)
-            for number, line in itertools.islice(whole_lines_of(file), count):
-                key = _key(line, number) if several or damage.count else b""
-                if key is not None and several.get(key, number) == number:
-                    yield number, line
+            yield from (each for each in itertools.islice(whole_lines(file), count) if each[0] in wanted)
 
     def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
         """The episodes of one cell, each once, the newest line of those that were tried again.
@@ -269,16 +266,6 @@ class Damage:
 @functools.lru_cache(maxsize=1000)
 def _warn_once(text: str) -> None:
     logger.warning(text)
-
-
-def _key(line: bytes, number: int, damage: Damage | None = None) -> bytes | None:
-    """The id of a line's episode; None where it is damaged, which is counted."""
-    try:
-        return line_id(line)
-    except ValueError as error:
-        if damage is not None:
-            damage.add(number, str(error))
-        return None
 
 
 def json_line(record: dict[str, Any]) -> bytes:

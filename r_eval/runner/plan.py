@@ -78,6 +78,11 @@ class PlannedTask:
         return {question.id: question for question in self.questions}
 
     @functools.cached_property
+    def places(self) -> dict[str, int]:
+        """The numbers of the questions by their ids."""
+        return {question.id: number for number, question in enumerate(self.questions)}
+
+    @functools.cached_property
     def task_version(self) -> str:
         """That of the task, wherever the file of its environment lies."""
         name = without_folders(self.task.environment)

@@ -156,10 +156,9 @@ class Runner:
         return self.stopping or bool(self.gate.exhausted())
 
     async def _run_llms(self) -> None:
-        if self.store.crashed:
-            for cell in self.plan.cells:
-                if not self._missing(cell):
-                    await self.store.complete(cell)
+        for cell in self.plan.cells:  # a run that was killed may have left it in disorder
+            if not self._missing(cell):
+                await self.store.complete(cell)
         async with asyncio.TaskGroup() as group:
             self._running = [group.create_task(self._run_llm(llm)) for llm in self._to_open]
 

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from r_eval import __version__
-from r_eval.disk import DRAFTS, CellWriter, open_to_write, refuse_links, seal, sync_all, write_whole
+from r_eval.disk import DRAFTS, open_to_write, refuse_links, seal, sync_all, write_whole
 from r_eval.errors import Unwritable, UserError
 from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell, RunFolder, described
@@ -63,7 +63,6 @@ class Store:
         is_new: Whether the folder held no run before.
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
         clock: How long this folder's run has gone on, earlier sessions included.
-        crashed: Whether the last run in this folder ended without a word.
         is_written: Whether this run has written its run.json.
         unavailable: Why LLMs could not be opened, by their names.
         stopped: Systems that are asked no further (see `r_eval.runner.looks`).
@@ -74,15 +73,12 @@ class Store:
 
     def __init__(self, folder: RunFolder, plan: Plan, fresh: bool = False) -> None:
         self.folder, self.plan = folder, plan
-        self._writers: dict[Cell, CellWriter] = {}
         self._ledgers: dict[Cell, Ledger] = {}
-        self._places: dict[int, dict[str, int]] = {}
         self._created = now()
-        self.run_id, self.is_new = secrets.token_hex(8), True
+        self.run_id, self.is_new, self.is_written = secrets.token_hex(8), True, False
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, LLMUsage] = {}
         self.clock = Stopwatch()
-        self.crashed = self.is_written = False
         self.unavailable: dict[str, str] = {}
         self.stopped: list[StoppedPart] = []
         self._numbers, self._written, self._writing = itertools.count(1), 0, threading.Lock()
@@ -95,7 +91,7 @@ class Store:
                 old, self._lock = self._lock, _locked(folder.path)
                 os.close(old)
             if os.path.lexists(folder.run_file):
-                self._compare()
+                self._resume()
             _clear_drafts(folder)
         except BaseException:
             os.close(self._lock)
@@ -107,8 +103,8 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         try:
             with _writable(self.folder.path):
-                for writer in self._writers.values():
-                    writer.close()
+                for ledger in self._ledgers.values():
+                    ledger.close()
         finally:
             os.close(self._lock)
             if not self.is_written and self.is_new:  # leave nothing of a run that never began
@@ -117,8 +113,8 @@ class Store:
                     for path in self._made:
                         path.rmdir()
 
-    def _compare(self) -> None:
-        """Read what an earlier run of this folder says of itself, and compare."""
+    def _resume(self) -> None:
+        """Go on from what an earlier run of this folder says of itself."""
         manifest = self.folder.manifest()
         if not manifest["created"]:
             raise UserError(f"{self.folder.run_file}: damaged (created is missing); --fresh moves the old run aside")
@@ -126,7 +122,6 @@ class Store:
         self.run_id, self.is_new = manifest["id"] or self.run_id, False
         self.spent = {name: LLMUsage(**entry) for name, entry in manifest["spent"].items()}
         self.clock = Stopwatch(manifest["seconds"])
-        self.crashed = manifest["state"] == "running"
         self._before = refuse_changes(self.folder, manifest, self.plan)
 
     def ledger(self, cell: PlannedCell) -> Ledger:
@@ -136,13 +131,10 @@ class Store:
             UserError: The file is no regular file, or a link in the folder is in the way.
         """
         if cell.cell not in self._ledgers:
-            questions, path = cell.planned.questions, cell.cell.path(self.folder.episodes_root)
-            key = id(questions)  # the plan holds on to it
-            if key not in self._places:
-                self._places[key] = {question.id: place for place, question in enumerate(questions)}
+            path = cell.cell.path(self.folder.episodes_root)
             refuse_links(path)
             with _writable(path):
-                self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
+                self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, path)
         return self._ledgers[cell.cell]
 
     def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
@@ -155,33 +147,20 @@ class Store:
 
     def append(self, cell: PlannedCell, episode: Episode) -> None:
         """Record an episode; it is on the disk after the next `sync`."""
-        ledger, path = self.ledger(cell), cell.cell.path(self.folder.episodes_root)
         episode, line = recordable(episode)
-        with _writable(path):
-            writer = self._writers.get(cell.cell)
-            if writer is None:
-                writer = self._writers[cell.cell] = CellWriter(path)
-            writer.append(seal(line))
-        ledger.add(episode)
+        with _writable(cell.cell.path(self.folder.episodes_root)):
+            self.ledger(cell).append(episode, seal(line))
 
     async def sync(self) -> None:
         """See that all that is recorded is on the disk, without holding the event loop up."""
         with _writable(self.folder.path):
-            if descriptors := [each for file in self._writers.values() for each in file.unsynced()]:
+            if descriptors := [each for ledger in self._ledgers.values() for each in ledger.unsynced()]:
                 await asyncio.to_thread(sync_all, descriptors)
 
     async def complete(self, cell: PlannedCell) -> None:
-        """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`)."""
-        writer, ledger = self._writers.pop(cell.cell, None), self.ledger(cell)
-
-        def close() -> None:
-            if writer is not None:
-                writer.close()
-            if not ledger.left():
-                ledger.tidy()
-
+        """Close a cell's file; once nothing is missing, put it in the order of the questions."""
         with _writable(self.folder.path):
-            await asyncio.to_thread(close)
+            await asyncio.to_thread(self.ledger(cell).close, sort=True)
 
     def write_questions(self) -> None:
         """Write down what is asked, so that the folder says it without the files that the questions came from."""
