@@ -39,20 +39,7 @@ from r_eval.manifest import Manifest
 from r_eval.records import Episode, Question, Record
 
 logger = logging.getLogger("r_eval")
-__all__ = [
-    "EPISODE_ID",
-    "Cell",
-    "CellWriter",
-    "RunFolder",
-    "file_name",
-    "in_use",
-    "json_line",
-    "line_id",
-    "read_lines",
-    "validated",
-    "whole_lines",
-    "write_whole",
-]
+__all__ = ["Cell", "CellWriter", "RunFolder", "file_name", "read_lines", "whole_lines", "write_whole"]
 
 R = TypeVar("R", bound=Record)
 
@@ -123,18 +110,8 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-
-    @property
-    def run_file(self) -> Path:
-        return self.path / "run.json"
-
-    @property
-    def episodes_root(self) -> Path:
-        return self.path / "episodes"
-
-    @property
-    def scores_root(self) -> Path:
-        return self.path / "scores"
+        self.run_file, self.episodes_root = self.path / "run.json", self.path / "episodes"
+        self.scores_root = self.path / "scores"
 
     def questions_file(self, task: str) -> Path:
         """Where the questions lie that the run asks of a task."""
@@ -192,7 +169,7 @@ class RunFolder:
                 try:
                     newest[line_id(line)] = count
                 except ValueError as error:
-                    damage.add(count, str(error))
+                    damage.add(count, error)
             damage.warn()
             wanted = set(newest.values())
             del newest
@@ -209,7 +186,7 @@ class RunFolder:
             try:
                 yield Episode.model_validate_json(line)
             except ValidationError as error:
-                damage.add(number, described(error))
+                damage.add(number, error)
         damage.warn()
 
     def episodes(self) -> Iterator[Episode]:
@@ -235,32 +212,30 @@ def line_id(line: bytes) -> bytes:
     """The id of a line's episode.
 
     Raises:
-        ValueError: The line is damaged, and says how.
+        ValueError: The line is damaged.
     """
     if is_sealed(line) and (found := EPISODE_ID.match(line)):
         return found[1]
-    try:
-        return Episode.model_validate_json(line).episode_id.encode()
-    except ValidationError as error:
-        raise ValueError(described(error)) from None
+    return Episode.model_validate_json(line).episode_id.encode()
 
 
 class Damage:
-    """The damaged lines of a file: how many, and the first of them."""
+    """The damaged lines of a file: their numbers, and what is wrong with the first of them."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self.count, self._first = path, 0, ""
+        self._path, self.lines, self._first = path, set[int](), ""
 
-    def add(self, number: int, why: str) -> None:
+    def add(self, number: int, error: ValueError) -> None:
         """Count a line."""
+        why = described(error) if isinstance(error, ValidationError) else str(error)
         self._first = self._first or f"line {number}: {why}"
-        self.count += 1
+        self.lines.add(number)
 
     def warn(self, what: str = "left out; r-eval run sets such lines aside and runs their episodes again") -> None:
         """Say once what became of the lines, if there are any."""
-        if self.count:
-            lines = "line that is no episode was" if self.count == 1 else "lines that are no episodes were"
-            _warn_once(f"{self._path}: {self.count} {lines} {what} ({self._first})")
+        if count := len(self.lines):
+            lines = "line that is no episode was" if count == 1 else "lines that are no episodes were"
+            _warn_once(f"{self._path}: {count} {lines} {what} ({self._first})")
 
 
 @functools.lru_cache(maxsize=1000)

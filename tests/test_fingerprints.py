@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval import Grid, fingerprints
-from r_eval.fingerprints import changed_parts, code_hash, file_hash, settings_hashes
+from r_eval import Grid
+from r_eval.fingerprints import changed_parts, code_hash, settings_hashes
 from r_eval.runner.plan import resolve
 from r_eval.workflows.base import prompt_text
 
@@ -114,23 +114,23 @@ HARMLESS: dict[str, Callable[[Path], object]] = {
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "code": (
         replaced("trams.py", ("[: self._top]", "[: self._top - 1]")),
-        "environment code trams.py, where only code",
+        "environment code trams.py",
     ),
     "what models read of an API": (
         replaced("trams.py", ("The number of the line", "A number")),
         "environment APIs, environment code trams.py (",
     ),
     "a setting": (replaced("grid.yaml", ("stops: stops.csv", "stops: stops.csv, top: 2")), "environment settings ("),
-    "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops), where only data"),
+    "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops)"),
     "a file of the same size": (replaced("stops.csv", ("Bellevue", "Bellevux")), "environment file stops.csv (stops)"),
     "a file in a list": (replaced("more/a.txt", ("a", "b")), "environment file a.txt (extra.0), environment file more"),
     "a new file in a folder": (
         lambda desk: (desk / "more" / "b.txt").write_text("", encoding="utf-8"),
-        "environment file more (extra.1), where only data",
+        "environment file more (extra.1)",
     ),
     "the workflow": (
         replaced("mine.py", ("reply.text", "reply.text.strip()")),
-        "workflow code mine.py, where only code",
+        "workflow code mine.py",
     ),
     "a prompt": (replaced("prompts/mine.md", ("brief", "short")), "workflow prompt mine ("),
     "a question": (replaced("own.jsonl", ("Wo?", "Where?")), "task ("),
@@ -183,7 +183,6 @@ SAME = [
     ("x = (1, 2)", "x = (\n    1,\n    2,\n)"),
     ("f('a' 'b')", "f('ab')"),
     ("if a:\n    b()", "if a: b()"),
-    ("x = u'a'", "x = 'a'"),
     ("x = 0x10", "x = 16"),
 ]
 DIFFERENT = [
@@ -217,19 +216,6 @@ def test_what_is_no_python_is_hashed_as_it_is(source: bytes) -> None:
     assert code_hash(source) != code_hash(source + b" ")
 
 
-def test_a_large_file_is_looked_at_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprints, "WHOLE", 1 << 22)
-    path = tmp_path / "model"
-    hashes = []
-    for size, at in ((1 << 23, 0), (1 << 23, 1 << 22), (1 << 23, (1 << 23) - 1), ((1 << 23) + 1, 0)):
-        with path.open("wb") as file:
-            file.truncate(size)
-            file.seek(at)
-            file.write(b"x")
-        hashes.append(file_hash(path))
-    assert len(set(hashes)) == 4
-
-
 def test_settings_that_name_no_file_are_as_they_are(tmp_path: Path) -> None:
     values = {"a": 1, "b": "no file", "c": {"d": [None, ""]}, "e": "x" * 5000, "f": "a\0b"}
     assert list(settings_hashes(values)) == ["settings"]
@@ -242,6 +228,3 @@ def test_of_parts_that_changed_the_more_exact_ones_are_named() -> None:
     new = {"environment": "2", "environment code a.py": "2", "llm": "2", "seed": "0"}
     assert changed_parts(old, new) == "environment code a.py, llm"
     assert changed_parts(old, old) == "fingerprint"
-    assert changed_parts({}, {"environment code a.py": "1"}) == (
-        "environment code a.py, where only code, no settings, APIs or data, changed"
-    )

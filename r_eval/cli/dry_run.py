@@ -58,7 +58,7 @@ def print_plan(grid: Grid, out: Path | None, as_json: bool, *, limit: int | None
 def _recorded(folder: RunFolder, cell: PlannedCell, epochs: int) -> int:
     """How many episodes of a cell are recorded and need not run again."""
     return sum(
-        episode.question_id in cell.planned.by_id
+        episode.question_id in cell.planned.places
         and episode.epoch < epochs
         and episode.outcome.kind not in INFRASTRUCTURE_FAILURES
         for episode in folder.cell_episodes(cell.cell)

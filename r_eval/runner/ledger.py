@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Set
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from r_eval.disk import CellWriter, is_sealed, open_regular, open_to_write, whole_lines, write_whole
-from r_eval.folder import Damage, described
+from r_eval.folder import Damage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Question
 from r_eval.runner.plan import PlannedCell
 
@@ -52,21 +52,20 @@ class Ledger:
 
     def _read(self) -> None:
         """Take in what the file holds; damaged lines are written to another file, then taken out of this one."""
-        damaged, damage = set[int](), Damage(self._path)
+        damage = Damage(self._path)
         for number, line in whole_lines(self._path):
             try:
                 self._take(_head(line))
             except ValueError as error:
-                damage.add(number, str(error))
-                damaged.add(number)
-        if damaged:
+                damage.add(number, error)
+        if damage.lines:
             aside = self._path.with_suffix(".damaged")
             with os.fdopen(open_to_write(aside, os.O_WRONLY | os.O_APPEND), "ab") as file:
-                lines = ((number, line) for number, line in whole_lines(self._path) if number in damaged)
+                lines = ((number, line) for number, line in whole_lines(self._path) if number in damage.lines)
                 file.writelines(b"%d\t%s\n" % (number, line.rstrip(b"\n")) for number, line in lines)
                 file.flush()
                 os.fsync(file.fileno())
-            write_whole(self._path, (line for number, line in whole_lines(self._path) if number not in damaged))
+            write_whole(self._path, (line for number, line in whole_lines(self._path) if number not in damage.lines))
             damage.warn(f"moved to {aside.name}; what they were about runs again")
 
     def append(self, episode: Episode, line: str) -> None:
@@ -156,9 +155,6 @@ def _head(line: bytes) -> Head | Episode:
     """What a line says of its episode; a line without a checksum is looked at as a whole.
 
     Raises:
-        ValueError: It is damaged, and says how.
+        ValueError: It is damaged.
     """
-    try:
-        return (Head if is_sealed(line) else Episode).model_validate_json(line)
-    except ValidationError as error:
-        raise ValueError(described(error)) from None
+    return (Head if is_sealed(line) else Episode).model_validate_json(line)

@@ -73,11 +73,6 @@ class PlannedTask:
         return self.task.usual_passages or ("environment" if self.takes_documents else "prompt")
 
     @functools.cached_property
-    def by_id(self) -> dict[str, Question]:
-        """The questions by their ids."""
-        return {question.id: question for question in self.questions}
-
-    @functools.cached_property
     def places(self) -> dict[str, int]:
         """The numbers of the questions by their ids."""
         return {question.id: number for number, question in enumerate(self.questions)}

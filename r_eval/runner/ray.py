@@ -15,7 +15,7 @@ import math
 import os
 import platform
 import signal
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ logger = logging.getLogger("r_eval")
 ADDRESS = "RAY_ADDRESS"
 ATTEMPTS = 3
 """How often an episode is begun, where actors die over it."""
+RESTARTS = 50
+"""How often an actor may die."""
 EPISODES_PER_ACTOR = 8
 """A server's connections that one actor serves: with fewer, a process is not busy enough to need another."""
 SPARE_CALLS = 4
@@ -105,12 +107,12 @@ class RayEngine:
             folder=str(Path.cwd()),
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
-        options = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0, "max_restarts": -1}
-        options |= {"max_task_retries": ATTEMPTS - 1, "scheduling_strategy": "SPREAD"}
+        options = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0}
+        options |= {"scheduling_strategy": "SPREAD", "max_restarts": RESTARTS}
         made = ray.remote(EpisodeActor)
         actors = [made.options(max_concurrency=size + SPARE_CALLS, **options).remote(order) for size in sizes]
         try:
-            errors = await asyncio.gather(*(_error_of(actor.open.remote()) for actor in actors))
+            errors = await asyncio.gather(*(_open(actor) for actor in actors))
             for error in errors:
                 if error is not None and (isinstance(error, UserError) or None not in errors):
                     raise error
@@ -126,31 +128,34 @@ class RayEngine:
                     ray.kill(actor)
 
     def _pool(self, llm: LLM | None, actors: Sequence[tuple[Any, int]]) -> EpisodePool:
-        """The pool of actors that carry out so many episodes at once. Ray starts one that dies again, somewhere, and
-        its episodes with it.
-        """
+        """The pool of actors that carry out so many episodes at once; Ray starts one that dies again, somewhere."""
         free = asyncio.Queue[Any]()
         for turn in range(max(size for _, size in actors)):
             for actor in (actor for actor, size in actors if turn < size):
                 free.put_nowait(actor)
 
         async def run_on_some_actor(cell: PlannedCell, question: Question, epoch: int) -> Episode:
-            actor = await free.get()
-            try:
-                record: Episode | None
-                record, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
-            except RayTaskError:
-                raise  # an exception in our own code
-            except RayError as error:
-                record = None
-                usage = f"its process died each of {ATTEMPTS} times that this episode was begun: {_line(error)}"
-            finally:
-                free.put_nowait(actor)
-            if record is None:
-                return await run_episode(cell, question, epoch, llm, self._resources, LLMError("worker", usage))
-            if llm is not None:
-                self._resources.replies.usage.setdefault(llm.name, LLMUsage()).include(usage)
-            return record
+            trouble = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
+            for _ in range(ATTEMPTS):
+                actor = await free.get()
+                try:
+                    if (error := await _open(actor, restarting=True)) is not None:
+                        raise error
+                    episode, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
+                except RayTaskError:
+                    raise  # an exception in our own code
+                except RayError as error:
+                    logger.warning("an actor died; its episodes run again (%s)", _line(error))
+                except LLMError as error:
+                    trouble = error
+                else:
+                    if llm is not None:
+                        self._resources.replies.usage.setdefault(llm.name, LLMUsage()).include(usage)
+                    record: Episode = episode
+                    return record
+                finally:
+                    free.put_nowait(actor)
+            return await run_episode(cell, question, epoch, llm, self._resources, trouble)
 
         return EpisodePool(sum(size for _, size in actors), run_on_some_actor)
 
@@ -197,10 +202,14 @@ def _join() -> None:
             signal.signal(signal.SIGTERM, before)
 
 
-async def _error_of(opening: Awaitable[tuple[str, str]]) -> UserError | LLMError | None:
-    """What kept an actor from opening its LLM."""
+async def _open(actor: Any, restarting: bool = False) -> UserError | LLMError | None:
+    """Wait until an actor has its LLM open; what keeps it from that.
+
+    Args:
+        restarting: Whether one that died is waited for, which Ray starts again.
+    """
     try:
-        cause, text = await opening
+        cause, text = await actor.open.options(max_task_retries=-1 if restarting else 0).remote()
     except RayTaskError:
         raise
     except RayError as error:
@@ -333,14 +342,8 @@ class EpisodeActor:
             await asyncio.to_thread(plan.llms[order.llm].fetch)
         self._pool = await self._stack.enter_async_context(local_pool(plan, resources, order.llm))
 
-    async def run_episode(self, cell: Cell, question_id: str, epoch: int) -> tuple[Episode | None, Any]:
-        """Run one episode; its record, and what was asked of the LLM since the last one.
-
-        An actor that was started again opens the LLM first; None and what is wrong, where it cannot.
-        """
-        cause, text = await self.open()
-        if cause:
-            return None, text
+    async def run_episode(self, cell: Cell, question_id: str, epoch: int) -> tuple[Episode, LLMUsage]:
+        """Run one episode; its record, and what was asked of the LLM since the last one."""
         planned = self._cells[cell]
         question = planned.planned.questions[planned.planned.places[question_id]]
         episode = await self._pool.run_episode(planned, question, epoch)

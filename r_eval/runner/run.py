@@ -146,7 +146,7 @@ class Runner:
         await self._begun.wait()
         while True:
             await asyncio.sleep(MANIFEST_SECONDS)
-            await self.store.write_manifest_in_thread("running")
+            await self.store.write_manifest_in_thread()
 
     async def _sync(self) -> None:
         """See again and again that what is recorded is on the disk."""

@@ -30,18 +30,7 @@ from r_eval.errors import Unwritable, UserError
 from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell, RunFolder, described
 from r_eval.llms.replay import LLMUsage
-from r_eval.manifest import (
-    CellPart,
-    GridPart,
-    LLMPart,
-    Manifest,
-    ReachedPart,
-    SpentPart,
-    StoppedPart,
-    SystemPart,
-    TaskPart,
-    VaryPart,
-)
+from r_eval.manifest import Manifest, StoppedPart
 from r_eval.records import Episode, Outcome, Question
 from r_eval.runner.budget import Stopwatch
 from r_eval.runner.ledger import Ledger
@@ -81,7 +70,7 @@ class Store:
         self.clock = Stopwatch()
         self.unavailable: dict[str, str] = {}
         self.stopped: list[StoppedPart] = []
-        self._numbers, self._written, self._writing = itertools.count(1), 0, threading.Lock()
+        self._writing, self._has_ended = threading.Lock(), False
         _refuse_strangers(folder)
         self._made = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
         self._lock = _locked(folder.path)
@@ -185,74 +174,66 @@ class Store:
             reached: The limits of the budget that hold episodes back, in words.
         """
         self.is_written = True
-        self._write_manifest(next(self._numbers), self._manifest(state, reached))
+        self._write(self._manifest(state, reached))
 
-    async def write_manifest_in_thread(self, state: str) -> None:
-        """Write run.json in a thread, since the disk may be slow."""
-        await asyncio.to_thread(self._write_manifest, next(self._numbers), self._manifest(state, ()))
+    async def write_manifest_in_thread(self) -> None:
+        """Write run.json while the run goes on, in a thread, since the disk may be slow."""
+        await asyncio.to_thread(self._write, self._manifest("running", ()))
 
-    def _write_manifest(self, number: int, manifest: Manifest) -> None:
-        """Write one version of run.json, unless a later one is there."""
+    def _write(self, manifest: Manifest) -> None:
+        """Write run.json; what a slow thread has to say of a run that has ended comes too late."""
         with _writable(self.folder.run_file), self._writing:
-            if number > self._written:
+            if not (self._has_ended and manifest.state == "running"):
                 write_whole(self.folder.run_file, manifest.text())
-                self._written = number
+                self._has_ended = manifest.state != "running"
 
     def _manifest(self, state: str, reached: Sequence[str]) -> Manifest:
         plan, grid = self.plan, self.plan.grid
-        planned = {c.cell for c in plan.cells}
-        systems = {c.cell.system: c for c in plan.cells}
-        return Manifest(
-            name=grid.name,
-            id=self.run_id,
-            created=self._created,
-            updated=now(),
-            state=state,
-            budget=[ReachedPart(text=text) for text in reached],
-            versions={"r-eval": __version__, "python": platform.python_version()},
-            seed=grid.seed,
-            grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),
-            vary=VaryPart(**dataclasses.asdict(plan.sweep)) if plan.sweep else None,
-            systems=[
-                SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, reference=c.workflow.uses_gold)
-                for name, c in systems.items()
+        cells = {c.cell: c for c in plan.cells}
+        of_task = ("name", "id", "title", "domain", "level", "metric")
+        found = {
+            **{"name": grid.name, "id": self.run_id, "created": self._created, "updated": now(), "state": state},
+            "budget": [{"text": text} for text in reached],
+            "versions": {"r-eval": __version__, "python": platform.python_version()},
+            "seed": grid.seed,
+            "grid": grid.model_dump(mode="json", exclude_none=True),
+            "vary": dataclasses.asdict(plan.sweep) if plan.sweep else None,
+            "systems": [
+                {"name": name, "workflow": c.cell.workflow, "llm": c.cell.llm, "reference": c.workflow.uses_gold}
+                for name, c in {c.cell.system: c for c in plan.cells}.items()
             ],
-            llms={
-                name: LLMPart(
-                    connections=llm.connections,
-                    adaptations=dict(llm.adaptations),
-                    unavailable=self.unavailable.get(name),
-                )
+            "llms": {
+                name: {
+                    "connections": llm.connections,
+                    "adaptations": dict(llm.adaptations),
+                    "unavailable": self.unavailable.get(name),
+                }
                 for name, llm in plan.llms.items()
             },
-            tasks=[
-                TaskPart(
-                    **{key: getattr(p.task, key) for key in ("name", "id", "title", "domain", "level", "metric")},
-                    questions=len(p.questions),
-                    demonstrations=[question.id for question in p.demonstrations],
-                    data=dict(p.task.data),
-                )
+            "tasks": [
+                {
+                    **{key: getattr(p.task, key) for key in of_task},
+                    "questions": len(p.questions),
+                    "demonstrations": [question.id for question in p.demonstrations],
+                    "data": dict(p.task.data),
+                }
                 for p in plan.tasks
             ],
-            conditions=list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
-            cells=[self._cell_part(cell) for cell in plan.cells],
-            dropped=[dataclasses.asdict(drop) for drop in plan.drops],
-            stopped=self.stopped,
-            spent={name: SpentPart(**dataclasses.asdict(spent)) for name, spent in self.spent.items()},
-            seconds=self.clock.seconds,
-            left_out=[CellPart(**entry) for cell, entry in self._before.items() if cell not in planned],
-        )
+            "conditions": list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
+            "cells": [self._cell_part(cell) for cell in plan.cells],
+            "dropped": [dataclasses.asdict(drop) for drop in plan.drops],
+            "stopped": self.stopped,
+            "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
+            "seconds": self.clock.seconds,
+            "left_out": [entry for cell, entry in self._before.items() if cell not in cells],
+        }
+        return Manifest.model_validate(found)
 
-    def _cell_part(self, cell: PlannedCell) -> CellPart:
+    def _cell_part(self, cell: PlannedCell) -> dict[str, Any]:
         skipped = self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
-        return CellPart(
-            **cell.cell._asdict(),
-            episodes=len(cell.planned.questions) * self.plan.grid.epochs - skipped,
-            dropped=cell.planned.dropped,
-            skipped=skipped,
-            fingerprint=cell.fingerprint,
-            parts=cell.parts,
-        )
+        episodes = len(cell.planned.questions) * self.plan.grid.epochs - skipped
+        counts = {"episodes": episodes, "dropped": cell.planned.dropped, "skipped": skipped}
+        return {**cell.cell._asdict(), **counts, "fingerprint": cell.fingerprint, "parts": cell.parts}
 
 
 @contextlib.contextmanager
@@ -279,7 +260,7 @@ def recordable(episode: Episode) -> tuple[Episode, str]:
         data = to_jsonable_python(episode.model_dump(warnings=False), fallback=repr)
         mended = Episode.model_validate(clean_data(data))
     except ValueError as error:
-        why = described(error) if isinstance(error, ValidationError) else clean(str(error))
+        why = clean(described(error) if isinstance(error, ValidationError) else str(error))
         outcome = Outcome(kind="tool_failure", cause="workflow", detail=f"what it did cannot be recorded: {why}")
         mended = episode.model_copy(update={"outcome": outcome, "answer": "", "messages": [], "steps": []})
     return mended, mended.model_dump_json()
