@@ -402,6 +402,6 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:
     parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
-    parts |= {"stop_early": StopEarlyEntry, "budget": BudgetEntry}
+    parts.update(stop_early=StopEarlyEntry, budget=BudgetEntry)
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
     return [name for name in model.model_fields if name != "folder"]

@@ -60,7 +60,7 @@ def check(plan: Plan, spent: Mapping[str, LLMUsage] | None = None) -> None:
     Raises:
         UserError: The price of an LLM is not known, or was not known when it was used.
     """
-    amount = plan.grid.budget and plan.grid.budget.usd
+    amount = plan.grid.budget.usd if plan.grid.budget is not None else None
     if amount is None:
         return
     budget = f"budget of {quantity('usd', amount)}"

@@ -107,7 +107,7 @@ class RayEngine:
             folder=str(Path.cwd()),
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
-        options = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0}
+        options: dict[str, Any] = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0}
         options |= {"scheduling_strategy": "SPREAD", "max_restarts": RESTARTS}
         made = ray.remote(EpisodeActor)
         actors = [made.options(max_concurrency=size + SPARE_CALLS, **options).remote(order) for size in sizes]
