@@ -140,10 +140,8 @@ class RunFolder:
         try:
             return Manifest.model_validate_json(content).model_dump(mode="json")
         except ValidationError as error:
-            kinds, why = {(each["type"], each["loc"]) for each in error.errors()}, described(error)
-        if ("less_than_equal", ("schema",)) in kinds:
-            raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
-        raise UserError(f"{self.run_file}: damaged, not the record of a run ({why})")
+            why = f"damaged, or of another version of R-Eval ({described(error)})"
+            raise UserError(f"{self.run_file}: {why}") from None
 
     def state(self) -> str:
         """How the run goes, or how it ended; "crashed" where it says that it goes on and no process is at it."""

@@ -274,17 +274,6 @@ class Exclude(Section):
     condition: str = "*"
 
 
-class GridOrigin:
-    """The file that a grid was read from, if any; grids that say the same are equal wherever they stand."""
-
-    file: YamlFile | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GridOrigin)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 class Grid(Section):
     """What to run.
 
@@ -322,7 +311,7 @@ class Grid(Section):
     budget: BudgetEntry | None = None
     stop_early: StopEarlyEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
-    _origin: GridOrigin = PrivateAttr(default_factory=lambda: GridOrigin())
+    _file: YamlFile | None = PrivateAttr(None)
 
     def __init__(self, **data: Any) -> None:
         """
@@ -333,6 +322,12 @@ class Grid(Section):
             super().__init__(**data)
         except ValidationError as error:
             raise UserError(complaint(error)) from None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two grids say the same, wherever they stand."""
+        return isinstance(other, Grid) and self.model_dump() == other.model_dump()
+
+    __hash__ = None  # type: ignore[assignment]
 
     @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
@@ -363,7 +358,7 @@ class Grid(Section):
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
             grid = cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
-            grid._origin.file = file
+            grid._file = file
             return grid
         except UserError as error:
             if not isinstance(error.__context__, ValidationError):
@@ -378,9 +373,9 @@ class Grid(Section):
         except MissingExtra:
             raise
         except UserError as error:
-            if self._origin.file is None or FILE_FIRST.match(str(error)):
+            if self._file is None or FILE_FIRST.match(str(error)):
                 raise
-            raise UserError(f"{self._origin.file.at(keys)}: {error}") from None
+            raise UserError(f"{self._file.at(keys)}: {error}") from None
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:

@@ -178,37 +178,11 @@ def test_a_prompt_is_read_once_a_plan(desk: Path) -> None:
     assert before.parts["workflow prompt mine"] != after.parts["workflow prompt mine"]
 
 
-SAME = [
-    ("x = 1", "x=1 # one"),
-    ("x = (1, 2)", "x = (\n    1,\n    2,\n)"),
-    ("f('a' 'b')", "f('ab')"),
-    ("if a:\n    b()", "if a: b()"),
-    ("x = 0x10", "x = 16"),
-]
-DIFFERENT = [
-    ("x = 1", "x = True"),
-    ("x = 1", "x = 1.0"),
-    ("a - (b - c)", "a - b - c"),
-    ("f(a, b)", "f(b, a)"),
-    ("f(g(a), b)", "f(g(a, b))"),
-    ("def f():\n    'A.'", "def f():\n    'B.'"),
-    ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
-    ("global a, b", "global b, a"),
-    ("x = 'a # b'", "x = 'a'"),
-    ("{a: b, c: d}", "{a: c, b: d}"),
-    ("a(b)(c)", "a(b, c)"),
-    ("x: int = 1", "x = 1"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_code_is_told_apart_by_what_it_means(one: str, other: str) -> None:
-    assert code_hash(one.encode()) == code_hash(other.encode())
-
-
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_code_that_means_another_thing_has_another_hash(one: str, other: str) -> None:
-    assert code_hash(one.encode()) != code_hash(other.encode())
+def test_code_is_told_apart_by_what_it_means() -> None:
+    assert code_hash(b"if a:\n    b()  # Ada") == code_hash(b"if a: b()")
+    assert (
+        len({code_hash(code) for code in (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")}) == 6
+    )
 
 
 @pytest.mark.parametrize("source", [b"def f(:", b"\xff\xfe", b"x = 1\0", b"(" * 5000, b"-" * 200_000 + b"1"])

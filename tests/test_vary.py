@@ -40,13 +40,6 @@ def test_a_mapping_changes_several_settings_and_is_named_after_its_own_key() -> 
     }
 
 
-def test_what_a_mapping_in_the_base_sets_applies_to_the_other_variants() -> None:
-    assert variants({TOP_K: [{TOP_K: 8, SIZE: 128}, 4]}) == {
-        "rag": {TOP_K: 8, SIZE: 128},
-        "rag@top_k=4": {TOP_K: 4, SIZE: 128},
-    }
-
-
 def test_a_value_keeps_its_type_and_true_is_not_taken_for_one() -> None:
     found = variants({"workflow.检索": [True, 1, 1.5, "1.5x"]})
     assert list(found) == ["rag", "rag@检索=1", "rag@检索=1.5", "rag@检索=1.5x"]

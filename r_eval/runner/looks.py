@@ -179,8 +179,5 @@ def _places(task: str, cells: Iterable[PlannedCell], plan: Plan) -> Mapping[str,
     """Where the questions stand that all these cells have, in an order of the task's own."""
     ids = [{question.id for question in cell.planned.questions} for cell in cells]
     common = set.intersection(*ids) if ids else set()
-    return {id: place for place, id in enumerate(sorted(common, key=lambda id: _key(task, id, plan.grid.seed)))}
-
-
-def _key(task: str, id: str, seed: int) -> tuple[bytes, str]:
-    return place_in_order(f"{task}\0{id}", seed), id
+    order = sorted(common, key=lambda id: (place_in_order(f"{task}\0{id}", plan.grid.seed), id))
+    return {id: place for place, id in enumerate(order)}

@@ -94,6 +94,7 @@ class RayEngine:
         """
         own = None if llm == NO_LLM else self._plan.llms[llm]
         cells, replies = self._plan.llm_cells(llm), self._resources.replies
+        shared = ReplyStores(RemoteStore(self._store), replies.run, replies.use_cache, replies.cache_all)
         episodes = sum(len(cell.planned.questions) for cell in cells) * self._plan.grid.epochs
         sizes = actor_sizes(own, [node["Resources"] for node in ray.nodes() if node["Alive"]], episodes)
         order = Order(
@@ -101,9 +102,7 @@ class RayEngine:
             limit=self._limit,
             llm=llm,
             cells={cell.cell: cell.parts for cell in cells},
-            resources=dataclasses.replace(self._resources, sandbox=None, replies=None),  # type: ignore[arg-type]
-            replies=(replies.run, replies.use_cache, replies.cache_all),
-            store=self._store,
+            resources=dataclasses.replace(self._resources, sandbox=None, replies=shared),  # type: ignore[arg-type]
             folder=str(Path.cwd()),
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
@@ -268,9 +267,7 @@ class Order:
 
     Attributes:
         cells: The cells of the LLM with the parts of their fingerprints, for comparing.
-        resources: Without sandbox and replies, which an actor makes for itself.
-        replies: The run's id, whether replies of other runs are taken, and whether for every LLM.
-        store: The actor that holds the reply store.
+        resources: Without the sandbox, which an actor makes for itself.
         folder: Where the command was typed; relative paths start there.
         variables: Environment variables that R-Eval reads.
     """
@@ -280,8 +277,6 @@ class Order:
     llm: str
     cells: Mapping[Cell, Mapping[str, str]]
     resources: Resources
-    replies: tuple[str, bool, bool]
-    store: Any
     folder: str
     variables: Mapping[str, str]
 
@@ -329,9 +324,7 @@ class EpisodeActor:
             os.environ.setdefault(name, value)
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        self._replies = ReplyStores(RemoteStore(order.store), *order.replies)
-        sandbox = self._stack.enter_context(Sandbox())
-        resources = dataclasses.replace(order.resources, sandbox=sandbox, replies=self._replies)
+        resources = dataclasses.replace(order.resources, sandbox=self._stack.enter_context(Sandbox()))
         plan = await asyncio.to_thread(resolve, order.grid, order.limit)
         self._cells = {cell.cell: cell for cell in plan.llm_cells(order.llm)}
         for cell, parts in order.cells.items():
@@ -347,7 +340,7 @@ class EpisodeActor:
         planned = self._cells[cell]
         question = planned.planned.questions[planned.planned.places[question_id]]
         episode = await self._pool.run_episode(planned, question, epoch)
-        usage = self._replies.usage.setdefault(self._order.llm, LLMUsage())
+        usage = self._order.resources.replies.usage.setdefault(self._order.llm, LLMUsage())
         new, self._reported = usage.since(self._reported), dataclasses.replace(usage)
         return episode, new
 
