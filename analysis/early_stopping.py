@@ -31,8 +31,6 @@ STAKES = np.array([0.06, 0.12, 0.24, 0.48, 0.95])
 """Shares of the capital that are put on a question, at most; it is spread evenly over them."""
 LOOKS = 20
 """How often a run looks, at equal distances."""
-SIMULATED = 100
-"""Questions of a task in a simulated grid, at most."""
 BLOCK = 64
 """Questions of a task that are worked on at a time."""
 
@@ -215,19 +213,3 @@ def plausible_scores(systems: int, sizes: Sequence[int], chance: np.random.Gener
     difficulty = chance.normal(0.0, 1.5, (len(sizes), max(sizes)))
     right = chance.random((systems, len(sizes), max(sizes))) < 1 / (1 + np.exp(difficulty - ability))
     return right.astype(float)
-
-
-def asked_shares(rule: Rule, systems: int, sizes: Sequence[int], seed: int = 0) -> Floats:
-    """The share of all episodes that simulated grids of such a form take with early stopping, in ascending order.
-
-    Tasks are made smaller where they have more than `SIMULATED` questions, which makes the shares too large.
-    """
-    less = min(1.0, SIMULATED / max(sizes))
-    sizes = [max(1, round(size * less)) for size in sizes]
-    grids = min(40, max(10, int(2e6 / (systems**2 * sum(sizes)))))
-    chance, whole, shares = np.random.default_rng(seed), sum(sizes), []
-    for _ in range(grids):
-        made = plausible_scores(systems, sizes, chance)
-        saved = sum(whole - stop.after for stop in rule.decide(made, made, sizes, rule.looks(sizes)))
-        shares.append(1 - saved / (systems * whole))
-    return np.sort(shares)

@@ -133,28 +133,25 @@ class LLMUsage:
         cached: Replies that other episodes had left, which cost nothing.
         cost: USD for `calls`; None where no price is known.
         tokens: Prompt and completion tokens of `calls`.
-        seconds: Wall time during which episodes of the LLM were under way.
     """
 
     calls: int = 0
     cached: int = 0
     cost: float | None = 0.0
     tokens: int = 0
-    seconds: float = 0.0
 
     def include(self, other: LLMUsage) -> None:
         """Count what was asked elsewhere."""
         self.calls += other.calls
         self.cached += other.cached
         self.tokens += other.tokens
-        self.seconds += other.seconds
         self.cost = None if self.cost is None or other.cost is None else self.cost + other.cost
 
     def since(self, before: LLMUsage) -> LLMUsage:
         """What came on top of an earlier state."""
         cost = None if self.cost is None else self.cost - (before.cost or 0.0)
         calls, cached = self.calls - before.calls, self.cached - before.cached
-        return LLMUsage(calls, cached, cost, self.tokens - before.tokens, self.seconds - before.seconds)
+        return LLMUsage(calls, cached, cost, self.tokens - before.tokens)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
