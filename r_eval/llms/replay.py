@@ -15,8 +15,6 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from pydantic import TypeAdapter
-
 from r_eval.llms.base import LLM, Message, Reply, Request, ToolSpec
 
 
@@ -39,26 +37,6 @@ class Kept:
     reply: Reply
     seconds: float
     owner: bytes = b""
-
-    def to_json(self) -> bytes:
-        """Reply and seconds as JSON.
-
-        Raises:
-            ValueError: JSON cannot hold it: a half surrogate pair, or nesting without end.
-        """
-        return _pair.dump_json((self.reply, self.seconds))
-
-    @classmethod
-    def from_json(cls, data: bytes, owner: bytes) -> Kept:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError, RecursionError: It is something else.
-        """
-        return cls(*_pair.validate_json(data), owner)
-
-
-_pair: TypeAdapter[tuple[Reply, float]] = TypeAdapter(tuple[Reply, float], config={"ser_json_inf_nan": "constants"})
 
 
 class RequestKeys:
@@ -166,7 +144,6 @@ class ReplyStores:
         run: The run's id.
         use_cache: Whether replies are shared with other episodes and runs.
         cache_all: Whether those of LLMs that are not greedy are, too.
-        is_new: Whether the run has just begun, so that no reply of its own can be there.
         usage: By the LLM's name.
     """
 
@@ -175,7 +152,6 @@ class ReplyStores:
     use_cache: bool = True
     cache_all: bool = False
     usage: dict[str, LLMUsage] = dataclasses.field(default_factory=dict)
-    is_new: bool = False
 
     def of_episode(self, llm: LLM, episode_id: str, scope: str, epoch: int) -> EpisodeReplies:
         """The replies of one episode; `scope` is the fingerprint of its cell.
@@ -207,7 +183,7 @@ class EpisodeReplies:
         """
         keeper = self._stores.keeper
         key = self._keys.key(request) if self._keys is not None else None
-        if keeper is not None and key is not None and (self._is_shared() or not self._stores.is_new):
+        if keeper is not None and key is not None:
             kept = await keeper.find(key if self._is_shared() else key._replace(shared=None))
             if kept is not None:
                 self._usage.cached += kept.owner != self._owner

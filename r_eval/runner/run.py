@@ -320,7 +320,7 @@ async def arun(
             for p in plan.tasks
         }
         reply_store = ReplyStore()
-        replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent, store.is_new)
+        replies = ReplyStores(reply_store, store.run_id, cache is not False, cache is True, store.spent)
         resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
         try:
             with _engine(engine, plan, resources, options.get("limit")) as carrying_out:
