@@ -163,35 +163,6 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "expected"),
-    [
-        (429, openai("Slow\n down\x1b[2J\u202e"), "HTTP 429: Slow down [2J"),
-        (500, "<title>Oops</title>", "HTTP 500: Oops"),
-        (400, {"error": {"message": "Provider returned error", "raw": '{"detail": "真的错误"}'}}, "HTTP 400: 真的错误"),
-        (503, None, "HTTP 503: no explanation"),
-        (418, {"error": {"code": "teapot"}}, "HTTP 418: teapot"),
-    ],
-)
-def test_the_message_is_the_servers_own_sentence(status: int, body: Any, expected: str) -> None:
-    assert str(classify(status, body)) == expected
-
-
-@pytest.mark.parametrize(
-    ("location", "host"),
-    [
-        ("https://user:sk-secret@other.example:8443/v1", "other.example:8443"),
-        ("http://sk-secret@[::1]/", "[::1]"),
-        ("/v2/chat", "another path"),
-    ],
-)
-def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
-    error = classify(307, "", {"location": location})
-    assert error.cause == "request"
-    assert f"it redirects to {host};" in str(error)
-    assert "sk-secret" not in str(error)
-
-
-@pytest.mark.parametrize(
     ("headers", "text", "wait"),
     [
         ({"Retry-After": "7"}, "", 7.0),
