@@ -66,22 +66,21 @@ class HF(LLM):
 
         Attributes:
             context: Tokens that one request may hold, prompt and reply; at most what the model was made for.
-            batch: Requests generated together.
             dtype: "auto" is half precision where there is a GPU.
             device: "auto" spreads the model over all devices (accelerate's device_map); else one of torch's.
         """
 
         context: int | None = Field(None, ge=1)
-        batch: int = Field(8, ge=1)
         dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
         device: str = "auto"
 
+    CONNECTIONS = 8
+    """Requests generated together."""
     is_local = True
     settings: Settings
 
     def __init__(self, name: str, model: str, settings: Settings) -> None:
         super().__init__(name, model, settings)
-        self.batch, self.connections = settings.batch, settings.connections or settings.batch
         self._fingerprint = model_fingerprint(model)
         self._model: Any = None
         self._tokenizer: Any = None
@@ -175,7 +174,7 @@ class HF(LLM):
 
     def _next_batch(self, model: Any) -> None:
         """Generate what waits; called once per request, most of which an earlier call has answered."""
-        limit, size = 1 if self.temperature > 0 else min(self.batch, self.connections), 0
+        limit, size = 1 if self.temperature > 0 else self.connections, 0
         while size < len(self._waiting) < limit:
             size = len(self._waiting)
             time.sleep(BATCH_WAIT)

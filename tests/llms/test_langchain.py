@@ -250,28 +250,6 @@ class StatusError(Exception):
         self.status_code = status_code
 
 
-def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
-    ended: list[str] = []
-
-    class Slow(Caller):
-        async def _agenerate(self, *arguments: Any, **more: Any) -> Any:
-            try:
-                await asyncio.sleep(60)
-            finally:
-                ended.append("stopped")
-
-    async def given_up(llm: LangChain) -> None:
-        async with asyncio.timeout(0.3):
-            await llm.generate(ASK)
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(given_up(opened(Slow(answer=None, seen=[]))))
-    with pytest.raises(LLMError) as caught:
-        ask(opened(Slow(answer=None, seen=[]), timeout=0.3))
-    assert caught.value.cause == "timeout"
-    assert "stopped" in ended
-
-
 # The factory
 
 

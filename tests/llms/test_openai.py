@@ -155,17 +155,6 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     assert caught.value.cause == "connection"
 
 
-@pytest.mark.parametrize(("connections", "refusals"), [(1, 0), (4, 0), (16, 30)])
-def test_requests_under_way_are_bounded_and_a_storm_of_429_loses_none(connections: int, refusals: int) -> None:
-    server = Server(*[bad(429, Retry_After="0")] * refusals, slow(good(), 0.02))
-
-    async def talk(llm: Any) -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(ASK) for _ in range(40))))
-
-    assert [reply.text for reply in run(server, talk, connections=connections)] == ["In Africa."] * 40
-    assert server.most_at_once == connections or (refusals and server.most_at_once < connections)
-
-
 def test_a_request_that_is_given_up_frees_its_connection() -> None:
     async def talk(llm: Any) -> Reply:
         with pytest.raises(TimeoutError):
@@ -203,12 +192,6 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_warned_of_once(
     (record,) = caplog.records
     assert record.message.startswith("openai/some-model: ")
     assert f"{parameter} is " in record.message
-
-
-def test_a_server_that_refuses_a_parameter_which_is_not_sent_is_an_error() -> None:
-    error, server = refused(bad(400, "Unsupported value: 'temperature' does not support 0."))
-    assert "'temperature' does not support 0" in str(error)
-    assert len(server.bodies) == 2
 
 
 # Money
