@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from r_eval.analysis.compare import changed_questions, compare_columns, drop_questions, score_matrix
+from r_eval.analysis.compare import comparable, compare_columns, score_matrix
 from r_eval.analysis.estimates import ALL_TASKS, by_task, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.metrics import token_f1
@@ -47,7 +47,7 @@ def against_clean(results: Results) -> pandas.DataFrame:
     changed = systems[(systems["condition"] != CLEAN) & systems["system"].isin(clean)]
     if not len(changed):
         return tidy([], types)
-    matrix = score_matrix(drop_questions(results.episodes, changed_questions(results.runs)), by=["condition", "system"])
+    matrix = score_matrix(comparable(results)[0], by=["condition", "system"])
     groups: dict[str, Sequence[str]] = {task: [task] for task in matrix.tasks}
     parts = []
     for condition, own in changed.groupby("condition", observed=True):

@@ -101,8 +101,9 @@ def setting_pairs(results: Results) -> pandas.DataFrame:
             clusters = own.drop_duplicates("question_id").set_index("question_id")["cluster"].reindex(table.index)
             for a, b in combinations(dict.fromkeys(own["setting"]), 2):
                 places.append({**dict(zip(_POINT, names, strict=True)), "setting_a": a, "setting_b": b})
-                scores = (table[name].to_numpy(float) for name in (a, b))
-                samples.append(ScorePairs(*scores, clusters.to_numpy(object)))
+                samples.append(
+                    ScorePairs(table[a].to_numpy(float), table[b].to_numpy(float), clusters.to_numpy(object))
+                )
         if samples:
             found = pandas.DataFrame(compare(*samples)._asdict())
             parts.append(pandas.DataFrame(places).join(found.rename(columns=RENAMED)))

@@ -103,8 +103,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         *("stability", "Stability over variants", samples.stability, "Robustness"),
-        "Of the samples all of whose variants are scored. Flip rate: how often two variants of a sample, drawn at "
-        "random, get different verdicts.",
+        "Of the samples all of whose variants are scored. Right of partly: of the variants of partly right ones.",
     ),
     View(
         *("retrieval", "Retrieval", retrieval.retrieval, "Retrieval"),
@@ -112,14 +111,8 @@ VIEWS: tuple[View, ...] = (
         "found. Compare systems at a fixed k: how many documents a system looks up is its own choice.",
     ),
     View(
-        *("retrieval_failures", "Failures of retrieval and of generation", retrieval.retrieval_failures, "Retrieval"),
-        "Wrong answers: retrieval where not all that is relevant was found (RE), generation where all of it was seen "
-        "(GE), other otherwise.",
-    ),
-    View(
         *("question_types", "Retrieval and generation by question type", retrieval.question_types, "Retrieval"),
-        "Every question that the run asks counts; one without a score is missing, and 0 in both. Total: their sum, up "
-        "to 200 %.",
+        "Total: their sum, up to 200 %.",
     ),
     View(
         *("recommendations", "Recommended settings", sweeps.recommend, "Sweeps"),

@@ -11,7 +11,7 @@ import yaml
 
 from r_eval import Grid
 from r_eval.tasks.graphs.graph_file import GraphPart
-from r_eval.tasks.loaders.finding import formats
+from r_eval.tasks.loaders import formats
 from r_eval.tasks.questions import read_questions
 from tests import documents
 
