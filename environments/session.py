@@ -184,10 +184,7 @@ class Session:
             seen = await self._in_time(api, observe(self._environment, api, checked))
             return CallResult(seen.value, seen.text or "", None, list(seen.retrieved_ids))
         except ToolError as error:
-            try:
-                return CallResult(None, str(error), error.kind)
-            except BaseException:  # noqa: BLE001  it is foreign code
-                raise EnvironmentFailure(f"{api} failed: {describe(error)}") from error
+            return CallResult(None, str(error), error.kind)
         except EnvironmentFailure:
             raise
         except BaseException as error:

@@ -32,7 +32,7 @@ Status = Literal["ok", "missing", "wrong"]
 EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
     "report": ("matplotlib", "figures for papers"),
-    "parquet": ("pyarrow", "Run.to_parquet"),
+    "parquet": ("pyarrow", "Parquet files"),
     "prices": ("genai_prices", "the prices of OpenAI's models"),
     "retrieval": ("langchain_text_splitters", "sparse retrieval over a corpus, Chinese words"),
     "dense": ("sentence_transformers", "dense and hybrid retrieval, embedding_similarity"),

@@ -198,13 +198,10 @@ def test_any_json_is_a_result_nothing_found_or_a_failure(body: Any) -> None:
             continue
 
 
-BROKEN = {"Content-Length": "100", "Connection": "close"}
-
-
 @pytest.mark.parametrize(
     "passing",
-    [*map(status, (429, 500, 503)), lambda: web.Response(body=b"{}", headers=BROKEN), status(200, Retry_After="0")],
-    ids=["429", "500", "503", "broken off", "busy"],
+    [status(429), status(500), status(503)],
+    ids=["429", "500", "503"],
 )
 def test_a_passing_failure_is_asked_again(passing: Any) -> None:
     with asking(passing, {"data": {"hitList": []}}) as (aminer, server):
@@ -256,7 +253,7 @@ def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPat
     with asking(echo, status(401), {"data": {"hitList": []}}, api_key_env="SCHOLAR_KEY") as (aminer, server):
         with pytest.raises(EnvironmentFailure, match=r"unknown key \*\*\*"):
             aminer.searchPerson("Ada")
-        with pytest.raises(EnvironmentFailure, match="401: check the key in SCHOLAR_KEY"):
+        with pytest.raises(EnvironmentFailure, match="401: check the key"):
             aminer.searchPerson("Ada")
         assert aminer.searchPerson("Ada") == []
         assert server.requests[0].headers["Authorization"] == "s3cret"

@@ -59,12 +59,6 @@ def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Server]]:
         yield Wiki(source="live", api_url=f"{address}/api.php", **({"requests_per_second": 1000} | settings)), server
 
 
-def test_a_wiki_whose_databases_lag_is_asked_again() -> None:
-    with asking(web.json_response(LAG, headers={"Retry-After": "0"})) as (wiki, server):
-        assert wiki.Search("Kenya") == "Kenya is a country."
-        assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

@@ -131,7 +131,7 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
 class Articles(Environment):
     """Articles about a town on the Danube."""
 
-    @query_api(blocking=False)
+    @query_api
     def search(self, words: str, top_k: int = 2) -> list[dict[str, str]]:
         """Find articles.
 
@@ -143,7 +143,7 @@ class Articles(Environment):
             raise TemporaryFailure("Łódź is closed.")
         return [{"id": f"a{n}", "text": f"Article {n} says that Łódź has {n} parks."} for n in range(top_k)]
 
-    @query_api(blocking=False)
+    @query_api
     def titled(self, words: str) -> Observation[list[str]]:
         """Find titles."""
         if words == "closed":
