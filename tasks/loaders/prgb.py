@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import json
+import random
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
+from rapidfuzz import fuzz
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Document, Level, Question
+from r_eval.seeds import Seeds
 from r_eval.tasks.files import complaint
 from r_eval.tasks.loaders.base import Broken, Item, LeftOut, Read, Remark, Settings, form
 from r_eval.tasks.loaders.reading import Fault, records
-from r_eval.tasks.placeholders.record import Kind, Record
+from r_eval.tasks.placeholders.record import Kind, Record, held
 from r_eval.tasks.placeholders.variants import LEVELS, Noise, Variant, variants
 
 Count = Annotated[int, Field(ge=0, le=1000)]
@@ -34,6 +39,9 @@ OF_KIND: Mapping[Kind, Level] = {"filtering": "KS", "combination": "KU", "reason
 NAMES: Mapping[Language, str] = {"en": "Document {}", "zh": "文档{}"}
 """What a document is called, since it has no title."""
 
+SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+ALIKE = 55
+"""Likeness of two sentences, 0 to 100, from which on one may answer what the other does."""
 OTHER_TASK = "records of another task"
 OTHER_LANGUAGE = "records in another language"
 TWICE = "records whose id stands twice"
@@ -48,6 +56,8 @@ class PrgbSettings(Settings):
         task, language: Only the records of that task, or whose question is in that language.
         variants: Of each record; "all" or a number.
         noise: Documents wanted of each level; none of a level that is not named.
+        library: Whether weak noise is taken from all records, as many as `noise` wants; nothing that is worded like
+            the question or what answers it.
         resample: Whether each variant has noise and order of its own, as the published code does.
     """
 
@@ -55,6 +65,7 @@ class PrgbSettings(Settings):
     language: Language | None = None
     variants: Annotated[int, Field(ge=1, le=1000)] | Literal["all"] = 3
     noise: dict[Noise, Count] = {"weak": 4, "moderate": 4, "hard": 1}
+    library: bool = False
     resample: bool = False
 
 
@@ -87,8 +98,31 @@ def prgb(source: str, settings: PrgbSettings, size: int | None, seed: int) -> It
             yield LeftOut(OTHER_LANGUAGE)
         elif found.setdefault(record.id, record) is not record:
             yield LeftOut(TWICE)
+    if settings.library:
+        found = with_library(found, settings.noise.get("weak", 0), seed)
     yield from questions(found.values(), settings, seed)
     yield Read(seen)
+
+
+def with_library(found: Mapping[str, Record], wanted: int, seed: int) -> dict[str, Record]:
+    """The records with weak noise out of the noise of all of them, `wanted` documents at most besides their own."""
+    texts = (text for record in found.values() for level in LEVELS.values() for text in getattr(record, level))
+    library = list(dict.fromkeys(texts))
+    changed = {}
+    for id, record in found.items():
+        tokens = record.tokens()
+        answering = [s for text in record.golden_doc for s in SENTENCES.split(text) if held(s, tokens)]
+        close = [record.query, *answering]
+        drawn = random.Random(Seeds(seed, id, 0).of("library")).sample(library, len(library))
+        apart = (text for text in drawn if not any(_alike(text, one) for one in close))
+        weak = [*record.noise_doc_level1, *itertools.islice(apart, wanted)]
+        changed[id] = record.model_copy(update={LEVELS["weak"]: weak})
+    return changed
+
+
+def _alike(text: str, other: str) -> bool:
+    """Whether a sentence of a text is worded like another one."""
+    return any(fuzz.ratio(sentence, other) >= ALIKE for sentence in SENTENCES.split(text) if sentence)
 
 
 def questions(found: Iterable[Record], settings: PrgbSettings, seed: int) -> Iterator[Question | Remark]:

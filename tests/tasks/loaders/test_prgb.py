@@ -102,6 +102,18 @@ def test_less_noise_and_fewer_variants_than_wanted_are_told(mixed: Path) -> None
     assert "4 asked though a record has less noise than is wanted" in data.notes()
 
 
+def test_a_library_gives_weak_noise_of_all_records_but_nothing_that_would_answer(as_lines: Write) -> None:
+    mill = record("filter-1", noise_doc_level1=["The sea is far."])
+    dike = record("filter-2", query="Who owns the dike?", golden_doc=["X1 owns the dike."])
+    dike["noise_doc_level1"] = ["The mill was built in 1600.", "The mill was built in 1700. It is red.", "Cows graze."]
+    path = as_lines("x.jsonl", [mill, {**dike, "noise_doc_level2": [], "noise_doc_level3": []}])
+    data = read(path, library=True, noise={"weak": 50}, variants=1)
+    shown = {q.meta["document"]: {document.text for document in q.context} for q in data.questions}
+    assert "Cows graze." in shown["filter-1"]
+    assert not any("built in 1" in text for text in shown["filter-1"] - {q.meta["sources"][0] for q in data.questions})
+    assert "The sea is far." in shown["filter-2"]
+
+
 @pytest.mark.parametrize("size", [3, 6, 7, 8, 9, 30])
 def test_a_sample_is_of_whole_records(as_lines: Write, size: int) -> None:
     path = as_lines("many.jsonl", [record(f"filter-{n}") for n in range(10)])
