@@ -16,7 +16,7 @@ from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.environments.tools.declared import printable
 from r_eval.environments.tools.openapi_document import is_json
-from r_eval.environments.tools.operations import Request
+from r_eval.environments.tools.operations import HttpRequest
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,7 +44,7 @@ class Client:
         self._secrets = [part for part in parts if len(part) >= SHORTEST_KEY]
         self._timeout, self._retries = timeout, retries
 
-    async def value(self, request: Request, cookies: dict[str, str]) -> Any:
+    async def value(self, request: HttpRequest, cookies: dict[str, str]) -> Any:
         """What the server answers: JSON as data, anything else as text.
 
         Args:
@@ -65,7 +65,7 @@ class Client:
                 await asyncio.sleep(min(grown if error.after is None else error.after, LONGEST_WAIT))
         raise AssertionError("unreachable")
 
-    async def _attempt(self, request: Request, cookies: dict[str, str]) -> tuple[str, str]:
+    async def _attempt(self, request: HttpRequest, cookies: dict[str, str]) -> tuple[str, str]:
         import aiohttp
         from yarl import URL
 

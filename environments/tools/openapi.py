@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import LARGEST, Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.base import LARGEST, RemoteTool, ToolEnvironment, from_variables, name_list
 from r_eval.environments.tools.http_client import Client
 from r_eval.environments.tools.openapi_document import address_of, mapping, parse
 from r_eval.environments.tools.operations import READING, Keys, Operation, choose_operations, key_place
@@ -58,7 +58,7 @@ class OpenAPI(ToolEnvironment):
         keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}
         chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
         super().__init__()
-        tools = [Tool(one.name, one.method in READING, one.read, one) for one in chosen]
+        tools = [RemoteTool(one.name, one.method in READING, one.read, one) for one in chosen]
         self._offer(f"openapi:{document}", tools, "operations")
         own = base_url or address_of([parsed], source)
         self._requests: dict[str, tuple[Operation, str, Keys]] = {}

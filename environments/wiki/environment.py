@@ -18,7 +18,7 @@ from .base import LONGEST_TITLE, plain, quoted
 from .pages import PageFile
 
 if TYPE_CHECKING:
-    from .live import Live
+    from .live import LiveWiki
     from .zim import Zim
 
 SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
@@ -191,7 +191,7 @@ class Wiki(Environment):
         return [self._paragraphs[place] for _, place in similar], False
 
 
-def _open(source: str, settings: dict[str, Any]) -> PageFile | Live | Zim:
+def _open(source: str, settings: dict[str, Any]) -> PageFile | LiveWiki | Zim:
     for name in settings:
         if name not in _SETTINGS[source]:
             owner = next(each for each, names in _SETTINGS.items() if name in names)
@@ -203,9 +203,9 @@ def _open(source: str, settings: dict[str, Any]) -> PageFile | Live | Zim:
             package, extra = library.partition(".")[0].replace("_", "-"), "zim" if source == "zim" else "wiki"
             raise MissingExtra(package, extra, f"A wiki with source: {source}") from None
     if source == "live":
-        from .live import Live
+        from .live import LiveWiki
 
-        return Live(**settings)
+        return LiveWiki(**settings)
     if source == "zim":
         from .zim import Zim
 
