@@ -219,7 +219,7 @@ class Store:
                 }
                 for p in plan.tasks
             ],
-            "conditions": list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
+            "conditions": list(dict.fromkeys(c.name or c.condition for c in grid.conditions)),
             "cells": [self._cell_part(cell) for cell in plan.cells],
             "dropped": [dataclasses.asdict(drop) for drop in plan.drops],
             "stopped": self.stopped,
