@@ -1,19 +1,28 @@
-"""What every workflow must do, of the one in reflect.py, and what that one does besides."""
+"""The workflow of reflect.py looks at its first answer once more."""
 
-from reflect import ASK, Reflect
+from pathlib import Path
 
-from r_eval.testing import Pantry, Talker, WorkflowContract, played
-from r_eval.workflows.base import Limits
+from reflect import ASK
+
+from r_eval import Grid, run
+
+HERE = Path(__file__).parent
+LLM = """
+replies = iter(["Action 1: Finish[pizza]", "Action 2: Finish[omelette]"])
+
+def speak(request):
+    return next(replies)
+"""
 
 
-class TestReflect(WorkflowContract):
-    def workflow(self) -> Reflect:
-        return Reflect()
-
-
-def test_the_first_answer_is_looked_at_once_more() -> None:
-    replies = iter(["Action 1: Finish[pizza]", 'Action 2: find_dish(name="ome")', "Action 3: Finish[omelette]"])
-    llm = Talker(lambda request: next(replies))
-    episode = played(Reflect(), llm, Pantry(), Limits())
+def test_the_first_answer_is_looked_at_once_more(tmp_path: Path) -> None:
+    (tmp_path / "llm.py").write_text(LLM, encoding="utf-8")
+    grid = Grid(
+        workflows=[f"{HERE / 'reflect.py'}:Reflect"],
+        llms=[f"scripted/{tmp_path / 'llm.py'}:speak"],
+        tasks=["aminer/soay-easy"],
+        samples=1,
+    )
+    (episode,) = run(grid, out=tmp_path / "run", cache=False).episodes()
     assert episode.answer == "omelette"
-    assert [request.messages[-1].content for request in llm.requests].count(ASK) == 1
+    assert [message.content for message in episode.messages].count(ASK) == 1

@@ -17,10 +17,10 @@ import pytest
 
 from r_eval import load_run
 from r_eval.llms.base import Reply, Request, ToolCall
-from r_eval.testing import Pantry, Talker, played
 from r_eval.workflows.agent import VARIABLES, Agent
 from r_eval.workflows.base import Limits
 from tests import documents
+from tests.workflow_contract import Pantry, Talker, played
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")
 PAGE = Path(__file__).parents[1] / "docs" / "agents.md"

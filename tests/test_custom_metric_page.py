@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import score_all
+from r_eval.analysis.metrics import get
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "custom-metric.md"
@@ -46,8 +46,8 @@ def test_the_test_of_the_page_passes(folder: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_closeness(folder: Path, name: str, answer: str, gold: str, score: float) -> None:
-    assert score_all(f"{folder / 'closeness.py'}:{name}", [answer], [[gold]]) == [score]
+    assert get(f"{folder / 'closeness.py'}:{name}").scores([answer], [[gold]]) == [score]
 
 
 def test_a_class_scores_many_answers(folder: Path) -> None:
-    assert score_all(f"{folder / 'batched.py'}:Length", ["ab" * 25, ""], [["x"], ["y"]]) == [0.5, 0.0]
+    assert get(f"{folder / 'batched.py'}:Length").scores(["ab" * 25, ""], [["x"], ["y"]]) == [0.5, 0.0]

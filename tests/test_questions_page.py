@@ -11,7 +11,7 @@ import yaml
 
 from r_eval import Grid
 from r_eval.tasks.graphs.graph_file import GraphPart
-from r_eval.tasks.loaders.finding import formats
+from r_eval.tasks.loaders import formats
 from r_eval.tasks.questions import read_questions
 from tests import documents
 
@@ -25,7 +25,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("questions")
     (folder / "templates.yaml").write_text(documents.block(PAGE, "yaml", "born-first"), encoding="utf-8")
     shutil.copy(EXAMPLE, folder)
-    documents.follow(PAGE, folder, passed_over=lambda line: "--answers" in line and answer(folder))
+    documents.follow(PAGE, folder, passed_over=lambda line: "results.json" in line and answer(folder))
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What is amiss in an environment, a question file, a template file, a task or a grid, before any LLM is asked.
+"""Problems in an environment, a question file, a template file, a task or a grid, before any LLM is called.
 
 One set of checks for `r-eval check`, for the test of a new domain and for `r_eval.testing`. Nothing is raised for what
 is wrong with a target: that is a `Finding` too. What is not ours to change (a server, another library's tools, a live

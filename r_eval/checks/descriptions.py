@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import inspect
 import json
 import textwrap
-import typing
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import docstring_parser
 import yaml
-from pydantic import TypeAdapter
-from pydantic.errors import PydanticUserError
 
-from r_eval.checks.calls import attempt, key_of
+from r_eval.checks.calls import attempt
 from r_eval.checks.examples import folder_of
-from r_eval.checks.finding import Finding, Severity, place_of
+from r_eval.checks.finding import Finding, Severity
 from r_eval.environments.base import Environment, threads
 from r_eval.environments.schema import ApiSpec
+from r_eval.environments.signatures import place_of
 from r_eval.errors import UserError
 from r_eval.isolation import describe
 from r_eval.tasks.templates import read_templates
 
 NO_KIND = "no such kind"
-UNFIT = {set: "list", frozenset: "list", bytes: "str", bytearray: "str", memoryview: "str", complex: "float"}
-"""Types that no JSON caller can give, and what to write instead."""
+UNFIT = {"uniqueItems": "set", "binary": "bytes"}
+"""What a JSON schema says of types that no JSON caller can give."""
 Records = dict[str, list[dict[str, Any]]]
 """By their kinds."""
 
@@ -44,6 +42,7 @@ class Subject:
         self.whole = place_of(type(self.environment), self.target) if self.functions else self.target
 
     def at(self, place: str, severity: Severity, what: str, todo: str = "") -> Finding:
+        """A finding at a place."""
         return Finding(self.target, place, severity, what, todo)
 
     def of(self, api: str, severity: Severity, what: str, todo: str = "", place: str = "") -> Finding:
@@ -51,23 +50,20 @@ class Subject:
         return self.at(place or self.place(api), severity, f"query API {api}: {what}", todo)
 
     def place(self, api: str) -> str:
+        """Where a query API is defined."""
         return place_of(self.functions[api], self.target) if api in self.functions else self.target
 
 
-def described(subject: Subject) -> list[Finding]:
+def described(subject: Subject) -> Iterator[Finding]:
     """What docstrings and signatures leave unsaid, and types that no model can give."""
-    findings = []
     if not subject.environment.description.strip():
         text = "it has no docstring" if subject.functions else "it does not say what it is"
-        findings.append(subject.at(subject.whole, "error", text, "say in a sentence what it knows: models are told it"))
-    specs = subject.environment.specs()
-    if not specs:
-        findings.append(
-            subject.at(subject.whole, "error", "it has no query API", "mark functions or methods with @query_api")
-        )
-    for api, spec in specs.items():
-        findings += [subject.of(api, *found) for found in _unsaid(spec, subject.functions.get(api))]
-    return findings
+        yield subject.at(subject.whole, "error", text, "say in a sentence what it knows: models are told it")
+    if not subject.environment.specs():
+        yield subject.at(subject.whole, "error", "it has no query API", "mark functions or methods with @query_api")
+    for api, spec in subject.environment.specs().items():
+        for found in _unsaid(spec, subject.functions.get(api)):
+            yield subject.of(api, *found)
 
 
 def _unsaid(spec: ApiSpec, function: Any) -> Iterator[tuple[Severity, str, str]]:
@@ -76,43 +72,21 @@ def _unsaid(spec: ApiSpec, function: Any) -> Iterator[tuple[Severity, str, str]]
         yield "error", "no docstring", "say in its first line what it does: models are told it"
     hints = inspect.get_annotations(function) if function is not None else None
     for p in spec.parameters:
-        if hints is not None and p.name not in hints:
-            todo = "annotate it: without a type nothing checks what a model writes"
-            yield "error", f"the parameter {p.name} has no type", todo
         if not p.description:
             todo = f'add a line "{p.name}: ..." below "Args:"' if hints is not None else "let its schema do so"
             yield "warning", f"nothing describes the parameter {p.name}", todo
-        for kind in _unfit_types(p.annotation) if hints is not None else ():
-            what = f"the parameter {p.name} is of a type that no JSON caller can give: {kind.__name__}"
-            yield "error", what, f"take {UNFIT.get(kind, 'text, numbers, lists or dicts')}"
-    if hints is None:
-        return
-    if "return" not in hints:
+        if hints is None:
+            continue
+        if p.name not in hints:
+            todo = "annotate it: without a type nothing checks what a model writes"
+            yield "error", f"the parameter {p.name} has no type", todo
+        schema = json.dumps(spec.json_schema()["properties"][p.name])
+        for sign, kind in UNFIT.items():
+            if f'"{sign}"' in schema:
+                what = f"the parameter {p.name} is of a type that no JSON caller can give: {kind}"
+                yield "error", what, "take text, numbers, lists or dicts"
+    if hints is not None and "return" not in hints:
         yield "warning", "no return type", "annotate it: PAL programs are written from it"
-    names = {p.name for p in spec.parameters}
-    for one in docstring_parser.parse(inspect.getdoc(function) or "").params:
-        if one.args[0] == "param" and one.arg_name not in names:
-            text = f"the docstring describes {one.arg_name}, which is no parameter"
-            yield "warning", text, f"the parameters are: {', '.join(names) or 'none'}"
-
-
-def _unfit_types(annotation: Any) -> Iterator[type[Any]]:
-    """The types in an annotation that JSON has nothing for."""
-    origin = typing.get_origin(annotation)
-    if origin in UNFIT:
-        yield origin
-    elif origin is typing.Literal:
-        return
-    elif origin is not None:
-        for inner in typing.get_args(annotation):
-            yield from _unfit_types(inner)
-    elif annotation in UNFIT:
-        yield annotation
-    elif isinstance(annotation, type):
-        try:
-            TypeAdapter(annotation).json_schema()
-        except PydanticUserError:
-            yield annotation
 
 
 async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Finding], Records]:
@@ -147,12 +121,9 @@ async def check_records(subject: Subject, kinds: Sequence[str]) -> tuple[list[Fi
         value, error = await records_of(kind)
         if isinstance(error, KeyError) and kind not in kinds:
             continue
-        if error is not None:
-            wrong, todo = f"raises {describe(error)}", "raise KeyError for a kind that is not there, nothing else"
-        else:
-            wrong = _wrong_records(value, (await records_of(kind))[0])
-            todo = "give a list of dicts of text, numbers and lists, in a fixed order"
+        wrong = f"raises {describe(error)}" if error else _wrong_records(value, (await records_of(kind))[0])
         if wrong:
+            todo = "give a list of dicts of text, numbers and lists in a fixed order; KeyError for an unknown kind"
             findings.append(subject.at(place, "error", f"records({kind!r}) {wrong}", todo))
         else:
             found[kind] = value
@@ -166,12 +137,12 @@ def _wrong_records(records: Any, again: Any) -> str:
     if not isinstance(records, list):
         return f"gives a {type(records).__name__}, no list"
     try:
-        plain = all(isinstance(record, dict) for record in records) and json.dumps(records, allow_nan=False)
+        text = json.dumps(records, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        plain = False
-    if not plain:
+        text = ""
+    if not (text and all(isinstance(record, dict) for record in records)):
         return "gives what is no data"
-    return "" if key_of(records) == key_of(again) else "gives another list when asked again"
+    return "" if text == json.dumps(again, default=str) else "gives another list when asked again"
 
 
 def _kinds_of_templates(environment: Environment) -> list[str]:
@@ -179,19 +150,16 @@ def _kinds_of_templates(environment: Environment) -> list[str]:
     kinds: list[str] = []
     folder = folder_of(environment)
     for path in sorted(folder.glob("*.yaml")) if folder else ():
-        try:
+        with contextlib.suppress(OSError, ValueError, UserError, yaml.YAMLError):
             if "templates:" in path.read_text(encoding="utf-8"):
-                kinds += [kind for t in read_templates(path).templates for kind in t.kinds.values()]
-        except (OSError, ValueError, UserError, yaml.YAMLError):
-            continue
+                kinds += [kind for template in read_templates(path).templates for kind in template.kinds.values()]
     return kinds
 
 
 def _texts_in(method: Any) -> list[str]:
     """Texts in the code of `records`, of which some are its kinds; for another it raises KeyError."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-    except (OSError, TypeError, SyntaxError):
-        return []
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return [text for text in texts if text.isidentifier()]
+    with contextlib.suppress(OSError, TypeError, SyntaxError):
+        nodes = ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method))))
+        texts = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        return [text for text in texts if isinstance(text, str) and text.isidentifier()]
+    return []

@@ -12,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from r_eval.checks.calls import Call, Endless, HookFailure, hook, in_another_process, key_of, make_calls
+from r_eval.checks.calls import Call, HookFailure, hook, make_calls
 from r_eval.checks.descriptions import Subject, check_records, described
-from r_eval.checks.examples import KNOWN, calls_of, chosen, known_calls, odd_calls, programs_for
+from r_eval.checks.examples import calls_of, chosen, known_calls, odd_calls, programs_for
 from r_eval.checks.finding import Finding
 from r_eval.checks.results import check_given, judged
 from r_eval.environments.base import Environment
 from r_eval.environments.opening import open_environment
 from r_eval.errors import UserError
 from r_eval.isolation import describe
+
+KNOWN = 8
+"""Calls of an API with arguments that should find something, and with others."""
 
 
 def check_environment(name: str, settings: Mapping[str, Any] | None = None, call: bool = False) -> list[Finding]:
@@ -40,7 +43,7 @@ def check_environment(name: str, settings: Mapping[str, Any] | None = None, call
         except BaseException as error:
             raise UserError(f"environment '{name}' cannot be opened: {describe(error)}") from error
     try:
-        return check(environment, name=name, settings=settings, call=call)
+        return check(environment, name=name, call=call)
     finally:
         with contextlib.suppress(Exception, SystemExit):  # which was found in a session
             environment.close()
@@ -53,26 +56,23 @@ def check(
     nothing: Sequence[Call] = (),
     kinds: Sequence[str] = (),
     name: str = "",
-    settings: Mapping[str, Any] | None = None,
     call: bool = False,
 ) -> list[Finding]:
     """Everything that is found in an environment.
 
     Args:
-        calls: Calls that find something. They are made in this order in one session, so that one may need what another
-            did. Besides, arguments are tried that gold programs, docstrings, schemas and records give, and some that
-            nothing has.
+        calls: Calls that find something, made in this order in one session. Besides, arguments are tried that gold
+            programs, records and schemas give, and some that nothing has.
         nothing: Calls that find nothing, made in a session of their own.
         kinds: Kinds of which it has records.
-        name: By which it can be opened anew in another process; "" if it cannot.
-        settings: With which it is opened by that name.
+        name: By which it was opened; the programs of the installed tasks over it give calls.
         call: Whether what is not ours to change is called with such arguments even where it does not declare that it
             only reads.
     """
     with contextlib.redirect_stdout(io.StringIO()), contextlib.chdir(Path.cwd()):
         subject = Subject(environment, name or type(environment).__name__)
         try:
-            return asyncio.run(_findings(subject, calls, nothing, kinds, name, settings or {}, call))
+            return asyncio.run(_findings(subject, calls, nothing, kinds, name, call))
         except HookFailure as failure:
             todo = "nothing was called: mend it first"
             return [subject.at(subject.whole, "error", str(failure), todo)]
@@ -84,42 +84,29 @@ async def _findings(
     nothing: Sequence[Call],
     kinds: Sequence[str],
     name: str,
-    settings: Mapping[str, Any],
     call: bool,
 ) -> list[Finding]:
     environment, specs = subject.environment, subject.environment.specs()
-    for name_of in ("description", "version"):
-        await hook(name_of, functools.partial(getattr, environment, name_of))
+    for hook_name in ("description", "version"):
+        await hook(hook_name, functools.partial(getattr, environment, hook_name))
     session = await hook("open()", environment.open)
     await hook("close()", session.close)
-    findings = described(subject)
+    findings = [*described(subject)]
     if not specs:
         return findings
     ours = not is_foreign(environment)
-    read_only = getattr(environment, "read_only", ())  # GET operations, and tools with MCP's readOnlyHint
-    allowed = set(specs if call or ours else read_only)
+    # GET operations, and tools with MCP's readOnlyHint
+    allowed = set(specs if call or ours else getattr(environment, "read_only", ()))
     found, records = await check_records(subject, kinds) if call or ours else ([], {})
     findings += found
     known = list(calls)
     if not calls and allowed == set(specs):
-        known += await calls_of(environment, programs_for(environment, name if not settings else ""))
+        known += await calls_of(environment, programs_for(environment, name))
     tried = [one for one in known_calls(environment, records, known) if one[0] in allowed]
     tried = chosen([*known[len(calls) :], *tried], KNOWN)
-    odd = [one for one in chosen(odd_calls(environment, [*calls, *tried]), KNOWN * 2) if one[0] in allowed]
-    defaults = _defaults(environment)
+    odd = [one for one in chosen(odd_calls(environment, [*calls, *tried]), KNOWN) if one[0] in allowed]
     lost = await make_calls(environment, nothing, concurrent=False)
     made = await make_calls(environment, [*calls, *tried, *odd], concurrent=ours)
-    if defaults != _defaults(environment):
-        todo = "write None for it, and make the list or dict in the method"
-        findings.append(subject.at(subject.whole, "error", "a call changes a default that all calls share", todo))
-    if name and ours and not any(isinstance(one.error, Endless) for one in made):
-        version = in_another_process(name, settings, made)
-        if version is None:
-            todo = "see that it can be opened twice at the same time, and needs nothing but its name"
-            findings.append(subject.at(name, "warning", "the calls could not be repeated in another process", todo))
-        elif version != environment.version:
-            todo = "make it of the knowledge alone: a run with another version is not gone on with"
-            findings.append(subject.at(subject.whole, "error", "in another process it has another version", todo))
     findings += check_given(subject, calls, nothing, made, lost)
     for api in specs:
         some = [one for one in (*made, *lost) if one.api == api]
@@ -129,11 +116,6 @@ async def _findings(
         what = f"not called, since they do not declare that they only read: {', '.join(missing)}"
         findings.append(subject.at(subject.target, "note", what, "--call calls them"))
     return findings
-
-
-def _defaults(environment: Environment) -> str:
-    """The defaults of all parameters, as text."""
-    return key_of([p.default for spec in environment.specs().values() for p in spec.parameters if not p.required])
 
 
 def is_foreign(environment: Environment) -> bool:

@@ -8,13 +8,14 @@ import ast
 import asyncio
 import collections
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from r_eval.analysis import metrics
+from r_eval.analysis.warnings import counted
 from r_eval.checks.environments import is_foreign
-from r_eval.checks.finding import Finding, Severity, counted, of_user_error, relative_path
+from r_eval.checks.finding import Finding, Severity, of_user_error, relative_path
 from r_eval.checks.golds import judged_by_containment, leaked, response
 from r_eval.checks.shortcuts import shortcuts
 from r_eval.environments.base import Environment
@@ -27,17 +28,24 @@ from r_eval.records import Question
 from r_eval.tasks.base import DEFAULT_METRIC, Task, installed, matching, open_environment, task_files
 from r_eval.tasks.questions import folded, read_questions
 from r_eval.tasks.seasons import read_season
-from r_eval.tasks.solving import Solved, solve
+from r_eval.tasks.solving import solve
 
 KINDS = (".questions.jsonl", ".demonstrations.jsonl")
 NAMED = 3
 """Questions that a finding names."""
 Over = tuple[str, Mapping[str, Any]]
 """An environment's name and settings."""
+PROGRAM_FAULTS = {
+    "a program that fails": "fix the program or leave the question out: no demonstration can show how it is solved",
+    "a program that gives another answer": "make the gold what the program gives, or fix the program",
+    "evidence that no observation of the program holds": "name what the query APIs return, in their own words",
+    "an answer that no observation of the program holds": "name in evidence what must have been observed: the answer "
+    "is worked out, or is known without the APIs",
+}
+"""What running programs shows, and what to do about it."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A problem of some questions; `what` follows "3 questions (a, b, c) with "."""
 
     severity: Severity
@@ -57,16 +65,18 @@ class QuestionFile:
 
     def findings(self, groups: Sequence[Group]) -> list[Finding]:
         """Of each group that is not empty, at the line of its first question."""
-        return [self._finding(group) for group in groups if group.questions]
+        found = []
+        for severity, what, todo, questions in groups:
+            if questions:
+                ids = ", ".join([*(q.id for q in questions[:NAMED]), *(["..."] if len(questions) > NAMED else [])])
+                place = f"{relative_path(self.path)}:{self.lines.get(questions[0].id, 1)}"
+                text = f"{counted(len(questions), 'question')} ({ids}) with {what}"
+                found.append(Finding(self.target, place, severity, text, todo))
+        return found
 
-    def _finding(self, group: Group) -> Finding:
-        ids = ", ".join(q.id for q in group.questions[:NAMED]) + (", ..." if len(group.questions) > NAMED else "")
-        place = f"{relative_path(self.path)}:{self.lines.get(group.questions[0].id, 1)}"
-        what = f"{counted(len(group.questions), 'question')} ({ids}) with {group.what}"
-        return Finding(self.target, place, group.severity, what, group.todo)
-
-    def note(self, what: str) -> Finding:
-        return Finding(self.target, relative_path(self.path), "note", what)
+    def note(self, what: str, todo: str = "", severity: Severity = "note") -> Finding:
+        """A finding about the file as a whole."""
+        return Finding(self.target, relative_path(self.path), severity, what, todo)
 
 
 def read(target: str, path: Path) -> QuestionFile:
@@ -91,41 +101,30 @@ def check_questions(path: Path, over: Over | None = None, call: bool = False) ->
         UserError: It cannot be read, or the environment cannot be opened; names the line.
     """
     file = read(str(path), path)
-    groups = form(file.questions)
-    leaks = surface(file, file.questions)
-    known = over or environment_for(path)
-    notes = [file.note(summary(file.questions))]
+    groups, season, known = form(file.questions), read_season(path), over or environment_for(path)
+    notes = [file.note(f"season {season.version} over {season.environment or 'triples'}")] if season else []
+    notes.append(file.note(summary(file.questions)))
     environment = open_environment(*known) if known else None
     if environment is not None and (call or not is_foreign(environment)):
         with Sandbox() as sandbox:
             groups += check_programs(file.questions, environment, sandbox)
     elif any(parses(q.program) for q in file.questions):
-        what, todo = "its programs were not run: its environment is not known or not beside it", "--environment NAME"
+        why = "its environment is not known or not beside it", "--environment NAME"
         if environment is not None:
-            what, todo = "its programs were not run: they call what is not yours", "--call runs them"
-        notes.append(Finding(file.target, relative_path(path), "note", what, todo))
-    season = read_season(path)
-    if season is not None:
-        over_what = f"{season.environment or 'triples'} {season.environment_version}"
-        notes.insert(0, file.note(f"season {season.version} over {over_what}"))
-        if season.count != len(file.questions):
-            what = f"{len(file.questions)} questions, though its season file says {season.count}"
-            todo = "generate it again: a set that was changed by hand is another set"
-            notes.insert(0, Finding(file.target, relative_path(path), "warning", what, todo))
-    return [*file.findings(groups), *leaks, *notes]
+            why = "they call what is not yours", "--call runs them"
+        notes.append(file.note(f"its programs were not run: {why[0]}", why[1]))
+    return [*file.findings(groups), *surface(file, file.questions), *notes]
 
 
 def surface(file: QuestionFile, questions: Sequence[Question]) -> list[Finding]:
     """The shortcuts through a set of questions, of which the file holds some."""
     todo = "shuffle options, and give questions of one form different answers: see docs/questions.md"
     return [
-        Finding(
-            file.target,
-            relative_path(file.path),
-            "warning",
+        file.note(
             f"a guesser that sees the {one.guesser} alone answers {one.right} of {one.questions} questions "
             f"({one.right / one.questions:.0%}, chance {one.chance:.0%})",
             todo,
+            "warning",
         )
         for one in shortcuts({file.target: questions})
         if one.found
@@ -145,42 +144,22 @@ def form(questions: Sequence[Question], programs: bool = True) -> list[Group]:
     Args:
         programs: Whether a question should have a program, as it can where the answer is no text to be written.
     """
-    rules: list[tuple[Severity, str, str, Callable[[Question], bool]]] = [
-        (
-            "error",
-            "a program that is not Python",
-            "mend it: the oracle and demonstrations run it",
-            lambda q: bool(q.program) and not parses(q.program),
-        ),
-        (
-            "warning",
-            "no program",
-            "give one where you can: without it the oracle gives up and it cannot be a demonstration",
-            lambda q: programs and not q.program,
-        ),
-        (
-            "warning",
-            "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence",
-            "name in evidence what an observation must hold, or its response type stays undecided",
-            lambda q: not judged_by_containment(q),
-        ),
-        (
-            "warning",
-            "an answer that stands in the question",
-            "ask without naming it, or offer a choice (A or B) that it is one of",
-            leaked,
-        ),
-    ]
     same, other = _repeated(questions)
+    broken = [q for q in questions if q.program and not parses(q.program)]
+    bare = [q for q in questions if programs and not q.program]
+    unjudged = [q for q in questions if not judged_by_containment(q)]
+    told, only = "an answer that stands in the question", "say in the question what makes its answer the only one"
+    why = "without it the oracle gives up and it cannot be a demonstration"
+    chance = "a gold that containment cannot judge (yes/no, a count, nothing, a long text) and name no evidence"
+    evidence = "name in evidence what an observation must hold, or its response type stays undecided"
+    choice = "ask without naming it, or offer a choice (A or B) that it is one of"
     return [
-        Group(
-            "error",
-            "the text of an earlier question, with other answers",
-            "say in the question what makes its answer the only one",
-            other,
-        ),
+        Group("error", "the text of an earlier question, with other answers", only, other),
         Group("warning", "the text and answers of an earlier question", "leave it out", same),
-        *(Group(kind, what, todo, [q for q in questions if wrong(q)]) for kind, what, todo, wrong in rules),
+        Group("error", "a program that is not Python", "fix it: the oracle and demonstrations run it", broken),
+        Group("warning", "no program", f"give one where you can: {why}", bare),
+        Group("warning", chance, evidence, unjudged),
+        Group("warning", told, choice, [q for q in questions if leaked(q)]),
     ]
 
 
@@ -212,46 +191,29 @@ def check_programs(
         metric: The task's: a program's answer is to score 1 by it, as the oracle's would.
     """
     score = metrics.get(metric)
-    solved = asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox))
-    failed = [s for s in solved if s.error]
-    answered = [s for s in solved if not s.error]
-    other = [s for s in answered if score(s.answer, s.question.answers) < 1 and not s.is_right]
-    seen = {s.question.id: response(s.steps, s.question, 1.0, metric) for s in answered}
-    unseen = [s for s in answered if not seen[s.question.id].supported and not seen[s.question.id].undecided]
-    named = [s for s in unseen if s.question.evidence]
-    unnamed = [s for s in unseen if not s.question.evidence and s not in other]
-
-    def group(what: str, todo: str, some: Sequence[Solved], why: Callable[[Solved], str]) -> Group:
-        first = clip(" ".join(why(some[0]).split()), 120) if some else ""
-        of = f"{some[0].question.id}: " if len(some) > 1 else ""
-        return Group("error", f"{what} ({of}{first})", todo, [s.question for s in some])
-
-    return [
-        group(
-            "a program that fails",
-            "mend the program or leave the question out: nobody can be shown how it is solved",
-            failed,
-            lambda s: s.error,
-        ),
-        group(
-            "a program that gives another answer",
-            "make the gold what the program gives, or mend the program",
-            other,
-            lambda s: f"{s.answer} in place of {' or '.join(s.question.answers)}",
-        ),
-        group(
-            "evidence that no observation of the program holds",
-            "name what the query APIs return, in their own words",
-            named,
-            lambda s: ", ".join(seen[s.question.id].missing),
-        ),
-        group(
-            "an answer that no observation of the program holds",
-            "name in evidence what must have been observed: the answer is worked out, or is known without the APIs",
-            unnamed,
-            lambda s: " or ".join(s.question.answers),
-        ),
-    ]
+    found: list[list[tuple[Question, str]]] = [[], [], [], []]
+    failed, other, missing, unseen = found
+    for s in asyncio.run(solve([q for q in questions if parses(q.program)], environment, sandbox)):
+        question, golds = s.question, " or ".join(s.question.answers)
+        if s.error:
+            failed.append((question, s.error))
+            continue
+        is_right = s.is_right or score(s.answer, question.answers) == 1
+        if not is_right:
+            other.append((question, f"{s.answer} in place of {golds}"))
+        seen = response(s.steps, question, 1.0, metric)
+        if not (seen.supported or seen.undecided):
+            if question.evidence:
+                missing.append((question, ", ".join(seen.missing)))
+            elif is_right:
+                unseen.append((question, golds))
+    groups = []
+    for (what, todo), some in zip(PROGRAM_FAULTS.items(), found, strict=True):
+        if some:
+            of = f"{some[0][0].id}: " if len(some) > 1 else ""
+            text = f"{what} ({of}{clip(' '.join(some[0][1].split()), 120)})"
+            groups.append(Group("error", text, todo, [question for question, _ in some]))
+    return groups
 
 
 def check_tasks(pattern: str) -> list[Finding]:
@@ -272,7 +234,6 @@ def check_tasks(pattern: str) -> list[Finding]:
 
 def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
     path, findings = task_files()[task.name], list[Finding]()
-    metrics.get(task.metric)
     files = [read(target, found) for kind in KINDS if is_file(found := path.with_name(f"{path.stem}{kind}"))]
     for number, file in enumerate(files):
         home = task.home if number else None
@@ -280,35 +241,34 @@ def _check_task(target: str, task: Task, sandbox: Sandbox) -> list[Finding]:
         written = task.long and not any(q.program for q in file.questions)
         groups = form(file.questions, programs=not written)
         findings += file.findings([*groups, *check_programs(file.questions, environment, sandbox, task.metric)])
-    for file in files[1:]:
-        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
-        silent = [q for q in file.questions if q.program and "#" not in q.program]
-        findings += file.findings([Group("note", "a program without comments", todo, silent)])
     findings += surface(files[0], [question for file in files for question in file.questions]) if files else []
-    for file in files[1:]:
-        questions, examples = files[0].questions, file.questions
+    for examples in files[1:]:
+        questions = files[0].questions
         ids, texts = {q.id for q in questions}, {folded(q.question) for q in questions}
-        again = [q for q in examples if q.id in ids or folded(q.question) in texts]
+        again = [q for q in examples.questions if q.id in ids or folded(q.question) in texts]
+        silent = [q for q in examples.questions if q.program and "#" not in q.program]
+        todo = "say in comments why each call is made: they are the thoughts that demonstrations show"
+        comments = Group("note", "a program without comments", todo, silent)
         what, todo = "a place among the demonstrations, though they are asked", "leave them out of one file"
-        findings += file.findings([Group("error", what, todo, again)])
-    counts = "; to show, ".join(summary(file.questions) for file in files)
+        findings += examples.findings([comments, Group("error", what, todo, again)])
+    counts = "; demonstrations: ".join(summary(file.questions) for file in files)
     return [*findings, Finding(target, task.name, "note", counts)]
 
 
 def environment_for(path: Path) -> Over | None:
-    """Name and settings of the environment that a question file was made for; None where nothing says it.
+    """Name and settings of the environment that a question file was made for; None where its season does not say it.
 
-    A season says it. It comes with questions, which are data: it may name what is installed and what lies in its own
-    folder. Another module or file, a command or an address is for a person to name.
+    A season comes with questions, which are data: it may name what is installed and what lies in its own folder.
+    Another module or file, a command or an address is for a person to name.
     """
     season = read_season(path)
-    if season is not None:
-        name = season.environment
-        where = name if name.endswith(".py") else name.rpartition(":")[0]
-        file, folder = (path.parent / where).resolve(), path.parent.resolve()
-        near = file.suffix == ".py" and is_file(file) and file.is_relative_to(folder) if where else name
-        return (located(season.environment, path.parent), {}) if near else None
-    return None
+    if season is None:
+        return None
+    name = season.environment
+    where = name if name.endswith(".py") else name.rpartition(":")[0]
+    file, folder = (path.parent / where).resolve(), path.parent.resolve()
+    near = file.suffix == ".py" and is_file(file) and file.is_relative_to(folder) if where else name
+    return (located(name, path.parent), {}) if near else None
 
 
 def template_file(path: Path) -> Path | None:

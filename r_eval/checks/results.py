@@ -6,24 +6,23 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from r_eval.analysis.warnings import counted
 from r_eval.checks.calls import Call, CallOutcome, Endless
 from r_eval.checks.descriptions import Subject
-from r_eval.checks.finding import Finding, counted, place_of, relative_path
+from r_eval.checks.finding import Finding, relative_path
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
 from r_eval.environments.schema import BadArguments, clip
 from r_eval.environments.session import CHARACTERS_A_TOKEN
+from r_eval.environments.signatures import place_of
 from r_eval.isolation import describe
 
 LONGEST = 4_000
 """Tokens beyond which an observation is too much for a context."""
 OF_ONE_THREAD = "can only be used in that same thread"
-ON_THE_LOOP = "write it as async def: only then does it run on an event loop"
 HINTS = {
     OF_ONE_THREAD: "write sqlite3.connect(..., check_same_thread=False): query APIs run in threads",
-    "no running event loop": ON_THE_LOOP,
-    "no current event loop": ON_THE_LOOP,
+    "no running event loop": "write it as async def: only then does it run on an event loop",
     "cannot be called from a running event loop": "await the call in place of asyncio.run",
-    "attached to a different loop": "make what belongs to a loop in the query API that uses it, not in __init__",
 }
 """Parts of exceptions' messages, and what to do about them."""
 NO_DATA = ("Unable to serialize", "not JSON compliant", "invalid utf-8", "surrogates not allowed", "Circular reference")
@@ -49,14 +48,14 @@ def check_given(
         except (KeyError, BadArguments) as error:
             fitting -= number < len(calls)
             why = str(error) if api in specs else "there is no such query API"
-            yield subject.at(subject.whole, "error", f"a call of {api} does not fit: {why}", "mend the call")
+            yield subject.at(subject.whole, "error", f"a call of {api} does not fit: {why}", "fix the call")
     for one in made[:fitting]:
         if _is_empty(one):
-            yield subject.of(one.api, "error", f"{one.call} finds nothing", "mend the call, or what it looks up")
+            yield subject.of(one.api, "error", f"{one.call} finds nothing", "fix the call, or what it looks up")
     for one in lost:
         if one.error is None and not _is_empty(one):
             what = f"{one.call} finds something: {clip(one.text)}"
-            yield subject.of(one.api, "error", what, "mend the call, or raise NotFound where nothing is there")
+            yield subject.of(one.api, "error", what, "fix the call, or raise NotFound where nothing is there")
 
 
 def _is_empty(one: CallOutcome) -> bool:
@@ -77,19 +76,11 @@ def judged(subject: Subject, api: str, calls: Sequence[CallOutcome], known: bool
         what, todo = _failure(some[0].error)
         text = f"{some[0].call} {what} ({counted(len(some), 'call')})"
         yield subject.of(api, "error", text, todo, _connection(subject, what) or place)
-    for one in calls:
-        other = next(((place, text) for place, text in one.others.items() if text != one.text), None)
-        if other is not None:
-            text = f"{one.call} gave another result {other[0]}: {_difference(one.text, other[1])}"
-            todo = "order results by a fixed key, seed what is random, keep no state on what sessions share"
-            hint = next((HINTS[hint] for hint in HINTS if hint in other[1]), todo)
-            yield subject.of(api, "error", text, hint, _connection(subject, other[1]))
-            break
-    for one in [one for one in calls if one.printed.strip()][:1]:
-        what = f"{one.call} prints {clip(one.printed.strip())!r}"
-        yield subject.of(api, "warning", what, "use logging: standard output is for results, and for MCP's messages")
-    for one in [one for one in calls if one.changes][:1]:
-        yield subject.of(api, "warning", f"{one.call} changes {one.changes}", "leave it as it is, or change a copy")
+    repeated = ((one, place, text) for one in calls for place, text in one.others.items() if text != one.text)
+    for one, place, other in [*repeated][:1]:
+        text = f"{one.call} gave another result {place}: {_difference(one.text, other)}"
+        todo = "order results by a fixed key, seed what is random, keep no state on what sessions share"
+        yield subject.of(api, "error", text, _hint(other, todo), _connection(subject, other))
     longest = max((len(one.observation) for one in calls), default=0) // CHARACTERS_A_TOKEN
     if longest > LONGEST:
         text = f"an observation has {longest:,} tokens (at {CHARACTERS_A_TOKEN} characters each)"
@@ -126,7 +117,11 @@ def _failure(error: BaseException | None) -> tuple[str, str]:
     if any(part in text for part in NO_DATA):
         return f"returns what is no data: {text}", "return text, numbers, lists, dicts, dataclasses or pydantic models"
     todo = "raise NotFound(...) or ToolError(...), whose message a model can act on; anything else ends the episode"
-    return f"raises {clip(text, 200)}", next((HINTS[hint] for hint in HINTS if hint in text), todo)
+    return f"raises {clip(text, 200)}", _hint(text, todo)
+
+
+def _hint(text: str, otherwise: str) -> str:
+    return next((HINTS[part] for part in HINTS if part in text), otherwise)
 
 
 def _raised_at(subject: Subject, one: CallOutcome) -> str:

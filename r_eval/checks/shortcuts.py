@@ -47,12 +47,8 @@ class Shortcut:
 
 def shortcuts(sets: Mapping[str, Sequence[Question]], alpha: float = ALPHA) -> list[Shortcut]:
     """What each guesser makes of each set of questions, by the set's name; small sets are left out."""
-    tried = [
-        _tried(name, guesser, questions)
-        for name, questions in sets.items()
-        if len(questions) >= FEWEST
-        for guesser in GUESSERS
-    ]
+    large = {name: questions for name, questions in sets.items() if len(questions) >= FEWEST}
+    tried = [_tried(name, guesser, questions) for name, questions in large.items() for guesser in GUESSERS]
     order = sorted(range(len(tried)), key=lambda place: tried[place].p)
     for rank, place in enumerate(order):
         if tried[place].p > alpha / (len(order) - rank):
@@ -71,11 +67,9 @@ def _tried(name: str, guesser: str, questions: Sequence[Question]) -> Shortcut:
     if not tested:
         return Shortcut(name, guesser, 0, 0, 1.0, 1.0)
     right = sum(_is_right(guess(q), q) for q in tested)
-    uniform = sum(1 / len(o) if len(o := options_of(q)) > 1 else 0.0 for q in tested) / len(tested)
-    commonest = max(collections.Counter(a for q in questions for a in {*map(_key, q.answers)}).values()) / len(
-        questions
-    )
-    chance = min(1.0, max(uniform, commonest))
+    uniform = sum(1 / len(o) for q in tested if len(o := options_of(q)) > 1) / len(tested)
+    answers = collections.Counter(answer for q in questions for answer in set(map(_key, q.answers)))
+    chance = min(1.0, max(uniform, answers.most_common(1)[0][1] / len(questions)))
     p = float(binomtest(right, len(tested), chance, alternative="greater").pvalue)
     return Shortcut(name, guesser, right, len(tested), chance, p)
 
@@ -137,8 +131,7 @@ def _extreme(measure: Callable[[str, Question], int]) -> Callable[[Sequence[Ques
 
     def learn(questions: Sequence[Question]) -> Guess:
         def guess(question: Question, sign: int) -> str | None:
-            options = options_of(question)
-            return max(options, key=lambda option: sign * measure(option, question)) if options else None
+            return max(options_of(question), key=lambda option: sign * measure(option, question), default=None)
 
         best = max((1, -1), key=lambda sign: sum(_is_right(guess(q, sign), q) for q in questions))
         return lambda question: guess(question, best)

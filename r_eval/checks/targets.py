@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from r_eval.checks.finding import Finding, counted, of_user_error
+from r_eval.analysis.warnings import counted
+from r_eval.checks import environments, questions, templates
+from r_eval.checks.finding import Finding, of_user_error
 from r_eval.environments.opening import SCHEMES, located
 from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder, yaml_keys
@@ -27,11 +29,7 @@ def check_targets(
     """Everything that is found in targets, each finding once.
 
     Args:
-        targets: As `check_target` takes them.
-        call: Whether what is not ours to change, such as another's server, is called even where it does not declare
-            that it only reads.
-        environment: Over which the programs of question files run; None takes what their seasons say.
-        settings: Of the environments among the targets, and of `environment`.
+        targets: As `check_target` takes them; `call`, `environment` and `settings` as well.
     """
     findings: dict[tuple[str, ...], Finding] = {}
     for target in targets:
@@ -47,10 +45,12 @@ def check_target(
 
     Args:
         target: A question file (.jsonl), a template file or a grid (.yaml, .yml), an installed task or a glob that
-            selects some (`wiki/*`), a graph or placeholder file, a published dataset (a file or folder), or an
-            environment: a name, `file.py`, `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
+            selects some (`wiki/*`), a published dataset (a file or folder), or an environment: a name, `file.py`,
+            `module:Class`, `file.py:Class`, or one of the schemes that a grid takes.
         environment: Over which the programs of a question file run; None takes what its season says.
-        call, settings: As `check_targets` takes them.
+        call: Whether what is not ours to change, such as another's server, is called even where it does not declare
+            that it only reads.
+        settings: Of the environment that is the target, or of `environment`.
     """
     try:
         return _check(target, environment, call, settings or {})
@@ -59,45 +59,34 @@ def check_target(
 
 
 def _check(target: str, environment: str | None, call: bool, settings: Mapping[str, Any]) -> list[Finding]:
-    from r_eval.checks import environments, questions, templates
-
     path = Path(target)
     there = is_file(path) or is_folder(path)
+    is_task = target in task_files() or ("/" in target and "*" in target and not path.suffix)
     if target.partition(":")[0] in SCHEMES:
         return environments.check_environment(target, settings, call)
-    if settings and not environment and (there or target in task_files() or "*" in target) and path.suffix != ".py":
+    if settings and not environment and (there or is_task) and path.suffix != ".py":
         raise UserError("--set is for environments: name one as a target, or with --environment")
-    if target in task_files() or ("/" in target and "*" in target and not path.suffix):
+    if is_task:
         return questions.check_tasks(target)
     if there and _is_data(path):
         return check_data(path)
     if path.suffix == ".jsonl":
         return questions.check_questions(path, (environment, settings) if environment else None, call)
     if path.suffix in (".yaml", ".yml"):
-        keys = yaml_keys(path)
-        if "graph" in keys:
-            return templates.check_graph(path)
-        if "templates" in keys:
-            return templates.check_templates(path, call)
-        return templates.check_world(path) if "placeholders" in keys else check_grid(path, call)
-    if path.suffix == ".json":
-        raise UserError(
-            f"'{target}' is no target: expected an environment such as file.py, a question file (.jsonl), or a "
-            "template file or grid (.yaml)"
-        )
-    return (
-        check_data(path) if there and path.suffix != ".py" else environments.check_environment(target, settings, call)
-    )
+        return templates.check_templates(path, call) if "templates" in yaml_keys(path) else check_grid(path, call)
+    if there and path.suffix != ".py":
+        return check_data(path)
+    return environments.check_environment(target, settings, call)
 
 
 def _is_data(path: Path) -> bool:
     """Whether a path is a published dataset rather than a question file of our own, which is checked more closely."""
     from r_eval.tasks.loaders import format_of
 
+    if path.suffix in DATA or is_folder(path):
+        return True
     try:
-        return path.suffix in DATA or (
-            (is_folder(path) or path.suffix == ".jsonl") and format_of(path) not in (None, "jsonl")
-        )
+        return path.suffix == ".jsonl" and format_of(path) not in (None, "jsonl")
     except UserError:  # which the check itself says
         return True
 
@@ -108,26 +97,17 @@ def check_data(path: Path) -> list[Finding]:
     Raises:
         UserError: It cannot be read, or is of no format that is known.
     """
-    from r_eval.tasks.loaders import format_of, formats, load
+    from r_eval.tasks.loaders import format_of, load
 
-    target, name = str(path), format_of(path)
-    needed = formats()[name].Settings.model_fields.get("aliases") if name is not None else None
-    if needed is not None and needed.is_required():
-        text = f"of the format '{name}', which needs aliases: beside it"
-        return [Finding(target, target, "note", text, "check the grid that names both")]
-    data = load(path, name, samples=0, broken=1)
-    findings = [
-        Finding(target, fault.place, "warning", f"a broken record: {fault.why}", "mend it or leave it out")
-        for fault in data.faults
-    ]
-    if data.broken > len(data.faults):
-        shares = ", ".join(f"{number:,} {why}" for why, number in data.reasons.items())
-        text = f"{counted(data.broken, 'broken record')}: {shares}"
+    target, data = str(path), load(path, format_of(path), samples=0, broken=1)
+    todo = "fix it or leave it out"
+    findings = [Finding(target, one.place, "warning", f"a broken record: {one.why}", todo) for one in data.faults]
+    if data.broken > len(findings):
+        text = counted(data.broken, "broken record")
         findings.append(Finding(target, target, "warning", text, "see the grid's broken:"))
     levels = ", ".join(f"{number:,} {level}" for level, number in data.levels.items())
-    questions = f"{counted(data.asked, 'question')} ({levels})"
-    text = f"{counted(data.records, 'record')} of the format '{data.format}': {questions}"
-    return [*findings, Finding(target, target, "note", "; ".join([text, *data.counts()]))]
+    text = f"{counted(data.records, 'record')} of the format '{data.format}': {counted(data.asked, 'question')}"
+    return [*findings, Finding(target, target, "note", "; ".join([f"{text} ({levels})", *data.counts()]))]
 
 
 def check_grid(path: Path, call: bool = False) -> list[Finding]:
@@ -147,71 +127,56 @@ def check_grid(path: Path, call: bool = False) -> list[Finding]:
     budget.check(plan)
     findings = []
     for planned in plan.tasks:
-        cells = [c for c in plan.cells if c.planned.task is planned.task and c.workflow.uses_gold]
-        without = next((q for q in planned.questions if not q.program), None) if cells else None
+        name, uses_gold = planned.task.name, any(c.workflow.uses_gold for c in plan.cells if c.planned is planned)
+        without = next((q for q in planned.questions if not q.program), None) if uses_gold else None
         if without is not None:
-            name = planned.task.name
             text = f"the question '{without.id}' of task '{name}' has no program, so the oracle gives up on it"
             findings.append(Finding(target, target, "warning", text, "give it its program, or leave oracle out"))
         if len(planned.demonstrations) < plan.grid.shots:
-            text = f"task '{planned.task.name}' has no demonstrations, though shots is {plan.grid.shots}"
+            text = f"task '{name}' has no demonstrations, though shots is {plan.grid.shots}"
             findings.append(Finding(target, target, "warning", text, "name a file: demonstrations: FILE.jsonl"))
     for workflow in grid.workflows:
-        for word in _not_there(workflow.settings.get("command"), grid.folder):
-            text = f"workflow '{workflow.workflow}': its command names {word}, which is not there"
-            findings.append(Finding(target, target, "error", text, "install it, or give its path"))
+        command = workflow.settings.get("command") or ()
+        program, *rest = shlex.split(command) if isinstance(command, str) else [*map(str, command), ""]
+        for word in [program] * (not shutil.which(program)) + [word for word in rest if word.endswith(".py")]:
+            if word and not is_file(grid.folder / word):
+                text = f"workflow '{workflow.workflow}': its command names {word}, which is not there"
+                findings.append(Finding(target, target, "error", text, "install it, or give its path"))
     named = [f for f in _named_by(grid, plan, call) if f.severity != "note" or f.todo]  # what was left out is told too
     findings += [dataclasses.replace(finding, target=target) for finding in named]
     size = f"{counted(len(plan.cells), 'cell')}, {counted(plan.episodes(), 'episode')}"
     return [*findings, *(Finding(target, target, "note", text) for text in (*terms(plan), size))]
 
 
-def _not_there(command: Any, folder: Path) -> list[str]:
-    """What an agent's command names and nobody finds: its program, and Python files."""
-    words = [str(word) for word in (shlex.split(command) if isinstance(command, str) else command or ())]
-    files = [word for word in words[1:] if word.endswith(".py")]
-    known = [word for word in words[:1] if shutil.which(word)]
-    return [word for word in [*words[:1], *files] if word not in known and not is_file(folder / word)]
+def _named_by(grid: Any, plan: Any, call: bool) -> Iterator[Finding]:
+    """What is found in the environments and files that a grid names, each checked once."""
+    checks: dict[str, tuple[Callable[..., list[Finding]], tuple[Any, ...]]] = {}
 
-
-def _named_by(grid: Any, plan: Any, call: bool) -> list[Finding]:
-    """What is found in the environments and files that a grid names."""
-    from r_eval.checks.environments import check_environment, is_foreign
-    from r_eval.checks.questions import check_questions, template_file
-    from r_eval.checks.templates import check_templates
-
-    findings: list[Finding] = []
-    done: set[str] = set()
-
-    def once(check: Any, what: Any, settings: Mapping[str, Any] | None, *others: Any) -> None:
-        key = f"{check.__name__} {what} {settings}"
-        if key not in done:
-            done.add(key)
-            try:
-                findings.extend(check(what, *others))
-            except UserError as error:
-                findings.append(of_user_error(str(what), error))
+    def add(check: Callable[..., list[Finding]], *arguments: Any) -> None:
+        checks.setdefault(f"{check.__name__} {arguments}", (check, arguments))
 
     for planned in plan.tasks:
         task, environment = planned.task, planned.environment
-        if not type(environment).__module__.startswith("r_eval.") or is_foreign(environment):
-            once(check_environment, task.environment, task.settings, task.settings, call)
-        for entry in grid.tasks:
-            if entry.task == task.name:
-                for name in filter(None, (entry.questions, entry.demonstrations)):
-                    file = grid.folder / name
-                    once(check_questions, file, task.settings, (task.environment, task.settings), call)
-                    made_from = template_file(file)
-                    if made_from is not None and _is_over(made_from, task.environment):
-                        once(check_templates, made_from, None, call)
-    return findings
+        if not type(environment).__module__.startswith("r_eval.") or environments.is_foreign(environment):
+            add(environments.check_environment, task.environment, task.settings, call)
+        for entry in (entry for entry in grid.tasks if entry.task == task.name):
+            for file in [grid.folder / name for name in (entry.questions, entry.demonstrations) if name]:
+                add(questions.check_questions, file, (task.environment, task.settings), call)
+                made_from = questions.template_file(file)
+                if made_from is not None and _is_over(made_from, task.environment):
+                    add(templates.check_templates, made_from, call)
+    for check, arguments in checks.values():
+        try:
+            yield from check(*arguments)
+        except UserError as error:
+            yield of_user_error(str(arguments[0]), error)
 
 
-def _is_over(templates: Path, environment: str) -> bool:
+def _is_over(file: Path, environment: str) -> bool:
     """Whether a template file is over an environment: questions may name a file with another, but not have it run."""
     from r_eval.tasks.templates import read_templates
 
     try:
-        return located(read_templates(templates).environment, templates.parent) == environment
+        return located(read_templates(file).environment, file.parent) == environment
     except UserError:
         return False

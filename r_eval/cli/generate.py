@@ -134,9 +134,9 @@ async def _make(
     )
     notes = []
     if refresher is not None:
-        season = await refresher.next_season(season, out.parent, maker.opened, sandbox)
+        season = refresher.next_season(season, out.parent)
         repeated = len(made.questions) - len(refresher.new(made.questions))
-        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *season.changes]
+        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *refresher.lost]
     return _Done(questions, made.questions, season, summary, notes)
 
 
@@ -188,7 +188,7 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
         with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
             return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
 
-    count = (file.graph.per_type or 0) * len(file.graph.shares) or COUNT
+    count = (file.graph.per_type or 0) * len(file.graph.types) or COUNT
     return _Maker(name, source.environment, make, default_count=count)
 
 

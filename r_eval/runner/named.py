@@ -19,7 +19,7 @@ from r_eval.grid import ConditionEntry, Grid, LLMEntry, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM, make_llm
 from r_eval.tasks.base import Task, custom, installed, matching, task_files
 from r_eval.tasks.loaders import format_of, formats, load
-from r_eval.tasks.loaders.hub import HUB, hub_source, local
+from r_eval.tasks.loaders.reading import HUB, hub_source, local
 from r_eval.tasks.questions import choose, folded, read_questions
 from r_eval.workflows.base import Workflow, make
 

@@ -286,7 +286,7 @@ async def arun(
         }
         async with _reply_store() as reply_store:
             sharing = (cache is not False, cache is True)
-            replies = ReplyStores(reply_store, store.run_id, *sharing, store.spent, store.is_new)
+            replies = ReplyStores(reply_store, store.run_id, *sharing, store.spent)
             resources = Resources(plan.limits, sandbox, examples, replies, grid.seed)
             pools: Pools = functools.partial(local_pool, plan, resources)
             watch: Callable[[], Any] | None = None

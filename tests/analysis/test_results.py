@@ -150,7 +150,7 @@ def test_two_runs_over_different_tasks_make_one_system(tmp_path: Path) -> None:
 
 
 def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
-    runs = [write_answers(tmp_path / folder, {"react": "r"}, name="run") for folder in "abc"]
+    runs = [write_answers(tmp_path / folder / "run", {"react": "r"}) for folder in "abc"]
     found = load(*runs)
     assert found.suffixes == ("", " (run)", " (run, 2)")
     assert found.cells["system"].tolist() == ["react+m", "react+m (run)", "react+m (run, 2)"]

@@ -103,30 +103,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "error",
         "gave another result beside another session",
     ),
-    "a default that changes": (
-        SHOW.replace("dish_id: str", "dish_id: str, tags: list[str] = []")
-        .replace(RETURN, "tags.append(1); return DISHES[dish_id]")
-        .replace("id.\n", "id.\n            tags: What it is.\n"),
-        "error",
-        "a call changes a default that all calls share",
-    ),
-    "an argument that changes": (
-        SHOW.replace("dish_id: str", "dish_id: str, tags: list[str] = ()")
-        .replace("if dish_id", "tags and tags.clear()\n        if dish_id")
-        .replace("Args:", "show('d1', tags=['hot'])\n\n        Args:\n            tags: What it is."),
-        "warning",
-        "show(dish_id='d1', tags=['hot']) changes its arguments",
-    ),
-    "another folder": (
-        returning("__import__('os').chdir('/'); return DISHES[dish_id]"),
-        "warning",
-        "show(dish_id='d1') changes the working folder",
-    ),
-    "printing": (
-        returning("print('looking'); return DISHES[dish_id]"),
-        "warning",
-        "show(dish_id='d1') prints 'looking'",
-    ),
     "a thread of its own": (
         "    def __init__(self):\n        self.db = sqlite3.connect(':memory:')\n"
         + returning("return str(self.db.execute('select 1').fetchone())"),
@@ -145,11 +121,6 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "no description": (SHOW.replace("dish_id: Its id.", ""), "warning", "nothing describes the parameter dish_id"),
     "no type": (SHOW.replace("dish_id: str", "dish_id"), "error", "the parameter dish_id has no type"),
     "no return type": (SHOW.replace(" -> str", ""), "warning", "no return type"),
-    "a parameter that is none": (
-        SHOW.replace("dish_id: Its id.", "dish_id: Its id.\n            dish: Its name."),
-        "warning",
-        "the docstring describes dish, which is no parameter",
-    ),
     "a set": (typed("set[str] | None"), "error", "the parameter tags is of a type that no JSON caller can give: set"),
     "no api": ("", "error", "it has no query API"),
 }
@@ -161,10 +132,23 @@ def test_a_fault_is_found_and_nothing_else(environment: Write, name: str) -> Non
     records = "" if name == "no value that is known" else None
     target = environment(body) if records is None else environment(body.replace('"d1"', "'d1'"), records=records)
     findings = [f for f in amiss(target) if f.what != "it has no records"]
-    if name == "a default that changes":  # which is an argument too, where it is given
-        findings.pop()
     assert [(f.severity, what in f.what) for f in findings] == [(severity, True)], [f.line() for f in findings]
     assert findings[0].todo
+
+
+def test_values_of_records_enums_and_defaults_are_tried(environment: Write) -> None:
+    body = SHOW.replace("dish_id: str", 'dish_id: str, order: Literal["name", "id"]').replace(
+        "Its id.", "Its id.\n            order: By what."
+    )
+    (finding,) = amiss(environment(body.replace(RETURN, "return {'id': 1}[order]")))
+    assert "show(order='name', dish_id='d1') raises KeyError: 'name'" in finding.what
+
+
+def test_kinds_of_records_are_guessed_only_where_an_unknown_kind_is_refused(environment: Write) -> None:
+    records = "    def records(self, kind):\n        return [{'id': i, 'name': kind or 'none'} for i in DISHES]\n"
+    findings = found(environment(SHOW, records=records))
+    assert any("for a kind that is not there records() gives a list" in f.what for f in findings)
+    assert any("records of no kind are known" in f.what for f in findings)
 
 
 def test_a_connection_of_one_thread_is_named_with_its_line_and_what_to_write(environment: Write) -> None:
@@ -187,24 +171,6 @@ def test_a_class_without_docstring_is_an_error_at_its_line(environment: Write) -
     (finding,) = amiss(target)
     assert (finding.severity, finding.what) == ("error", "it has no docstring")
     assert finding.place == line_of(target, "class Bad")
-
-
-def test_values_of_literals_of_examples_and_of_other_calls_are_tried(environment: Write) -> None:
-    body = '''
-    @query_api
-    def list_by(self, dish: str, order: Literal["name", "id"] = "name") -> list[str]:
-        """List dishes.
-
-        >>> list_by("ragù", order="id")
-
-        Args:
-            dish: A part of the name.
-            order: By what.
-        """
-        return {"ragù": {"name": ["hummus"]}}.get(dish, {"name": [], "id": []})[order]
-'''
-    (finding,) = amiss(environment(body, records=""))[1:]
-    assert "list_by(dish='ragù', order='id') raises KeyError: 'id'" in finding.what
 
 
 @pytest.mark.parametrize(
@@ -247,30 +213,7 @@ def test_records_that_are_wrong_are_an_error(environment: Write, name: str) -> N
     assert (finding.severity, what in finding.what) == ("error", True)
 
 
-def test_kinds_that_are_guessed_are_not_counted_where_any_kind_is_given(environment: Write) -> None:
-    records = "    def records(self, kind):\n        return [{'id': i, 'name': kind or 'none'} for i in DISHES]\n"
-    findings = found(environment(SHOW, records=records))
-    assert any("for a kind that is not there records() gives a list" in f.what for f in findings)
-    assert any("records of no kind are known" in f.what for f in findings)
-
-
 # Opened by its name
-
-
-def test_an_order_that_differs_between_processes_is_found(environment: Write) -> None:
-    target = environment(returning("return set('abcdefghijklmnop')"))
-    (finding,) = [f for f in check_target(target) if f.severity != "note"]
-    assert "show(dish_id='d1') gave another result in another process" in finding.what
-    assert "query API show: 7 calls: 3 answered, 4 found nothing" in [f.what for f in found(target)]
-
-
-def test_what_is_chosen_when_it_is_opened_is_found(environment: Write) -> None:
-    init = "    print('hello')\n    def __init__(self):\n        self.chosen = time.time()\n"
-    version = "    version = property(lambda self: str(self.chosen))\n"
-    target = environment(init + version + returning("return str(self.chosen)"))
-    findings = [f.what for f in check_target(target) if f.severity != "note"]
-    assert any("in another process it has another version" in what for what in findings)
-    assert any("gave another result in another process" in what for what in findings)
 
 
 @pytest.mark.parametrize(

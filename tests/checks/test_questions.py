@@ -1,54 +1,154 @@
-"""What the check of a question file finds."""
+"""What the check of a question file finds: in its form, in its programs, and in the embedded tasks."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from r_eval.checks import Finding
+from r_eval.checks import Finding, questions, targets
 from r_eval.checks import check_target as check
+from r_eval.tasks import base
+from tests.commands import typed_here
 
-QUESTION = {"question": "Where?", "answers": ["Paris"], "level": "KS", "program": "answer = 'Paris'"}
-
-
-def found(tmp_path: Path, *questions: dict[str, Any]) -> list[Finding]:
-    path = tmp_path / "questions.jsonl"
-    lines = [json.dumps({"id": f"q{n}", **QUESTION, **q}) for n, q in enumerate(questions, 1)]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return [f for f in check(str(path)) if f.severity != "note"]
+CUISINE = "answer = dish_details(dish_id=find_dish(name='Moussaka')[0]['dish_id'])['cuisine']"
+FIRST = {"question": "Of which cuisine is moussaka?", "answers": ["Greek"], "level": "KS", "program": CUISINE}
+ATLANTIS = {"answers": ["Atlantis"], "program": "find_dish(name='Moussaka')\nanswer = 'Atlantis'"}
+BOTH = {"question": "What?", "answers": ["moussaka; Greek"], "program": f"{CUISINE}\nanswer = [answer, 'Moussaka']"}
 
 
-def test_an_answer_that_stands_in_the_question_is_a_warning(tmp_path: Path) -> None:
-    (finding,) = found(tmp_path, {"question": "In which city is the Paris Opera?"})
-    assert (finding.severity, "an answer that stands in the question" in finding.what) == ("warning", True)
+def found(folder: Path, *some: dict[str, Any], environment: bool = True) -> list[Finding]:
+    path = folder / "mine.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"id": f"q{n}", **FIRST, **q}) for n, q in enumerate(some, 1)), encoding="utf-8"
+    )
+    return check(str(path), f"{folder / 'recipes.py'}" if environment else None)
 
 
-def test_a_line_that_is_no_question_is_an_error_at_its_line(tmp_path: Path) -> None:
-    (finding,) = found(tmp_path, {}, {"level": "KX"})
-    assert (finding.severity, finding.place) == ("error", f"{tmp_path / 'questions.jsonl'}:2")
+def amiss(folder: Path, *some: dict[str, Any]) -> list[tuple[str, str, str]]:
+    findings = [f for f in found(folder, *some) if f.severity != "note"]
+    return [(f.severity, f.place.rpartition(":")[2], f.what) for f in findings]
 
 
-def test_the_same_text_with_other_answers_is_an_error_and_with_the_same_a_warning(tmp_path: Path) -> None:
-    findings = found(tmp_path, {}, {"answers": ["Rome"]}, {"question": " where? "})
-    assert [(f.severity, f.place.rpartition(":")[2]) for f in findings] == [("error", "2"), ("warning", "3")]
+FAULTS: dict[str, tuple[list[dict[str, Any]], str, str]] = {
+    "a leak": ([{"question": "Is Greek moussaka good?"}], "warning 1", "an answer that stands in the question"),
+    "no level": ([{}, {"level": "KX"}], "error 2", "level"),
+    "the same text, other answers": ([{}, {"answers": ["Greek", "Thai"]}], "error 2", "with other answers"),
+    "the same question": ([{}, {"question": " of which CUISINE is moussaka?"}], "warning 2", "text and answers of"),
+    "an empty answer": ([{"answers": ["Greek", " "]}], "error 1", "an empty answer can never be matched"),
+    "no Python": ([{"program": "answer ="}], "error 1", "a program that is not Python"),
+    "no program": ([{"program": None}], "warning 1", "no program"),
+    "LookupError": ([{"program": "answer = find_dish(name='No such')[0]['name']"}], "error 1", "LookupError"),
+    "TypeError": ([{}, {"question": "?", "program": "answer = find_dish(title='x')"}], "error 2", "TypeError"),
+    "NameError": ([{"program": "answer = open_door()"}], "error 1", "1 question (q1) with a program that fails"),
+    "no answer": ([{"program": "answer = ''"}], "error 1", "it gives an empty answer"),
+    "another answer": ([{"answers": ["Thai"]}], "error 1", "another answer (Greek in place of Thai)"),
+    "a guess": ([ATLANTIS], "error 1", "an answer that no observation of the program holds (Atlantis)"),
+    "evidence": ([{"evidence": ["Greek", "Atlantis"]}], "error 1", "no observation of the program holds (Atlantis)"),
+    "several": (
+        [{"question": f"What is {n}?", "program": f"answer = [][{n}]"} for n in range(5)],
+        "error 1",
+        "5 questions (q1, q2, q3, ...) with a program that fails (q1: line 1: ",
+    ),
+}
 
 
-def test_an_empty_answer_is_an_error(tmp_path: Path) -> None:
-    (finding,) = found(tmp_path, {"answers": ["Paris", " "]})
-    assert (finding.severity, "an empty answer can never be matched" in finding.what) == ("error", True)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_one_finding_at_its_line(recipes: Path, name: str) -> None:
+    some, where, what = FAULTS[name]
+    ((severity, line, text),) = amiss(recipes, *some)
+    assert (f"{severity} {line}", what in text) == (where, True), text
+
+
+@pytest.mark.parametrize("question", [{"answers": ["Hellenic", "Greek"]}, BOTH, {**ATLANTIS, "evidence": ["Moussaka"]}])
+def test_any_gold_any_order_of_values_and_named_evidence_are_right(recipes: Path, question: dict[str, Any]) -> None:
+    assert amiss(recipes, question) == []
 
 
 @pytest.mark.parametrize("gold", ["yes", "no", "7", "12"])
 def test_a_gold_that_is_in_any_text_needs_evidence(tmp_path: Path, gold: str) -> None:
-    (finding,) = found(tmp_path, {"answers": [gold]})
-    assert finding.severity == "warning"
-    assert "name no evidence" in finding.what
-    assert found(tmp_path, {"answers": [gold], "evidence": ["born 1912"]}) == []
+    asked = {"answers": [gold], "program": "answer = 1"}
+    (finding,) = [f for f in found(tmp_path, asked, environment=False) if f.severity != "note"]
+    assert (finding.severity, "name no evidence" in finding.what) == ("warning", True)
+    last = found(tmp_path, {**asked, "evidence": ["born 1912"]}, environment=False)
+    assert [f.severity for f in last] == ["note", "note"]
+    assert last[1].todo == "--environment NAME", "no program ran"
 
 
-def test_a_program_that_is_missing_or_no_python_is_found(tmp_path: Path) -> None:
-    findings = found(tmp_path, {"program": "answer ="}, {"question": "Who?", "program": None})
-    assert [f.severity for f in findings] == ["error", "warning"]
+def test_a_season_says_over_which_environment_the_programs_run(recipes: Path) -> None:
+    assert typed_here(["generate", "templates.yaml", "--count", "8", "--out", "made.jsonl"], recipes).returncode == 0
+    made = recipes / "made.jsonl"
+    findings = check(str(made))
+    assert ({f.severity for f in findings}, findings[0].what) == ({"note"}, "season 1.0.0 over recipes.py")
+    line = json.loads(made.read_text(encoding="utf-8").splitlines()[0])
+    made.write_text(json.dumps({**line, "program": "answer = [][0]"}), encoding="utf-8")
+    assert any("a program that fails" in f.what for f in check(str(made)))
+
+
+# Installed tasks
+
+Installed = Callable[..., None]
+KENYA = {
+    "id": "capital-of-kenya",
+    "question": "What is the capital of Kenya?",
+    "answers": ["Nairobi"],
+    "level": "KS",
+    "program": "import re\nanswer = re.search('capital is ([^.;]+)[.;]', Search(entity='Kenya')).group(1)",
+}
+TODAY = {"id": "b", "question": "Which capital has Kenya today?"}
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
+    """Installs a task `geo/capitals` with one question and a demonstration."""
+
+    def write(demonstration: dict[str, Any]) -> None:
+        folder = tmp_path / "geo"
+        folder.mkdir()
+        path = folder / "capitals.yaml"
+        path.write_text("environment: wiki\nmetric: token_f1\n", encoding="utf-8")
+        for kind, question in (("questions", {}), ("demonstrations", demonstration)):
+            path.with_name(f"capitals.{kind}.jsonl").write_text(json.dumps({**KENYA, **question}), encoding="utf-8")
+        for module in (base, targets, questions):
+            monkeypatch.setattr(module, "task_files", lambda: {"geo/capitals": path})
+        base.installed.cache_clear()
+
+    return write
+
+
+WRONG = {"id": "x", "question": "And of Chad?", "answers": ["Paris"]}
+
+
+@pytest.mark.parametrize(
+    ("demonstration", "what"),
+    [
+        (WRONG, "1 question (x) with a program that gives another answer (Nairobi in place of Paris)"),
+        ({}, "1 question (capital-of-kenya) with a place among the demonstrations, though they are asked"),
+        ({"id": "o", "question": "what is the  capital of KENYA?"}, "(o) with a place among the demonstrations"),
+    ],
+)
+def test_a_task_is_checked_with_its_demonstrations(
+    install: Installed, demonstration: dict[str, Any], what: str
+) -> None:
+    install(demonstration)
+    (finding,) = [f for f in check("geo/*") if f.severity != "note"]
+    assert (finding.severity, what in finding.what) == ("error", True), finding.what
+
+
+def test_a_glob_that_selects_none_and_a_task_that_cannot_be_read_are_errors(install: Installed, tmp_path: Path) -> None:
+    install(TODAY)
+    assert [f.place for f in check("geo/*")][-1] == "geo/capitals"
+    (finding,) = check("goe/*")
+    assert (finding.severity, "goe/*" in finding.what) == ("error", True)
+    (tmp_path / "geo" / "capitals.questions.jsonl").write_text("{", encoding="utf-8")
+    (finding,) = check("geo/*")
+    assert (finding.severity, finding.place.endswith("capitals.questions.jsonl:1")) == ("error", True)
+
+
+def test_the_embedded_tasks_are_clean() -> None:
+    findings = [f for pattern in ("wiki/*", "aminer/*", "crud/*", "prgb/*") for f in check(pattern)]
+    assert [f.line() for f in findings if f.severity != "note"] == []
+    assert {f.place for f in findings} >= base.task_files().keys()

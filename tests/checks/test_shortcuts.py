@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,68 +21,50 @@ def question(number: int, text: str, *answers: str, **meta: object) -> Question:
     return Question(id=f"q{number}", question=text, answers=list(answers), level="KS", meta=meta)
 
 
-def fixed_place(chance: random.Random) -> list[Question]:
+def fixed_place(chance: random.Random) -> Iterator[Question]:
     """Each phrasing has the right option at a place of its own."""
-    made = []
-    for number in range(60):
+    for n in range(60):
         options = chance.sample(WORDS, 6)
-        start, place = [("Which of these is it", 1), ("Among these, choose", 4)][number % 2]
-        made.append(question(number, f"{start}: {', '.join(options[:-1])} or {options[-1]}?", options[place]))
-    return made
+        start, place = [("Which of these is it", 1), ("Among these, choose", 4)][n % 2]
+        yield question(n, f"{start}: {', '.join(options[:-1])} or {options[-1]}?", options[place])
 
 
-def yes_after_is(chance: random.Random) -> list[Question]:
-    starts = {"Is": "yes", "Does": "no"}
-    return [question(n, f"{(s := chance.choice([*starts]))} it {n}?", starts[s]) for n in range(60)]
-
-
-def told_by_the_end(chance: random.Random) -> list[Question]:
-    return [
-        question(n, f"Thing {n}, true of all, {'always' if n % 2 else 'ever'}?", "no" if n % 2 else "yes")
-        for n in range(60)
-    ]
-
-
-def long_is_true(chance: random.Random) -> list[Question]:
-    return [question(n, f"{'So it is ' * (1 + 5 * (n % 2))}{n}?", str(n % 2 == 1).lower()) for n in range(60)]
-
-
-def longest_option(chance: random.Random) -> list[Question]:
-    return [
-        question(
-            n,
-            f"Which is it, {n}?",
-            "a very long option",
-            options=chance.sample(["a", "bb", "a very long option", "ccc"], 4),
-        )
-        if n % 3
-        else question(n, f"Which is it, {n}?", "dddddd", options=chance.sample(["a", "bb", "dddddd", "ccc"], 4))
-        for n in range(60)
-    ]
-
-
-def shared_words(chance: random.Random) -> list[Question]:
-    made = []
-    for number in range(60):
+def shared_words(chance: random.Random) -> Iterator[Question]:
+    for n in range(60):
         options = chance.sample(WORDS, 5)
         text = f"The river town of {options[2]} is meant here; which is it? {' or '.join(options)}"
-        made.append(question(number, text, options[2], options=chance.sample(options, 5)))
-    return made
+        yield question(n, text, options[2], options=chance.sample(options, 5))
+
+
+def longest_option(chance: random.Random) -> Iterator[Question]:
+    for n in range(60):
+        longest = "a very long option" if n % 3 else "dddddd"
+        yield question(n, f"Which is it, {n}?", longest, options=chance.sample(["a", "bb", longest, "ccc"], 4))
+
+
+def by_parity(text: str, answer: str) -> Callable[[random.Random], Iterator[Question]]:
+    """Questions whose wording and answer depend on whether a number is odd."""
+    return lambda chance: (
+        question(n, text.format(n=n, odd=["Does", "Is"][n % 2], pad="So it is " * (1 + 5 * (n % 2))), answer[n % 2])
+        for n in range(60)
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "guesser"),
     [
         (fixed_place, "place of the option"),
-        (yes_after_is, "first word"),
-        (told_by_the_end, "last three words"),
-        (long_is_true, "length of the question"),
+        (by_parity("{odd} it {n}?", "NY"), "first word"),
+        (by_parity("Thing {n}, true of all, {odd}?", "NY"), "last three words"),
+        (by_parity("{pad}{n}?", "NY"), "length of the question"),
         (longest_option, "length of the option"),
         (shared_words, "words shared with the option"),
     ],
 )
-def test_each_shortcut_is_found_by_its_guesser(make: object, guesser: str) -> None:
-    found = {one.guesser for one in shortcuts({"x": make(random.Random(0))}) if one.found}  # type: ignore[operator]
+def test_each_shortcut_is_found_by_its_guesser(
+    make: Callable[[random.Random], Iterator[Question]], guesser: str
+) -> None:
+    found = {one.guesser for one in shortcuts({"x": [*make(random.Random(0))]}) if one.found}
     assert guesser in found
 
 
@@ -105,7 +88,7 @@ def test_always_giving_the_commonest_answer_is_no_shortcut() -> None:
 
 
 def test_of_a_few_questions_nothing_is_said() -> None:
-    assert shortcuts({"x": fixed_place(random.Random(0))[: FEWEST - 1]}) == []
+    assert shortcuts({"x": [*fixed_place(random.Random(0))][: FEWEST - 1]}) == []
 
 
 @pytest.mark.parametrize(
@@ -131,7 +114,7 @@ def test_no_embedded_set_has_a_shortcut() -> None:
 
 def test_check_says_what_leaks(tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
-    write_questions(path, fixed_place(random.Random(1)))
+    write_questions(path, [*fixed_place(random.Random(1))])
     (finding,) = [one for one in check_questions(path) if "guesser" in one.what]
     assert finding.severity == "warning"
     assert finding.what.startswith("a guesser that sees the place of the option alone answers ")

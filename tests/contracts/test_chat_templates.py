@@ -20,7 +20,6 @@ from r_eval.environments.base import Environment
 from r_eval.llms.base import Message, Reply, Request, ToolCall
 from r_eval.llms.chat import chat_body, fold_system
 from r_eval.records import Document, Question, Tokens
-from r_eval.testing import Talker
 from r_eval.workflows.agent import Agent
 from r_eval.workflows.base import Workflow
 from r_eval.workflows.dfsdt import DFSDT
@@ -29,6 +28,7 @@ from r_eval.workflows.fc import FC
 from r_eval.workflows.pal import PAL
 from r_eval.workflows.rag import RAG
 from r_eval.workflows.react import ReAct
+from tests.workflow_contract import Talker
 from tests.workflows.conftest import brief_sandbox, play  # noqa: F401  fixtures
 
 ALTERNATE = """
@@ -118,7 +118,6 @@ FAMILIES = {
 AGENTS = Path(__file__).parents[1] / "agents.py"
 WORKFLOWS: dict[str, Any] = {
     "react": ReAct,
-    "react, two replies": lambda: ReAct(replies=2),
     "fc": FC,
     "dfsdt": DFSDT,
     "pal": lambda: PAL(repairs=2),

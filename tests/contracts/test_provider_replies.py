@@ -16,11 +16,11 @@ from r_eval.llms.base import LLM, LLMError, Reply, make_llm
 from r_eval.llms.langchain import LangChain
 from r_eval.llms.reply import parse_reply
 from r_eval.records import Episode
-from r_eval.testing import Pantry, Talker, played
 from r_eval.workflows.base import Limits
 from tests.chat_server import ASK, Answer, Server
 from tests.contracts.test_workflows import ASKING, WORKFLOWS
 from tests.llms.reply_shapes import SHAPES
+from tests.workflow_contract import Pantry, Talker, played
 
 CHAT = """
 from langchain_openai import ChatOpenAI

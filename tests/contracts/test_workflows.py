@@ -16,7 +16,6 @@ import pytest
 from r_eval.llms.base import LLMError, Message, Reply, Request
 from r_eval.plugins import names
 from r_eval.records import Episode
-from r_eval.testing import Pantry, Talker, WorkflowContract, in_every_notation, played
 from r_eval.workflows.base import (
     Limits,
     LLMProtocol,
@@ -28,6 +27,7 @@ from r_eval.workflows.base import (
     make,
 )
 from tests.timing import quickest
+from tests.workflow_contract import Pantry, Talker, WorkflowContract, in_every_notation, played
 
 CONTRACT = [name for name in vars(WorkflowContract) if name.startswith("test_")]
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {

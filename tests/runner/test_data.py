@@ -97,7 +97,7 @@ def test_demonstrations_can_come_with_a_dataset(desk: Path) -> None:
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
     "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),
-    "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown setting 'aliases'"),
+    "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown key 'aliases'"),
     "a split of a file": ({"split": "train"}, "split: goes with data: hf:"),
 }
 

@@ -19,9 +19,9 @@ from r_eval.grid import Grid
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.records import Document, Question, Tokens
 from r_eval.runner.plan import resolve
-from r_eval.testing import WorkflowContract
 from r_eval.workflows.agent import Agent
 from r_eval.workflows.base import Workflow
+from tests.workflow_contract import WorkflowContract
 from tests.workflows.conftest import QUESTION, Play
 
 pytest.importorskip("mcp", reason="the MCP SDK is not installed (extra: mcp)")

@@ -62,6 +62,4 @@ def extract_triples(
     if not found.rows:
         raise UserError(f"{documents}: {llm} extracted no triple; dropped: {dropped}")
     write_triples(out, found.rows)
-    names_matched = ", ".join(f"{number} {how}" for how, number in found.matched.items() if number)
-    matched = f"; names: {names_matched}" if names_matched else ""
-    sys.stdout.write(f"{out}: {len(found.rows)} triples; dropped: {dropped}{matched}\n")
+    sys.stdout.write(f"{out}: {len(found.rows)} triples; dropped: {dropped}\n")

@@ -40,14 +40,10 @@ def suggest_templates(
     opened = open_environment(environment)
     examples = read_templates(source).templates if source is not None else _of_tasks(environment)
 
-    def progress(replies: int, number: int) -> None:
-        reply = "reply" if replies == 1 else "replies"
-        typer.echo(f"r-eval: {number} of {count} templates after {replies} {reply}", err=True)
-
     async def draft() -> Suggested:
         with Sandbox() as sandbox, replies_kept(out.stem) as stored:
             async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as speaker:
-                return await suggest(opened, examples, speaker, sandbox, count, seed, progress)
+                return await suggest(opened, examples, speaker, sandbox, count, seed)
 
     found = asyncio.run(draft())
     dropped = ", ".join(f"{number} {reason}" for reason, number in found.dropped.items()) or "none"
