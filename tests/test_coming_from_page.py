@@ -11,9 +11,6 @@ import pytest
 from r_eval import Grid, run
 from r_eval.analysis.scoring import ensure_scored
 from r_eval.api import Run
-from r_eval.plugins import names
-from r_eval.tasks.base import task_files
-from r_eval.workflows.base import Workflow
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -62,12 +59,3 @@ def test_tools_and_chat_model_of_langchain_are_environment_and_llm(folder: Path)
     pytest.importorskip("langchain_core", reason="langchain-core is not installed (extra: langchain)")
     (episode,) = carried_out(folder, "langchain.yaml").episodes()
     assert (episode.workflow, episode.llm) == ("react", "langchain/moved.py:chat")
-
-
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:wiki|aminer)/[\w-]+)`", TEXT))))
-def test_the_tasks_that_the_page_names_are_there(name: str) -> None:
-    assert name in task_files()
-
-
-def test_the_workflows_that_the_page_names_are_there() -> None:
-    assert {"react", "pal", "dfsdt", "fc"} <= names("workflows", Workflow).keys()

@@ -157,39 +157,6 @@ def test_score_takes_further_metrics_another_taxonomy_and_threshold_and_keeps_th
     assert before == {path: path.read_bytes() for path in (run / "episodes").rglob("*.jsonl")}
 
 
-# score --answers
-
-
-def answers(folder: Path, results: object, *words: str, **meta: Any) -> tuple[int, str, str]:
-    """Results from outside, scored against four private questions."""
-    lines = [
-        {"id": f"q{n}", "question": f"Where is {n}?", "answers": ["Paris"], "level": "KS", "meta": meta}
-        for n in range(4)
-    ]
-    (folder / "private.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    done = typed_here(["score", "private.jsonl", "--answers", "results.json", *words], folder)
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_results_from_outside_get_mean_interval_number_and_missing(tmp_path: Path) -> None:
-    results = {"q0": {"model_answer": "Paris", "found_ids": [1, 2]}, "q1": {"model_answer": "Rome"}}
-    status, out, _ = answers(tmp_path, results, "--metric", "exact_match")
-    (row,) = [line for line in out.splitlines() if "exact_match" in line]
-    assert row.replace("│", " ").split() == ["exact_match", "all", "25.0", "4.6", "to", "69.9", "4", "2"]
-    assert (status, "text_ids" in out) == (0, True)
-    found = json.loads(answers(tmp_path, results, "--k", "1", "--json", type="simple", text_ids=[2])[1])
-    metrics = ("token_f1", "hit@1", "recall@1", "ndcg@1")
-    assert {(s["metric"], s["type"]) for s in found["scores"]} == {(m, t) for m in metrics for t in ("all", "simple")}
-    assert (found["questions"], found["k"], found["missing"], found["unknown"]) == (4, 1, ["q2", "q3"], [])
-
-
-def test_an_unknown_id_is_a_warning_without_control_characters(tmp_path: Path) -> None:
-    status, out, err = answers(tmp_path, {"q0": {"model_answer": "\x1b[2J"}, "\x1b]0;x\x07": {}})
-    assert (status, "\x1b" in out + err) == (0, False)
-    assert "'\\x1b]0;x\\x07'" in err
-
-
 # report
 
 
