@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from r_eval.analysis.estimates import question_means
-from r_eval.analysis.frame import COLUMNS
-from r_eval.analysis.statistics import ALPHA, ScorePairs, compare, rank_intervals
-from r_eval.folder import RunFolder
+from r_eval.analysis.statistics import ScorePairs, compare, rank_intervals
 
 if TYPE_CHECKING:
     import pandas
@@ -93,7 +91,6 @@ def compare_columns(
     matrix: ScoreMatrix,
     pairs: Sequence[tuple[Hashable, Hashable]],
     groups: Mapping[str, Sequence[str]] | None = None,
-    alpha: float = ALPHA,
 ) -> pandas.DataFrame:
     """Compare pairs of columns, over all tasks or over each group of tasks; all of it is one family.
 
@@ -116,28 +113,18 @@ def compare_columns(
         rows = np.isin(matrix.task.astype(str), list(tasks))
         own = scores[rows]
         samples.append(ScorePairs(own[:, left], own[:, right], matrix.cluster[rows], matrix.task[rows].astype(str)))
-    found = pandas.DataFrame(compare(*samples, alpha=alpha)._asdict()).rename(columns=RENAMED)
-    sides = {"a": [pair[0] for pair in pairs], "b": [pair[1] for pair in pairs]}
-    for place, (name, values) in enumerate(sides.items()):
-        found.insert(place, name, pandas.Series(values * len(chosen), dtype=object))
-    found.insert(2, "group", np.repeat(np.array(list(chosen), object), len(pairs)))
+    names = [(a, b, group) for group in chosen for a, b in pairs]
+    sides = pandas.DataFrame(names, columns=["a", "b", "group"], dtype=object)
+    found = sides.join(pandas.DataFrame(compare(*samples)._asdict()).rename(columns=RENAMED))
     order = np.arange(len(found)).reshape(len(chosen), len(pairs)).T.ravel()
     return found.iloc[order].reset_index(drop=True)
 
 
-def pairs(
-    results: Results,
-    systems: Sequence[str] | None = None,
-    by: By = "all",
-    metric: str | None = None,
-    cluster: str = "cluster",
-) -> pandas.DataFrame:
-    """All pairs of systems under each condition; the pairs and groups of a condition are one family.
+def pairs(results: Results, by: By = "all") -> pandas.DataFrame:
+    """All pairs of systems but the references under each condition; the pairs and groups of a condition are one family.
 
     Args:
-        systems: Names; None: all but the references.
         by: Over all tasks; or over those of each domain, of each domain and level, or over each task.
-        metric: In place of each task's own.
 
     Returns:
         As of `compare_columns`, with `condition`, `system_a`, `system_b`; questions that several runs word differently
@@ -145,27 +132,22 @@ def pairs(
     """
     import pandas
 
-    name = f"compare.pairs({systems}, {by}, {metric}, {cluster})"
+    name = f"compare.pairs({by})"
     if name not in results.found:
-        changed = changed_questions(results.runs)
-        episodes = with_metric(drop_questions(results.episodes, changed), metric)
+        episodes, changed = comparable(results)
+        episodes = episodes[(episodes["role"] != "reference") & episodes["score"].notna()]
         groups = None if by == ALL else _groups(results.tasks, by)
-        parts = []
-        for condition, own in episodes.groupby("condition", observed=True):
-            own = own[own["system"].isin(systems) if systems is not None else own["role"] != "reference"]
-            matrix = score_matrix(own[own["value"].notna()], value="value", cluster=cluster)
-            part = compare_columns(matrix, list(combinations(matrix.columns, 2)), groups)
-            parts.append(part.rename(columns={"a": "system_a", "b": "system_b"}).assign(condition=str(condition)))
-        empty = compare_columns(
-            ScoreMatrix([], *(np.empty(0, object),) * 2, np.empty(0, np.int64), np.empty((0, 0))), []
-        )
-        found = pandas.concat([empty.rename(columns={"a": "system_a", "b": "system_b"}).assign(condition=""), *parts])
+        matrices = {str(key): score_matrix(own) for key, own in episodes.groupby("condition", observed=True)}
+        parts = [
+            compare_columns(one, list(combinations(one.columns, 2)), groups).assign(condition=condition)
+            for condition, one in (matrices or {"": score_matrix(episodes)}).items()
+        ]
+        found = pandas.concat(parts).rename(columns={"a": "system_a", "b": "system_b"})
         found.insert(0, "condition", found.pop("condition"))
-        found = found[found["questions"] > 0].astype(
-            dict.fromkeys(("condition", "system_a", "system_b", "group"), "string")
-        )
-        results.found[name] = found.reset_index(drop=True)
-        results.found[name].attrs["notes"] = [left_out(len(changed))] if changed else []
+        texts = ("condition", "system_a", "system_b", "group")
+        found = found[found["questions"] > 0].astype(dict.fromkeys(texts, "string")).reset_index(drop=True)
+        found.attrs["notes"] = [left_out(changed)] if changed else []
+        results.found[name] = found
     return results.found[name].copy()
 
 
@@ -194,31 +176,20 @@ def ranking(scores: pandas.Series, pairs: pandas.DataFrame) -> pandas.DataFrame:
     return frame.assign(rank_low=low, rank_high=high).sort_values("rank", kind="stable", ignore_index=True)
 
 
-def changed_questions(runs: Sequence[RunFolder]) -> frozenset[tuple[str, str]]:
-    """The questions (task, id) that several runs word differently: they are not the same question."""
+def comparable(results: Results) -> tuple[pandas.DataFrame, int]:
+    """The episodes whose questions all runs word alike, and how many other questions there are.
+
+    Questions (task, id) that several runs word differently are not the same question.
+    """
     texts: dict[tuple[str, str], set[str]] = {}
-    for run in runs if len(runs) > 1 else ():
+    for run in results.runs if len(results.runs) > 1 else ():
         for task in run.manifest()["tasks"]:
             for question in run.questions(task["name"]):
                 texts.setdefault((task["name"], question.id), set()).add(question.question)
-    return frozenset(key for key, found in texts.items() if len(found) > 1)
-
-
-def drop_questions(frame: pandas.DataFrame, questions: frozenset[tuple[str, str]]) -> pandas.DataFrame:
-    """The episodes of all other questions."""
-    if not questions:
-        return frame
-    keys = zip(frame["task"], frame["question_id"], strict=True)
-    return frame[np.fromiter((key not in questions for key in keys), bool, len(frame))]
-
-
-def with_metric(frame: pandas.DataFrame, metric: str | None) -> pandas.DataFrame:
-    """The frame with the column `value`: the score, or another metric where it is not a task's own."""
-    if metric is None:
-        return frame.assign(value=frame["score"])
-    column = f"metric_{metric}" if metric in COLUMNS else metric
-    other = frame.get(column, np.nan)
-    return frame.assign(value=frame["score"].where(frame["metric"].astype(object) == metric, other))
+    changed = {key for key, found in texts.items() if len(found) > 1}
+    keys = zip(results.episodes["task"], results.episodes["question_id"], strict=True)
+    is_same = np.fromiter((key not in changed for key in keys), bool) if changed else slice(None)
+    return results.episodes[is_same], len(changed)
 
 
 def left_out(questions: int) -> str:

@@ -9,10 +9,9 @@ price is never 0: such a system is on no front of money, and within no limit of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.compare import pairs
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
@@ -24,18 +23,14 @@ if TYPE_CHECKING:
     import pandas
 
 PAPER_CONNECTIONS = 1
-LATENCY = {"seconds": "seconds", "queue_seconds": "queue", "retry_seconds": "retry"}
-"""Columns that only episodes count for whose replies were all made in this run, by their names here."""
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 QUALITY = ("quality", "quality_low", "quality_high")
 DEPLOYMENT: dict[str, str] = {
     **dict.fromkeys((*IDENTITY, "domain"), TEXT),
     **dict.fromkeys(QUALITY, NUMBER),
     "complete": FLAG,
     **dict.fromkeys(("episodes", "incomplete", "replayed"), WHOLE),
-    **dict.fromkeys([f"seconds_{end}" for end in ("mean", *QUANTILES)], NUMBER),
-    **dict.fromkeys(("queue_mean", "queue_p95", "retry_mean", "retry_p95"), NUMBER),
-    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean", "cost_p95"), NUMBER),
+    **dict.fromkeys(("seconds_mean", "seconds_p50", "seconds_p95", "queue_mean", "retry_mean"), NUMBER),
+    **dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cost_mean"), NUMBER),
     "connections": "Int64",
     "parameters": NUMBER,
     **dict.fromkeys(("front_seconds", "front_cost"), "boolean"),
@@ -51,7 +46,7 @@ LESS = {"seconds": "faster", "cost": "cheaper"}
 CHOICE: dict[str, str] = {
     **dict.fromkeys(IDENTITY, TEXT),
     **dict.fromkeys((*QUALITY, "seconds", "cost"), NUMBER),
-    **dict.fromkeys(("fits", "on_front", "choice"), FLAG),
+    **dict.fromkeys(("fits", "choice"), FLAG),
     "reason": TEXT,
 }
 """The columns of `choose`; `seconds` and `cost` are means per episode."""
@@ -64,18 +59,31 @@ def deployment(results: Results) -> pandas.DataFrame:
     Published means have no rows. `attrs["notes"]` says at how many connections the times were taken, and what has
     replayed replies.
     """
-    import pandas
-
-    tasks = results.tasks.groupby("domain", sort=False)["name"].agg(list).to_dict()
-    parts = [_deployed(results, ALL, results)]
-    if len(tasks) > 1:
-        parts += [_deployed(results.of(own), str(domain), results) for domain, own in tasks.items()]
-    frame = pandas.concat(parts)
-    order = {key: place for place, key in enumerate(zip(parts[0]["condition"], parts[0]["system"], strict=True))}
-    frame["_place"] = [order[key] for key in zip(frame["condition"], frame["system"], strict=True)]
-    found = tidy(frame.sort_values("_place", kind="stable"), DEPLOYMENT)
+    keys = ["condition", "system", "domain"]
+    cells = _by_domain(results.cells[results.cells["score"].isna()], results)
+    cells = cells.sort_values(keys[:2], kind="stable").astype(dict.fromkeys(keys, TEXT))
+    settings = cells.groupby(keys, sort=False)[["connections", "parameters"]].first().reset_index()
+    quality = averages(results)
+    quality = quality.assign(domain=quality["group"], complete=quality["tasks"] == quality["of_tasks"])
+    quality = quality.rename(columns=dict(zip(("score", "score_low", "score_high"), QUALITY, strict=True)))
+    columns = [*IDENTITY, "domain", *QUALITY, "complete", "episodes", "incomplete"]
+    frame = settings.merge(quality[columns], "left", keys).merge(_numbers(results, keys), "left", keys)
+    frame[["replayed"]] = frame[["replayed"]].fillna(0)
+    contending = frame[(frame["role"] != "reference") & frame["complete"] & (frame["quality"] > 0)]
+    for cost, mark in (("seconds_mean", "front_seconds"), ("cost_mean", "front_cost")):
+        for _, rows in contending[contending[cost].notna()].groupby(["condition", "domain"], sort=False):
+            frame.loc[rows.index, mark] = pareto(list(zip(rows[cost], rows["quality"], strict=True)))
+    found = tidy(frame, DEPLOYMENT)
     found.attrs["notes"] = list(dict.fromkeys(_notes(found[found["domain"] == ALL])))
     return found
+
+
+def _by_domain(frame: pandas.DataFrame, results: Results) -> pandas.DataFrame:
+    """The rows under the domain "all", and again under their own where there are several."""
+    import pandas
+
+    own = [frame] if len(results.domains) > 1 else []
+    return pandas.concat([frame.assign(domain=ALL), *own])
 
 
 def latencies(results: Results) -> pandas.DataFrame:
@@ -107,60 +115,57 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
         max_seconds, max_usd: Of the means per episode; None sets no limit.
     """
     frame = deployment(results)
-    own = frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"})
-    on_front = own["front_seconds"].fillna(False) | own["front_cost"].fillna(False)
-    own = own.assign(fits=False, choice=False, reason="", on_front=on_front).reset_index(drop=True)
     limits = {name: most for name, most in (("seconds", max_seconds), ("cost", max_usd)) if most is not None}
-    compared = pairs(results)
-    for condition, rows in own.groupby("condition", sort=False):
-        for at, row in rows.iterrows():
-            own.loc[at, "reason"] = reason = _unfit(row, limits)
-            own.loc[at, "fits"] = not reason
-        _choose(own, own[own["fits"] & (own["condition"] == condition)], compared)
-    chosen = tidy(own, CHOICE)
+    rows = records(frame[frame["domain"] == ALL].rename(columns={"seconds_mean": "seconds", "cost_mean": "cost"}))
+    for row in rows:
+        row["reason"] = _unfit(row, limits)
+        row |= {"fits": not row["reason"], "choice": False}
+    tests = {(row["condition"], row["system_a"], row["system_b"]): row for row in records(pairs(results))}
+    for condition in results.conditions:
+        fitting = [row for row in rows if row["fits"] and row["condition"] == condition]
+        best, *rest = sorted(fitting, key=_order) or [None]
+        if best is None or not best["quality"]:
+            continue
+        best |= {"choice": True, "reason": "the best that fits"}
+        for row in rest:
+            pair = best["system"], row["system"]
+            test = tests.get((condition, *pair)) or tests.get((condition, *pair[::-1]))
+            row["reason"] = _behind(row, best, test)
+    chosen = tidy(rows, CHOICE)
     chosen.attrs["notes"] = frame.attrs["notes"]
     return chosen
 
 
-def _deployed(results: Results, domain: str, whole: Results) -> pandas.DataFrame:
-    """The rows of one domain, with the fronts of each condition."""
-    keys = ["condition", "system"]
-    quality = averages(whole)
-    quality = quality[quality["group"] == domain].rename(
-        columns={"score": "quality", "score_low": "quality_low", "score_high": "quality_high"}
-    )
-    quality["complete"] = quality["tasks"] == quality["of_tasks"]
-    cells = results.cells[results.cells["score"].isna()].astype(dict.fromkeys(keys, TEXT))
-    settings = cells.groupby(keys, sort=False)[["connections", "parameters"]].first().reset_index()
-    columns = [*IDENTITY, *QUALITY, "complete", "episodes", "incomplete"]
-    frame = settings.merge(quality[columns], "left", keys).merge(_numbers(results), "left", keys)
-    frame[["replayed"]] = frame[["replayed"]].fillna(0)
-    contending = frame[(frame["role"] != "reference") & frame["complete"] & (frame["quality"] > 0)]
-    for cost, mark in (("seconds_mean", "front_seconds"), ("cost_mean", "front_cost")):
-        known = contending[contending[cost].notna()]
-        for _, rows in known.groupby("condition", sort=False):
-            frame.loc[rows.index, mark] = pareto(list(zip(rows[cost], rows["quality"], strict=True)))
-    return frame.assign(domain=domain)
+def _order(row: Mapping[str, Any]) -> tuple[float, ...]:
+    """The best first; of equal ones the fastest, then the cheapest, what is not known last."""
+    taken = (row[name] if row[name] == row[name] else math.inf for name in ("seconds", "cost"))
+    return -round(row["quality"], 12), *taken
 
 
-def _numbers(results: Results) -> pandas.DataFrame:
-    """What the scored episodes of each system took: means and quantiles."""
-    import pandas
+def _behind(row: Mapping[str, Any], best: Mapping[str, Any], test: Mapping[str, Any] | None) -> str:
+    """How far a system that fits is behind the best, and what it saves."""
+    if not row["quality"]:
+        return "scores 0"
+    if test is None:
+        return f"has no question in common with {best['system']}"
+    if test["significant"]:
+        return f"significantly worse than {best['system']} (p = {test['p_adjusted']:.2g})"
+    less = [word for name, word in LESS.items() if row[name] < best[name]]
+    return " and ".join([f"not significantly worse than {best['system']}", *less])
 
-    keys = ["condition", "system"]
-    scored = results.episodes[results.episodes["score"].notna()]
-    fresh = scored[scored["replayed"] == 0].rename(columns=LATENCY).groupby(keys, observed=True)
+
+def _numbers(results: Results, keys: list[str]) -> pandas.DataFrame:
+    """What the scored episodes of each system took."""
+    scored = _by_domain(results.episodes[results.episodes["score"].notna()], results)
     groups = scored.groupby(keys, observed=True)
-    parts = [groups[["calls", "prompt_tokens", "completion_tokens"]].mean()]
-    parts[0]["replayed"] = groups.size() - fresh.size().reindex(parts[0].index, fill_value=0)
-    at = list(QUANTILES.values())
-    for of, name in ((fresh, "seconds"), (fresh, "queue"), (fresh, "retry"), (groups, "cost")):
-        spread: pandas.DataFrame = of[name].quantile(np.array(at)).unstack().reindex(columns=at)
-        made = spread.set_axis([f"{name}_{end}" for end in QUANTILES], axis=1)
-        made[f"{name}_mean"] = of[name].mean()
-        parts.append(made[of[name].count() == of[name].size()])  # an unknown price makes all of them unknown
-    found = pandas.concat(parts, axis=1).rename_axis(keys).reset_index()
-    return found.astype(dict.fromkeys(keys, TEXT))
+    fresh = scored[scored["replayed"] == 0].groupby(keys, observed=True)
+    found = groups[["calls", "prompt_tokens", "completion_tokens"]].mean()
+    found["replayed"] = groups.size() - fresh.size().reindex(found.index, fill_value=0)
+    found["cost_mean"] = groups["cost"].mean().where(groups["cost"].count() == groups.size())
+    found["seconds_mean"], found["seconds_p50"] = fresh["seconds"].mean(), fresh["seconds"].median()
+    found["seconds_p95"] = fresh["seconds"].quantile(0.95)
+    found["queue_mean"], found["retry_mean"] = fresh["queue_seconds"].mean(), fresh["retry_seconds"].mean()
+    return found.reset_index().astype(dict.fromkeys(keys, TEXT))
 
 
 def _notes(frame: pandas.DataFrame) -> Iterator[str]:
@@ -182,7 +187,7 @@ def _notes(frame: pandas.DataFrame) -> Iterator[str]:
             yield f"{row['system']}: no latency, since every episode has replayed replies; `{MEASURE}` measures it."
 
 
-def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
+def _unfit(row: Mapping[str, Any], limits: Mapping[str, float]) -> str:
     """Why a system is not a candidate; "" if it is one."""
     if row["role"] == "reference":
         return "a reference, not ranked"
@@ -199,27 +204,3 @@ def _unfit(row: pandas.Series, limits: Mapping[str, float]) -> str:
         return "its seconds are not known"
     over = [f"{row[name]:.4g} {UNITS[name]}" for name, most in limits.items() if row[name] > most]
     return f"over the limit: {', '.join(over)}" if over else ""
-
-
-def _choose(own: pandas.DataFrame, fitting: pandas.DataFrame, compared: pandas.DataFrame) -> None:
-    """Mark the choice among the systems that fit, and say of the others how far they are behind and what they save."""
-    own.loc[fitting.index[fitting["quality"] <= 0], "reason"] = "scores 0"
-    fitting = fitting[fitting["quality"] > 0]
-    if not len(fitting):
-        return
-    order = fitting.assign(quality=-fitting["quality"].round(12)).sort_values(["quality", "seconds", "cost"])
-    best = own.loc[order.index[0]]
-    own.loc[best.name, ["choice", "reason"]] = True, "the best that fits"
-    tests = compared[compared["condition"] == best["condition"]].set_index(["system_a", "system_b"])
-    for at in order.index[1:]:
-        row = own.loc[at]
-        pair = best["system"], row["system"]
-        found = next((names for names in (pair, pair[::-1]) if names in tests.index), None)
-        if found is None:
-            reason = f"has no question in common with {best['system']}"
-        elif tests.loc[found, "significant"]:
-            reason = f"significantly worse than {best['system']} (p = {tests.loc[found, 'p_adjusted']:.2g})"
-        else:
-            less = [word for name, word in LESS.items() if row[name] < best[name]]
-            reason = " and ".join([f"not significantly worse than {best['system']}", *less])
-        own.loc[at, "reason"] = reason

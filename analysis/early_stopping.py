@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from r_eval.analysis import metrics as known_metrics
+from r_eval.analysis import metrics
 from r_eval.errors import UserError
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
 
@@ -31,12 +31,8 @@ STAKES = np.array([0.06, 0.12, 0.24, 0.48, 0.95])
 """Shares of the capital that are put on a question, at most; it is spread evenly over them."""
 LOOKS = 20
 """How often a run looks, at equal distances."""
-SIMULATED = 100
-"""Questions of a task in a simulated grid, at most."""
 BLOCK = 64
 """Questions of a task that are worked on at a time."""
-ASKING = ("judge", "judge_six", "quest_eval", "quest_eval_precision", "quest_eval_recall")
-"""Metrics that call an LLM for every answer."""
 
 Floats = NDArray[np.float64]
 
@@ -75,14 +71,14 @@ class Rule:
         """What is certain of a stopped system, before the name of another one."""
         return f"not better by {100 * self.margin:g} points than" if self.margin else "behind"
 
-    def check(self, metrics: Sequence[str]) -> None:
-        """See that answers can be scored while the run goes on.
+    def check(self, names: Sequence[str]) -> None:
+        """See that answers can be scored by these metrics while the run goes on.
 
         Raises:
             UserError: A metric calls an LLM.
         """
-        for name in metrics:
-            if name.partition("@")[0] in ASKING:
+        for name in names:
+            if metrics.get(name).needs == "an LLM":
                 raise UserError(
                     f"stop_early: the metric {name} calls an LLM for every answer, and a run cannot wait for that; "
                     "choose a metric that does not, or leave stop_early out"
@@ -91,9 +87,9 @@ class Rule:
     def score(self, episodes: Sequence[Episode], metric: str) -> list[float | None]:
         """The scores of episodes of one task, from 0 to 1; None for those that have none."""
         answers, golds = [episode.answer for episode in episodes], [episode.golds for episode in episodes]
-        values = known_metrics.score_all(metric, answers, golds, [episode.question for episode in episodes])
+        values = metrics.get(metric).scores(answers, golds, [episode.question for episode in episodes])
         return [
-            None if math.isnan(value) or episode.outcome.kind in INFRASTRUCTURE_FAILURES else min(1.0, max(0.0, value))
+            None if math.isnan(value) or episode.outcome.kind in INFRASTRUCTURE_FAILURES else value
             for episode, value in zip(episodes, values, strict=True)
         ]
 
@@ -217,19 +213,3 @@ def plausible_scores(systems: int, sizes: Sequence[int], chance: np.random.Gener
     difficulty = chance.normal(0.0, 1.5, (len(sizes), max(sizes)))
     right = chance.random((systems, len(sizes), max(sizes))) < 1 / (1 + np.exp(difficulty - ability))
     return right.astype(float)
-
-
-def asked_shares(rule: Rule, systems: int, sizes: Sequence[int], seed: int = 0) -> Floats:
-    """The share of all episodes that simulated grids of such a form take with early stopping, in ascending order.
-
-    Tasks are made smaller where they have more than `SIMULATED` questions, which makes the shares too large.
-    """
-    less = min(1.0, SIMULATED / max(sizes))
-    sizes = [max(1, round(size * less)) for size in sizes]
-    grids = min(40, max(10, int(2e6 / (systems**2 * sum(sizes)))))
-    chance, whole, shares = np.random.default_rng(seed), sum(sizes), []
-    for _ in range(grids):
-        made = plausible_scores(systems, sizes, chance)
-        saved = sum(whole - stop.after for stop in rule.decide(made, made, sizes, rule.looks(sizes)))
-        shares.append(1 - saved / (systems * whole))
-    return np.sort(shares)

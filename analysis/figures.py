@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
-from r_eval.analysis.palette import DASHES, INK, SYMBOLS, clipped
+from r_eval.analysis.charts import Chart, ChartKind, Series
+from r_eval.analysis.palette import DASHES, INK, SYMBOLS, Entry, clipped
 from r_eval.errors import MissingExtra
 from r_eval.folder import file_name, write_whole
 
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SOFT, LINE = "#5b646d", "#d3d8dc"
-DPI = 160
-ROW = 0.27
-"""Inches of a row of bars."""
-PANEL = 3.5  # inches of a side of a radar
+METADATA: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None}}
+"""What would differ the next time is left out."""
+PANEL = 3.5
+"""Inches of a side of a radar."""
 MATCHED, UNMATCHED = "#4b7f52", "#d9d4cb"
 FROM, TO = (0.957, 0.969, 0.98), (0.031, 0.251, 0.447)
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
-NOTED = 0.045
-"""Share from which a part of a bar holds its number."""
 CJK = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei"),
     *("Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei", "Arial Unicode MS"),
@@ -40,25 +38,22 @@ CJK = (
 """Families with Chinese and Japanese characters, which matplotlib's own lacks."""
 
 
-def write_figures(charts: Sequence[Chart], folder: Path, warn: Callable[[str], None] | None = None) -> list[Path]:
+def write_figures(charts: Sequence[Chart], folder: Path) -> list[Path]:
     """Write every chart, all radars of a condition as one figure, as PNG and SVG; the paths.
-
-    Args:
-        warn: Called with a sentence where no font has a character of a name, which is drawn as a box.
 
     Raises:
         MissingExtra: matplotlib is not installed.
     """
     paths: list[Path] = []
     several = len({chart.condition for chart in charts}) > 1
-    with _styled() as lacking:
+    with _styled():
         for name, members in _figures(charts):
-            ending = f"-{members[0].condition}" if several else ""
-            paths += save(figure_of(members), folder, file_name(f"{name}{ending}"))
-    if lacking and warn is not None:
-        warn(
-            f"figures: no installed font has {' '.join(sorted(lacking)[:5])}; install one (for Chinese: Noto Sans CJK)"
-        )
+            ending, figure = f"-{members[0].condition}" if several else "", figure_of(members)
+            for kind, metadata in METADATA.items():
+                written = io.BytesIO()
+                figure.savefig(written, format=kind, dpi=160, metadata=metadata)
+                paths.append(folder / f"{file_name(f'{name}{ending}')}.{kind}")
+                write_whole(paths[-1], [written.getvalue()])
     return paths
 
 
@@ -72,8 +67,8 @@ def _figures(charts: Sequence[Chart]) -> Iterator[tuple[str, list[Chart]]]:
 
 
 @contextmanager
-def _styled() -> Iterator[set[str]]:
-    """Settings of matplotlib for the figures, put back afterwards; gives the characters that no font has."""
+def _styled() -> Iterator[None]:
+    """Settings of matplotlib for the figures, put back afterwards."""
     try:
         import matplotlib
         from matplotlib.font_manager import get_font_names
@@ -85,50 +80,12 @@ def _styled() -> Iterator[set[str]]:
         **{"font.family": ["DejaVu Sans", *(name for name in CJK if name in there)], "font.size": 9},
         **{"axes.titlesize": 10, "axes.edgecolor": LINE, "axes.axisbelow": True, "legend.frameon": False},
         **{"axes.spines.top": False, "axes.spines.right": False, "grid.color": LINE, "grid.linewidth": 0.6},
+        **{"figure.constrained_layout.w_pad": 0.06, "figure.constrained_layout.h_pad": 0.08},
         **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     }
-    lacking: set[str] = set()
-    with matplotlib.rc_context(ours), warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        yield lacking
-    for warning in heard:
-        found = str(warning.message)
-        if found.startswith("Glyph ") and found.split()[1].isdigit():
-            lacking.add(chr(int(found.split()[1])))
-
-
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure in each of the formats, whole files without what would differ the next time.
-
-    The places of the parts are found once and each format is drawn once; `savefig` does both twice.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    if engine := figure.get_layout_engine():
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-    files = {folder / f"{name}.{ending}": io.BytesIO() for ending in ("png", "svg")}
-    png, svg = files.values()
-    figure.dpi = DPI
-    raster: Any = FigureCanvasAgg(figure)
-    raster.print_png(png, metadata={"Software": None})
-    vector: Any = FigureCanvasSVG(figure)
-    vector.print_svg(svg, metadata={"Date": None})
-    for path, written in files.items():
-        write_whole(path, [written.getvalue()])
-    return list(files)
-
-
-def png(chart: Chart, dpi: int = 110) -> bytes:
-    """One chart as a picture, for a notebook.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
-    with _styled(), io.BytesIO() as written:
-        figure_of([chart]).savefig(written, format="png", dpi=dpi, bbox_inches="tight")
-        return written.getvalue()
+    with matplotlib.rc_context(ours), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a name that leaves no room, a character that no font has
+        yield
 
 
 def figure_of(charts: Sequence[Chart]) -> Figure:
@@ -136,40 +93,47 @@ def figure_of(charts: Sequence[Chart]) -> Figure:
     from matplotlib.figure import Figure
 
     chart = charts[0]
-    if chart.kind == "rings":
-        return _rings(chart)
-    across = math.ceil(len(charts) / math.ceil(len(charts) / 3))  # rows that are about equally full
-    down = math.ceil(len(charts) / across)
-    width, height = _size(chart) if len(charts) == 1 else (PANEL * across, PANEL * down)
-    figure = Figure(figsize=(width, height))
-    figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.08)
+    number = len(chart.categories) if chart.kind == "rings" else len(charts)
+    most = 6 if chart.kind == "rings" else 3
+    across = math.ceil(number / math.ceil(number / most))  # rows that are about equally full
+    down = math.ceil(number / across)
+    figure = Figure(figsize=_size(chart, across, down), layout="constrained")
     polar = {"projection": "polar"} if chart.kind == "radar" else {}
     grid = figure.subplots(down, across, squeeze=False, subplot_kw=polar).ravel()
+    for axes in grid[number:]:
+        axes.set_visible(False)
+    if chart.kind == "rings":
+        for place, name in enumerate(chart.categories):
+            _rings(grid[place], name, [(max(0.0, one.values[place]), one.colour) for one in chart.series])
+        used = [entry for entry, series in zip(chart.legend, chart.series, strict=True) if any(series.values)]
+        _legend(figure, [*used, ("answer matches", MATCHED, ""), ("answer does not match", UNMATCHED, "")])
+        return figure
     for axes, one in zip(grid, charts, strict=False):
         _DRAWN[one.kind](axes, one)
-        if len(charts) > 1 or one.kind == "radar":
+        if chart.kind == "radar":
             axes.set_title(one.title, pad=14)
-    for axes in grid[len(charts) :]:
-        axes.set_visible(False)
-    if len(charts) == 1 and chart.kind != "radar":
+    if chart.kind != "radar":
         figure.suptitle(chart.title, x=0.01, ha="left", fontsize=10.5)
-    _legend(figure, [entry for one in charts for entry in one.legend], width)
+    _legend(figure, [entry for one in charts for entry in one.legend])
     return figure
 
 
-def _size(chart: Chart) -> tuple[float, float]:
+def _size(chart: Chart, across: int, down: int) -> tuple[float, float]:
+    """Inches of a figure."""
     rows = len(chart.categories)
     if chart.kind == "heat":
         names = max(len(series.name) for series in chart.series) / 14
         return max(5.2, names + 0.78 * rows), 1.5 + 0.36 * len(chart.series)
     if chart.kind == "radar":
-        return 5.0, 4.4
-    if chart.kind in ("bars", "dots", "boxes"):
-        return 8.0, 1.4 + ROW * rows
-    return (7.2, 4.6) if chart.kind == "scatter" else (7.2, 3.4)
+        return max(5.0, PANEL * across), max(4.4, PANEL * down)
+    if chart.kind == "rings":
+        return max(1.75 * across, 5.6), 2.3 * down + 1.0
+    if chart.kind in ("bars", "boxes"):
+        return 8.0, 1.4 + 0.27 * rows
+    return 7.2, 4.6 if chart.kind == "scatter" else 3.4
 
 
-def _legend(figure: Figure, entries: Sequence[tuple[str, str, str]], width: float) -> None:
+def _legend(figure: Figure, entries: Sequence[Entry]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -183,15 +147,15 @@ def _legend(figure: Figure, entries: Sequence[tuple[str, str, str]], width: floa
         for label, colour, symbol in unique
     ]
     longest = max(len(label) for label, _, _ in unique)
-    columns = max(1, min(len(unique), int(width * 12 / (longest + 5))))
+    columns = max(1, min(len(unique), int(figure.get_figwidth() * 12 / (longest + 5))))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8.5, columnspacing=1.4)
 
 
 def _scaled(chart: Chart, values: Sequence[float]) -> list[float]:
-    return [100 * value for value in values] if chart.percent else list(values)
+    return [chart.unit * value for value in values]
 
 
-def _errors(series: Series) -> list[list[float]] | None:
+def _interval(series: Series) -> list[list[float]] | None:
     if not series.low:
         return None
     below = [100 * max(0.0, value - low) for value, low in zip(series.values, series.low, strict=True)]
@@ -206,6 +170,27 @@ def _rows(axes: Axes, labels: Sequence[str]) -> None:
     axes.spines["left"].set_visible(False)
 
 
+def _values(axes: Axes, chart: Chart, axis: Literal["x", "y"]) -> None:
+    """The axis of the values, with its grid."""
+    axes.grid(axis=axis)
+    axes.set(**{f"{axis}label": chart.y_label, f"{axis}lim": (0, 100 * chart.top if chart.top else None)})
+
+
+def _across(axes: Axes, chart: Chart) -> None:
+    """The x axis of a scatter or of boxes."""
+    axes.set_xlabel(chart.x_label)
+    axes.grid(axis="x")
+    if chart.log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip("."))
+        axes.xaxis.set_minor_formatter("")
+
+
+def _ink_on(colour: str) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
+
+
 def _radar(axes: Axes, chart: Chart) -> None:
     angles = [2 * math.pi * place / len(chart.categories) for place in range(len(chart.categories))]
     polar: Any = axes
@@ -213,8 +198,8 @@ def _radar(axes: Axes, chart: Chart) -> None:
     polar.set_theta_direction(-1)
     for series in chart.series:
         values = _scaled(chart, series.values)
-        style = {"color": series.colour, "linestyle": DASHES[series.dash], "linewidth": 1.7, "markersize": 3.5}
-        axes.plot([*angles, angles[0]], [*values, values[0]], marker="o", **style)  # type: ignore[arg-type]
+        style: Any = {"color": series.colour, "linestyle": DASHES[series.dash], "linewidth": 1.7, "markersize": 3.5}
+        axes.plot([*angles, angles[0]], [*values, values[0]], marker="o", **style)
     axes.set_xticks(angles, [label.replace(" ", "\n", 1) if len(label) > 12 else label for label in chart.categories])
     axes.tick_params(axis="x", labelsize=8, pad=7)
     top = 100 * (chart.top or 1.0)
@@ -251,92 +236,58 @@ def _heat(axes: Axes, chart: Chart) -> None:
 
 
 def _bars(axes: Axes, chart: Chart) -> None:
-    places = range(len(chart.categories))
-    ends = [0.0] * len(places)
+    ends = [0.0] * len(chart.categories)
     for series in chart.series:
         widths = _scaled(chart, series.values)
-        axes.barh(places, widths, left=ends, color=series.colour, height=0.78)
+        axes.barh(range(len(ends)), widths, left=ends, color=series.colour, height=0.78)
         for place, (width, end) in enumerate(zip(widths, ends, strict=True)):
-            if width >= 100 * NOTED:
+            if width >= 4.5:
                 axes.text(end + width / 2, place, f"{width:.0f}", fontsize=7, color=_ink_on(series.colour), **CENTRED)
         ends = [end + width for end, width in zip(ends, widths, strict=True)]
     _rows(axes, chart.categories)
     _values(axes, chart, "x")
 
 
-def _ink_on(colour: str) -> str:
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
-
-
-def _values(axes: Axes, chart: Chart, axis: Literal["x", "y"]) -> None:
-    """The axis of the values, with its grid."""
-    axes.grid(axis=axis)
-    top = 100 * chart.top if chart.top else None
-    axes.set(**{f"{axis}label": chart.y_label, f"{axis}lim": (0, top)})
-
-
-def _dots(axes: Axes, chart: Chart) -> None:
-    for place, series in enumerate(chart.series):
-        axes.errorbar(_scaled(chart, series.values), [place], xerr=_errors(series), **_marks(series))
-    _rows(axes, chart.categories)
-    _values(axes, chart, "x")
-
-
-def _marks(series: Series) -> dict[str, Any]:
+def _marks(series: Series, size: float) -> dict[str, Any]:
     face = "white" if series.hollow else series.colour
-    return {
-        **{"fmt": SYMBOLS[series.symbol], "color": series.colour, "markerfacecolor": face, "markersize": 6.5},
-        **{"elinewidth": 1.1, "capsize": 0, "markeredgewidth": 1.2},
-    }
+    look = {"fmt": SYMBOLS[series.symbol], "color": series.colour, "markerfacecolor": face, "markersize": size}
+    return {**look, "elinewidth": 1.1, "capsize": 0, "markeredgewidth": 1.2}
 
 
 def _columns(axes: Axes, chart: Chart) -> None:
-    width = 0.8 / len(chart.series)
+    """Columns side by side, or lines whose intervals stand side by side."""
+    width = 0.05 if chart.kind == "lines" else 0.8 / len(chart.series)
     for number, series in enumerate(chart.series):
-        places = [place + width * (number - (len(chart.series) - 1) / 2) for place in range(len(chart.categories))]
-        bars = {"color": series.colour, "ecolor": SOFT, "error_kw": {"elinewidth": 1}}
-        axes.bar(places, _scaled(chart, series.values), width * 0.92, yerr=_errors(series), **bars)  # type: ignore[arg-type]
-    axes.set_xticks(range(len(chart.categories)), chart.categories)
-    _values(axes, chart, "y")
-
-
-def _lines(axes: Axes, chart: Chart) -> None:
-    middle = (len(chart.series) - 1) / 2
-    for number, series in enumerate(chart.series):
-        places = [place + 0.05 * (number - middle) for place in range(len(chart.categories))]
-        marks = {**_marks(series), "linewidth": 1.3, "fmt": f"{SYMBOLS[series.symbol]}-", "markersize": 5}
-        axes.errorbar(places, _scaled(chart, series.values), yerr=_errors(series), **marks)
+        shift, values = width * (number - (len(chart.series) - 1) / 2), _scaled(chart, series.values)
+        places = [place + shift for place in range(len(chart.categories))]
+        if chart.kind == "lines":
+            marks = {**_marks(series, 5), "linewidth": 1.3, "fmt": f"{SYMBOLS[series.symbol]}-"}
+            axes.errorbar(places, values, yerr=_interval(series), **marks)
+        else:
+            bars: Any = {"color": series.colour, "ecolor": SOFT, "error_kw": {"elinewidth": 1}}
+            axes.bar(places, values, width * 0.92, yerr=_interval(series), **bars)
     axes.set_xticks(range(len(chart.categories)), chart.categories)
     _values(axes, chart, "y")
 
 
 def _scatter(axes: Axes, chart: Chart) -> None:
     if len(chart.front) > 1:
-        front = [x for x, _ in chart.front], [100 * y for _, y in chart.front]
-        axes.plot(*front, color=SOFT, linestyle=":", linewidth=1.3, drawstyle="steps-post", zorder=1)
+        x, y = [x for x, _ in chart.front], [100 * y for _, y in chart.front]
+        axes.plot(x, y, color=SOFT, linestyle=":", linewidth=1.3, drawstyle="steps-post", zorder=1)
     for place, series in enumerate(chart.series):
         value = 100 * series.values[0]
-        axes.errorbar(series.x, [value], yerr=_errors(series), zorder=3, **_marks(series))
-        if series.named:
-            align = "right" if is_right(chart, series) else "left"
+        axes.errorbar([series.x], [value], yerr=_interval(series), zorder=3, **_marks(series, 6.5))
+        if (series.x, series.values[0]) in chart.front:
+            align = "right" if chart.is_right(series) else "left"
             way = (-7 if align == "right" else 7), (6 if place % 2 else -10)
-            axes.annotate(series.name, (series.x[0], value), way, textcoords="offset points", ha=align, fontsize=7.5)
-    if chart.log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(_plain)
-        axes.xaxis.set_minor_formatter("")
-    else:
+            axes.annotate(series.name, (series.x, value), way, textcoords="offset points", ha=align, fontsize=7.5)
+    _across(axes, chart)
+    if not chart.log:
         axes.set_xlim(left=0)
     axes.margins(x=0.12)
-    axes.set_xlabel(chart.x_label)
-    axes.grid(axis="both")
+    axes.grid(axis="y")
     axes.set_ylabel(chart.y_label)
     axes.set_ylim(bottom=-1.5)
-
-
-def _plain(value: float, _: float) -> str:
-    return f"{value:.10f}".rstrip("0").rstrip(".")
 
 
 def _boxes(axes: Axes, chart: Chart) -> None:
@@ -348,54 +299,26 @@ def _boxes(axes: Axes, chart: Chart) -> None:
         box = {**dict(zip(names, series.values, strict=True)), "fliers": []}
         axes.bxp([box], positions=[place], **fixed, **parts)
     _rows(axes, chart.categories)
-    if chart.log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(_plain)
-    axes.grid(axis="x")
-    axes.set_xlabel(chart.x_label)
+    _across(axes, chart)
 
 
-# ---- the printed rings
-
-
-def _rings(chart: Chart) -> Figure:
-    """Two rings for each system: inside, whether the answer matches; outside, the six response types."""
-    from matplotlib.figure import Figure
-
-    across = min(6, len(chart.categories))
-    down = math.ceil(len(chart.categories) / across)
-    figure = Figure(figsize=(max(1.75 * across, 5.6), 2.3 * down + 1.0))
-    figure.set_layout_engine("constrained")
-    grid = figure.subplots(down, across, squeeze=False).ravel()
-    for place, axes in enumerate(grid):
-        if place >= len(chart.categories):
-            axes.set_visible(False)
-            continue
-        shares = [(max(0.0, series.values[place]), series.colour) for series in chart.series]
-        right = sum(share for share, _ in shares[:2])
-        _ring(axes, shares, 1.0, 0.34, numbers=True)
-        _ring(axes, [(right, MATCHED), (1 - right, UNMATCHED)], 0.64, 0.2)
-        axes.text(0, 0, f"{100 * right:.0f} %", fontsize=9, **CENTRED)
-        axes.set_title("\n".join(clipped(part, 22) for part in chart.categories[place].split(" · ")), fontsize=8)
-    used = [entry for entry, series in zip(chart.legend, chart.series, strict=True) if any(series.values)]
-    used += [("answer matches", MATCHED, ""), ("answer does not match", UNMATCHED, "")]
-    _legend(figure, used, figure.get_figwidth())
-    return figure
-
-
-def _ring(axes: Axes, parts: Sequence[tuple[float, str]], radius: float, width: float, numbers: bool = False) -> None:
-    drawn = [part for part in parts if part[0] > 0]
-    edge = {"width": width, "edgecolor": "white", "linewidth": 0.8 if len(drawn) > 1 else 0}
-    label: Any = {"autopct": lambda share: f"{share:.0f}" if share >= 6 else "", "pctdistance": 0.83} if numbers else {}
-    shares, colours = [share for share, _ in drawn], [colour for _, colour in drawn]
-    made: Any = axes.pie(
-        shares, colors=colours, radius=radius, startangle=90, counterclock=False, wedgeprops=edge, **label
-    )
-    for text, colour in zip(made[2] if numbers else (), colours, strict=False):
-        text.set(fontsize=6.5, color=_ink_on(colour))
+def _rings(axes: Axes, name: str, shares: Sequence[tuple[float, str]]) -> None:
+    """Two rings of a system: inside, whether the answer matches; outside, the six response types."""
+    right = sum(share for share, _ in shares[:2])
+    inside = [(right, MATCHED), (1 - right, UNMATCHED)]
+    for parts, radius, width, numbers in ((shares, 1.0, 0.34, True), (inside, 0.64, 0.2, False)):
+        drawn = [part for part in parts if part[0] > 0]
+        edge = {"width": width, "edgecolor": "white", "linewidth": 0.8 if len(drawn) > 1 else 0}
+        look: Any = {"radius": radius, "startangle": 90, "counterclock": False, "wedgeprops": edge, "pctdistance": 0.83}
+        look["autopct"] = (lambda share: f"{share:.0f}" if share >= 6 else "") if numbers else (lambda share: "")
+        made: Any = axes.pie([share for share, _ in drawn], colors=[colour for _, colour in drawn], **look)
+        for text, (_, colour) in zip(made[2], drawn, strict=True):
+            text.set(fontsize=6.5, color=_ink_on(colour))
+    axes.text(0, 0, f"{100 * right:.0f} %", fontsize=9, **CENTRED)
+    axes.set_title("\n".join(clipped(part, 22) for part in name.split(" · ")), fontsize=8)
 
 
 _DRAWN: dict[ChartKind, Callable[[Axes, Chart], None]] = {
-    **{"radar": _radar, "heat": _heat, "bars": _bars, "dots": _dots},
-    **{"columns": _columns, "lines": _lines, "scatter": _scatter, "boxes": _boxes},
+    **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
+    **{"lines": _columns, "scatter": _scatter, "boxes": _boxes},
 }

@@ -10,13 +10,13 @@ holds, so that Parquet files of several runs can be read together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import from_json
 
 from r_eval.analysis.qrels import RETRIEVAL
-from r_eval.folder import Cell, RunFolder, read_lines, whole_lines
+from r_eval.folder import Cell, RunFolder, whole_lines
 from r_eval.records import INFRASTRUCTURE_FAILURES, Question
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ COLUMNS: dict[str, str] = {
     **{f"retrieval_{name}": NUMBER for name in RETRIEVAL},
 }
 """The columns and their types; those of further metrics, numbers, follow `metric`."""
-FIELDS = {"queue_seconds": "queue", "retry_seconds": "retry"}
-"""Fields of a score record, by the names of their columns, where these differ."""
 UNIQUE = ("episode_id", "answer")
 """Texts that no two episodes are expected to share; all others are categories."""
 CLUSTER_KEYS = ("document", "documents", "cluster")
@@ -61,7 +59,6 @@ next to the ranking, never in it."""
 
 CellColumns = dict[str, Any]
 """The rows of a cell, column by column: lists of texts, arrays of numbers, or one text for all rows."""
-_RETRIEVAL = {f"retrieval_{name}": name for name in RETRIEVAL}
 
 
 def role_of(workflow: str, uses_gold: bool = False) -> SystemRole:
@@ -107,8 +104,10 @@ def read(runs: Sequence[RunFolder], suffixes: Sequence[str] = (), answers: bool 
 
     ends = suffixes or [""] * len(runs)
     parts = [part for run, suffix in zip(runs, ends, strict=True) for part in cell_parts(run, suffix, answers)]
-    types = typed(name for part in parts for name in part if name not in COLUMNS)
-    return pandas.DataFrame({name: _column(name, type_, parts) for name, type_ in types.items()}, copy=False)
+    names = list(COLUMNS)
+    behind = names.index("metric") + 1
+    names[behind:behind] = dict.fromkeys(name for part in parts for name in part if name not in COLUMNS)
+    return pandas.DataFrame({name: _column(name, COLUMNS.get(name, NUMBER), parts) for name in names}, copy=False)
 
 
 def plain(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -119,14 +118,9 @@ def plain(frame: pandas.DataFrame) -> pandas.DataFrame:
     return frame.astype(dict.fromkeys(categories, TEXT))
 
 
-def typed(further: Iterable[str] = ()) -> dict[str, str]:
-    """The columns with their types, those of further metrics after `metric`."""
-    found: dict[str, str] = {}
-    for name, type_ in COLUMNS.items():
-        found[name] = type_
-        if name == "metric":
-            found |= dict.fromkeys(further, NUMBER)
-    return found
+def metric_column(metric: str) -> str:
+    """The column of a further metric."""
+    return f"metric_{metric}" if metric in COLUMNS else metric
 
 
 def further_metrics(frame: pandas.DataFrame) -> list[str]:
@@ -136,7 +130,8 @@ def further_metrics(frame: pandas.DataFrame) -> list[str]:
 
 def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Iterator[CellColumns]:
     """The rows of each cell of a scored run that has any, by column; None where there is no value."""
-    manifest, role = run.manifest(), roles(run.manifest())
+    manifest = run.manifest()
+    role = roles(manifest)
     domains = {entry["name"]: entry.get("domain") or domain_of(entry["name"]) for entry in manifest["tasks"]}
     questions: dict[str, dict[str, tuple[str, str]]] = {}
     for cell in run.cells():
@@ -144,65 +139,49 @@ def cell_parts(run: RunFolder, suffix: str = "", answers: bool = False) -> Itera
             questions[cell.task] = {
                 one.id: (cluster_of(one), str(one.meta.get("template") or "")) for one in run.questions(cell.task)
             }
-        known = {"run": manifest["name"], "domain": domains[cell.task], "role": role[cell.system]}
-        known |= {**cell._asdict(), "system": cell.system + suffix, "llm": cell.llm + suffix}
-        if part := _part(run, cell, known, questions[cell.task], answers):
+        records = _records(run, cell)
+        texts = {one.episode_id: one.answer for one in run.cell_episodes(cell)} if answers else None
+        if texts is not None:
+            records = [one for one in records if one["episode_id"] in texts]  # its line has been damaged since
+        if records:
+            part = _columns(records, questions[cell.task])
+            part |= {"run": manifest["name"], "domain": domains[cell.task], "role": role[cell.system]}
+            part |= {**cell._asdict(), "system": cell.system + suffix, "llm": cell.llm + suffix}
+            part["answer"] = texts and [texts[one["episode_id"]] for one in records]
             yield part
 
 
-def _part(
-    run: RunFolder, cell: Cell, known: Mapping[str, str], questions: Mapping[str, tuple[str, str]], answers: bool
-) -> CellColumns:
+def _columns(records: Sequence[Mapping[str, Any]], questions: Mapping[str, tuple[str, str]]) -> CellColumns:
+    """The columns that the score records of a cell make."""
     import numpy as np
 
-    records = _records(run, cell)
-    texts: dict[str, str] = {}
-    if answers:
-        texts = {one.episode_id: one.answer for one in run.cell_episodes(cell)}
-        records = [one for one in records if one["episode_id"] in texts]  # the line of another has been damaged since
-    if not records:
-        return {}
     shared = [questions.get(one["question_id"], (one["question_id"], "")) for one in records]
-    failed = [one["outcome"] in INFRASTRUCTURE_FAILURES for one in records]
+    failed = np.array([one["outcome"] in INFRASTRUCTURE_FAILURES for one in records])
+    known = zip(records, failed, strict=True)
     made: CellColumns = {
-        **known,
         "cluster": [cluster for cluster, _ in shared],
         "template": [template for _, template in shared],
-        "missing": np.array(failed),
-        "supported": [
-            None if missing or one["undecided"] else one.get("supported")
-            for one, missing in zip(records, failed, strict=True)
-        ],
+        "missing": failed,
+        "supported": [None if missing or one["undecided"] else one["supported"] for one, missing in known],
     }
-    if answers:
-        made["answer"] = [texts[one["episode_id"]] for one in records]
-    for name, type_ in COLUMNS.items():
-        if name not in (*made, "answer", *_RETRIEVAL):
-            field, default = FIELDS.get(name, name), {WHOLE: 0, TEXT: ""}.get(type_)
-            values = [one.get(field, default) for one in records]
-            made[name] = values if type_ == TEXT else np.array(values, type_)
-    nested = [("metrics", {name: f"metric_{name}" if name in COLUMNS else name for name in records[0]["metrics"]})]
-    if any(one.get("retrieval") for one in records):
-        nested.append(("retrieval", {name: column for column, name in _RETRIEVAL.items()}))
-    for field, columns in nested:
+    for name in COLUMNS.keys() & records[0].keys() - made.keys():
+        values = [one[name] for one in records]
+        made[name] = values if COLUMNS[name] == TEXT else np.array(values, COLUMNS[name])
+    nested = [("metrics", {name: metric_column(name) for name in records[0]["metrics"]})]
+    if any(one["retrieval"] for one in records):
+        nested.append(("retrieval", {name: f"retrieval_{name}" for name in RETRIEVAL}))
+    for key, columns in nested:
         for name, column in columns.items():
-            made[column] = np.array([(one.get(field) or {}).get(name) for one in records], NUMBER)
+            made[column] = np.array([(one[key] or {}).get(name) for one in records], NUMBER)
     return made
 
 
 def _records(run: RunFolder, cell: Cell) -> list[dict[str, Any]]:
-    """The kept scores of a cell, the last one of each episode.
-
-    Raises:
-        UserError: A line is not a JSON object.
-    """
+    """The kept scores of a cell."""
     path = cell.path(run.scores_root)
     lines = [line for _, line in whole_lines(path)] if path.exists() else []
-    try:
-        found = from_json(b"[%b]" % b",".join(lines))
-    except ValueError:
-        found = [record for _, record in read_lines(path)]
-    return list({record["episode_id"]: record for record in found}.values())
+    found: list[dict[str, Any]] = from_json(b"[%b]" % b",".join(lines))
+    return found
 
 
 def _column(name: str, type_: str, parts: Sequence[CellColumns]) -> Any:

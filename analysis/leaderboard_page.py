@@ -26,8 +26,6 @@ from r_eval.folder import RunFolder, described, file_name, write_whole
 if TYPE_CHECKING:
     import pandas
 
-MOST = 12
-"""Up to how many versions every number of last ones has its table."""
 NOTE = (
     "Retrieval: mean of hit rate, recall and NDCG. Generation: the task's own metric. Total: their sum, up to 200 %. "
     "Every question of a version counts for every system; one without a score is missing, and counts 0."
@@ -134,10 +132,7 @@ def _write(board: Board, out: Path) -> tuple[Path, pandas.DataFrame]:
 
 def _from(out: Path, path: Path) -> str:
     """A path as seen from the board's folder."""
-    try:
-        return Path(os.path.relpath(path.resolve(), out.resolve())).as_posix()
-    except ValueError:  # another drive
-        return path.resolve().as_posix()
+    return Path(os.path.relpath(path.resolve(), out.resolve())).as_posix()
 
 
 def _fact(rows: pandas.DataFrame, version: str) -> str:
@@ -147,21 +142,21 @@ def _fact(rows: pandas.DataFrame, version: str) -> str:
 
 
 def _tables(rows: pandas.DataFrame, number: int) -> Iterator[tuple[str, str, str, pandas.DataFrame]]:
-    """The standings over all versions and over each number of last ones, by type of question, and of each version."""
+    """The standings over all versions and on the newest, by type of question, and of each version."""
     import pandas
 
     note = f"{NOTE} {OVER}" if number > 1 else NOTE
     yield "standings", "All versions" if number > 1 else "Standings", note, _shown(standings(rows))
-    for last in range(1, min(MOST, number - 1) + 1):
-        title = "The newest version" if last == 1 else f"The last {last} versions"
-        yield f"standings_last_{last}", title, note, _shown(standings(rows, last))
+    if number > 1:
+        yield "standings_newest", "The newest version", NOTE, _shown(standings(rows, 1))
     yield "types", "By question type", NOTE, _shown(by_type(rows))
-    parts = []
-    for _, own in rows.groupby("place"):
-        one = standings(own).drop(columns=["versions", "current"])
-        one.insert(0, "version", own["version"].iloc[0])
-        parts.append(one)
-    yield "leaderboard", "Each version", NOTE, pandas.concat(parts, ignore_index=True)
+    parts = [
+        standings(own).drop(columns=["versions", "current"]).assign(version=own["version"].iloc[0])
+        for _, own in rows.groupby("place")
+    ]
+    found = pandas.concat(parts, ignore_index=True)
+    found.insert(0, "version", found.pop("version"))
+    yield "leaderboard", "Each version", NOTE, found
 
 
 def _shown(frame: pandas.DataFrame) -> pandas.DataFrame:

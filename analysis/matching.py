@@ -15,25 +15,24 @@ from r_eval.analysis.results import Results, ranked, records, tidy
 from r_eval.analysis.scores import averages
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas
-    from numpy.typing import NDArray
 
+TESTED = ("difference", "difference_low", "difference_high", "p_adjusted")
 PARTNERS: dict[str, str] = {
     **dict.fromkeys(("condition", "fixed", "name", "group", "best"), TEXT),
     "score": NUMBER,
     "rival": TEXT,
     "rival_score": NUMBER,
     "questions": WHOLE,
-    **dict.fromkeys(("difference", "difference_low", "difference_high", "p_adjusted"), NUMBER),
+    **dict.fromkeys(TESTED, NUMBER),
     "significant": FLAG,
 }
 UPPER_BOUND: dict[str, str] = {
     **dict.fromkeys(("condition", "task"), TEXT),
     "score": NUMBER,
     "best": TEXT,
-    **dict.fromkeys(("best_score", "gap"), NUMBER),
-    **dict.fromkeys(("questions", "incomplete"), WHOLE),
+    "best_score": NUMBER,
+    "questions": WHOLE,
 }
 
 
@@ -47,12 +46,14 @@ def partners(results: Results) -> pandas.DataFrame:
     import pandas
 
     own = ranked(averages(results))
-    own = own[own["tasks"] == own["of_tasks"]].assign(score=lambda frame: frame["score"].round(12))
-    compared = pandas.concat([pairs(results, by=by) for by in ("all", "domain", "level")])
-    keys = ("condition", "group", "system_a", "system_b")
-    tests = {tuple(row[key] for key in keys): row for row in records(compared)}
+    systems = records(own[own["tasks"] == own["of_tasks"]].round({"score": 12}))
+    tests: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in records(pandas.concat([pairs(results, by) for by in ("all", "domain", "level")])):
+        low, high = row["difference_low"], row["difference_high"]
+        turned = {"difference": -row["difference"], "difference_low": -high, "difference_high": -low}
+        tests[row["condition"], row["group"], row["system_a"], row["system_b"]] = row
+        tests[row["condition"], row["group"], row["system_b"], row["system_a"]] = row | turned
     rows = []
-    systems = records(own)
     for fixed, other in (("workflow", "llm"), ("llm", "workflow")):
         fields: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for line in systems:
@@ -64,69 +65,40 @@ def partners(results: Results) -> pandas.DataFrame:
 
 
 def _rivals(
-    field: Sequence[dict[str, Any]], other: str, tests: Mapping[tuple[str, ...], dict[str, Any]]
+    field: Sequence[dict[str, Any]], other: str, tests: Mapping[tuple[str, ...], Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Of the systems that share a half: the best ones, with a row for each of the others."""
-    lines = sorted(field, key=lambda line: -line["score"])
-    first = lines[0]
+    first, *_ = lines = sorted(field, key=lambda line: -line["score"])
     ties = [line for line in lines if line["score"] == first["score"]]
     best = {"best": ", ".join(line[other] for line in ties), "score": first["score"]}
+    unknown = {"questions": 0, "significant": False}
     for line in lines[len(ties) :]:
-        behind = {"rival": line[other], "rival_score": line["score"]}
-        yield best | behind | _difference(tests, first, line["system"])
+        test = tests.get((first["condition"], first["group"], first["system"], line["system"]), unknown)
+        found = {name: test[name] for name in ("questions", *TESTED, "significant") if name in test}
+        yield {**best, "rival": line[other], "rival_score": line["score"], **found}
     if len(ties) == len(lines):
-        yield {**best, "rival": "", "questions": 0, "significant": False}
-
-
-def _difference(
-    tests: Mapping[tuple[str, ...], dict[str, Any]], first: Mapping[str, Any], other: str
-) -> dict[str, Any]:
-    """How far the best system is ahead of another, as `pairs` has found."""
-    names = ("difference", "difference_low", "difference_high")
-    condition, group, a, b = first["condition"], first["group"], first["system"], other
-    if test := tests.get((condition, group, a, b)):
-        ends = [test[name] for name in names]
-    elif test := tests.get((condition, group, b, a)):
-        ends = [-test[name] for name in (names[0], names[2], names[1])]
-    else:
-        return {"questions": 0, "significant": False}
-    rest = {name: test[name] for name in ("questions", "p_adjusted", "significant")}
-    return {**dict(zip(names, ends, strict=True)), **rest}
+        yield {**best, "rival": "", **unknown}
 
 
 def upper_bound(results: Results) -> pandas.DataFrame:
     """Each question answered by the ranked system that does best on it: what choosing by question could reach at most.
 
-    By task and, last, over all tasks. `best` is the system with the highest score there, `gap` how far the bound lies
-    above it; `incomplete` of the questions some system has no score on.
+    By task and, last, over all tasks. `best` is the system with the highest score there; an episode without a score
+    counts 0.
     """
-    import numpy as np
-
-    rows = []
-    for condition, table, weights in _tables(results):
-        at = table.index.get_level_values("task")
-        parts = [(task, table[at == task], weights[at == task]) for task in dict.fromkeys(at)]
-        for task, own, weight in [*parts, *([(ALL_TASKS, table, weights)] if len(parts) > 1 else [])]:
-            bound = float(np.average(own.max(axis=1), weights=weight))
-            alone = np.average(own.fillna(0.0), axis=0, weights=weight)
-            best = float(alone.max())
-            names = {"condition": condition, "task": task, "best": own.columns[int(alone.argmax())]}
-            counts = {"questions": len(own), "incomplete": int(own.isna().any(axis=1).sum())}
-            rows.append({**names, "score": bound, "best_score": best, "gap": bound - best, **counts})
-    return tidy(rows, UPPER_BOUND)
-
-
-def _tables(results: Results) -> Iterator[tuple[str, pandas.DataFrame, NDArray[np.float64]]]:
-    """Of each condition, the scores of the ranked systems by task and question, and the weight of each question: every
-    task counts as much."""
-    import numpy as np
     import pandas
 
     own = ranked(results.episodes)
+    rows: list[dict[str, Any]] = []
     for condition in results.conditions:
-        scores = score_matrix(own[own["condition"] == condition])
-        index = pandas.MultiIndex.from_arrays([scores.task, scores.question_id], names=["task", "question_id"])
-        table = pandas.DataFrame(scores.scores, index, list(scores.columns)).dropna(how="all")
-        if len(table):
-            sizes = table.groupby(level="task", sort=False).size()
-            yield condition, table, 1 / np.asarray(sizes.reindex(table.index.get_level_values("task")), np.float64)
+        matrix = score_matrix(own[(own["condition"] == condition) & own["score"].notna()])
+        scores = pandas.DataFrame(matrix.scores, columns=matrix.columns).fillna(0.0)
+        tasks = scores.assign(bound=scores.max(axis=1)).groupby(matrix.task, sort=False)
+        found, sizes = tasks.mean(), tasks.size()
+        if len(found) > 1:
+            found.loc[ALL_TASKS], sizes.loc[ALL_TASKS] = found.mean(), sizes.sum()
+        for task, (*each, bound) in zip(found.index, found.to_numpy(), strict=True):
+            best = max(range(len(each)), key=each.__getitem__)
+            row = {"condition": condition, "task": task, "score": bound, "questions": sizes[task]}
+            rows.append({**row, "best": matrix.columns[best], "best_score": each[best]})
+    return tidy(rows, UPPER_BOUND)

@@ -15,6 +15,8 @@ from r_eval.analysis.tables import visible
 if TYPE_CHECKING:
     from r_eval.analysis.results import Results
 
+Entry = tuple[str, str, str]
+"""Of a legend: label, colour, and symbol ("" is a square of the colour)."""
 INK = "#1c2126"
 GREY = "#8a949e"
 """Colour of systems that use no LLM."""
@@ -54,26 +56,24 @@ class Style:
     def of(cls, results: Results) -> Style:
         """In the order of the grid."""
         own = results.cells[["system", "workflow", "llm"]].astype(str).drop_duplicates()
-        every, workflows = own["llm"].drop_duplicates().tolist(), own["workflow"].drop_duplicates().tolist()
-        llms, dashes, symbols = [llm for llm in every if llm != NO_LLM], list(DASHES), list(SYMBOLS)
-        short = dict(zip(every, map(clipped, short_names(every)), strict=True))
-        return cls(
-            {llm: LLM_COLOURS[place % len(LLM_COLOURS)] for place, llm in enumerate(llms)} | {NO_LLM: GREY},
-            {llm: dashes[place // len(LLM_COLOURS) % len(dashes)] for place, llm in enumerate(llms)}
-            | {NO_LLM: "solid"},
-            {workflow: symbols[place % len(symbols)] for place, workflow in enumerate(workflows)},
-            short,
-            {
-                system: clipped(workflow) if llm == NO_LLM else f"{clipped(workflow)} · {short[llm]}"
-                for system, workflow, llm in own.itertuples(index=False)
-            },
-        )
+        llms, workflows = own["llm"].drop_duplicates().tolist(), own["workflow"].drop_duplicates().tolist()
+        short = dict(zip(llms, map(clipped, short_names(llms)), strict=True))
+        colours, dashes = {}, dict.fromkeys(llms, "solid")
+        for place, llm in enumerate(llm for llm in llms if llm != NO_LLM):
+            colours[llm] = LLM_COLOURS[place % len(LLM_COLOURS)]
+            dashes[llm] = list(DASHES)[place // len(LLM_COLOURS) % len(DASHES)]
+        labels = {
+            system: clipped(workflow) if llm == NO_LLM else f"{clipped(workflow)} · {short[llm]}"
+            for system, workflow, llm in own.itertuples(index=False)
+        }
+        symbols = {name: list(SYMBOLS)[place % len(SYMBOLS)] for place, name in enumerate(workflows)}
+        return cls({**colours, NO_LLM: GREY}, dashes, symbols, short, labels)
 
-    def llm_legend(self, llms: Sequence[str]) -> list[tuple[str, str, str]]:
+    def llm_legend(self, llms: Sequence[str]) -> list[Entry]:
         """Legend entries of the LLMs that use their colour."""
         return [(self.short[llm], self.colours[llm], "circle") for llm in self.colours if llm in set(llms) - {NO_LLM}]
 
-    def workflow_legend(self, workflows: Sequence[str]) -> list[tuple[str, str, str]]:
+    def workflow_legend(self, workflows: Sequence[str]) -> list[Entry]:
         """Legend entries of workflows, in the colour of the text."""
         return [(clipped(one), INK, self.symbols[one]) for one in self.symbols if one in set(workflows)]
 

@@ -11,12 +11,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from r_eval.analysis.charts import Chart, ChartKind, Series, is_right
+from r_eval.analysis.charts import Chart, ChartKind, Series
 from r_eval.analysis.palette import INK
 
 Figure = dict[str, Any]
+Drawn = tuple[list[Figure], Figure]
+"""The data and the layout of a figure."""
 FROM, TO = "#f4f7fa", "#6aa5da"
 """Colours of the least and the highest value of a heat map."""
+QUIET = "#8a949e"
 ROW = 27
 """Pixels of a row of bars."""
 NOTED = 0.05
@@ -25,133 +28,125 @@ NOTED = 0.05
 
 def plotly_figure(chart: Chart) -> Figure:
     """The figure of a chart that the page draws (`chart.page`); missing values are null."""
-    figure = _DRAWN[chart.kind](chart)
-    figure["layout"] = {
-        "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": False,
-        "margin": {"l": 8, "r": 16, "t": 12, "b": 44},
-        **figure["layout"],
-    }
-    return figure
+    data, layout = _DRAWN[chart.kind](chart)
+    shared = {"showlegend": False, "hovermode": "closest", "dragmode": False}
+    return {"data": data, "layout": {**shared, "margin": {"l": 8, "r": 16, "t": 12, "b": 44}, **layout}}
 
 
-def markup(text: str) -> str:
+def _text(text: str) -> str:
     """A text in which plotly finds no markup."""
     return html.escape(text, quote=False)
 
 
-def _number(value: float, scale: float = 1.0) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{scale * value:.6g}")
-
-
 def _numbers(chart: Chart, values: Sequence[float]) -> list[float | None]:
-    return [_number(value, 100.0 if chart.percent else 1.0) for value in values]
+    return [float(f"{chart.unit * value:.6g}") if math.isfinite(value) else None for value in values]
 
 
-def _hover_text(chart: Chart, series: Series, place: int) -> str:
-    """What the pointer shows of a value."""
-    value = series.values[place]
-    unit = 100.0 if chart.percent else 1.0
-    text = "no value" if not math.isfinite(value) else f"{unit * value:.1f}{' %' if chart.percent else ''}"
-    if len(series.low) > place and math.isfinite(series.low[place]):
-        text += f" ({unit * series.low[place]:.1f} to {unit * series.high[place]:.1f})"
-    where = f"<br>{markup(chart.categories[place])}" if chart.categories else ""
-    return f"<b>{markup(series.name)}</b>{where}<br>{text}"
+def _hover_texts(chart: Chart, series: Series) -> list[str]:
+    """What the pointer shows of each value."""
+    found = []
+    for place, value in enumerate(series.values):
+        text = f"{100 * value:.1f} %" if math.isfinite(value) else "no value"
+        if series.low and math.isfinite(series.low[place]):
+            text += f" ({100 * series.low[place]:.1f} to {100 * series.high[place]:.1f})"
+        where = f"<br>{_text(chart.categories[place])}" if chart.categories else ""
+        found.append(f"<b>{_text(series.name)}</b>{where}<br>{text}")
+    return found
 
 
-def _hover(chart: Chart, series: Series) -> Figure:
-    return {
-        "hoverinfo": "text",
-        "hovertext": [_hover_text(chart, series, place) for place in range(len(series.values))],
-        "name": markup(series.name),
-        "meta": series.name,
-    }
+def _trace(chart: Chart, series: Series, kind: str, **more: Any) -> Figure:
+    hover = {"hoverinfo": "text", "hovertext": _hover_texts(chart, series)}
+    return {"type": kind, "name": _text(series.name), "meta": series.name, **hover, **more}
 
 
-def _errors(series: Series) -> Figure:
+def _interval(series: Series, colour: str) -> Figure:
     """The interval around each value, as plotly has it: two distances."""
     if not series.low:
         return {}
-    pairs = zip(series.values, series.low, series.high, strict=True)
-    ends = [(_number(high - value, 100.0) or 0.0, _number(value - low, 100.0) or 0.0) for value, low, high in pairs]
-    return {
-        **{"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": series.colour},
-        **{"array": [up for up, _ in ends], "arrayminus": [down for _, down in ends]},
-    }
+    ends = zip(series.values, series.low, series.high, strict=True)
+    pairs = [(high - value, value - low) if math.isfinite(high - low) else (0.0, 0.0) for value, low, high in ends]
+    above, below = ([float(f"{100 * pair[side]:.6g}") for pair in pairs] for side in (0, 1))
+    looks = {"type": "data", "symmetric": False, "thickness": 1.2, "width": 0, "color": colour}
+    return {"error_y": {**looks, "array": above, "arrayminus": below}}
 
 
 def _axis(labels: Sequence[str], **more: Any) -> Figure:
     """An axis with a label at each place; by number, since two names may be alike."""
-    ticks = {"tickvals": list(range(len(labels))), "ticktext": [markup(label) for label in labels]}
+    ticks = {"tickvals": list(range(len(labels))), "ticktext": [_text(label) for label in labels]}
     return {**ticks, "tickmode": "array", "automargin": True, "zeroline": False, **more}
 
 
+def _rows(labels: Sequence[str]) -> Figure:
+    return {"yaxis": _axis(labels, autorange="reversed", showgrid=False), "height": 80 + ROW * len(labels)}
+
+
 def _value_axis(chart: Chart) -> Figure:
-    top, title = [0, 100 * chart.top] if chart.top else None, {"text": markup(chart.y_label)}
-    return {"title": title, "rangemode": "tozero", "zeroline": False, "range": top, "automargin": True}
+    span = [0, 100 * chart.top] if chart.top else None
+    title = {"text": _text(chart.y_label)}
+    return {"title": title, "rangemode": "tozero", "zeroline": False, "range": span, "automargin": True}
 
 
 def _x_axis(chart: Chart, values: Sequence[float]) -> Figure:
-    """The other axis of a scatter or of boxes; logarithmic where the values ask for it."""
-    axis = {"title": {"text": markup(chart.x_label)}, "type": "log" if chart.log else "linear", "zeroline": False}
-    return axis | _ticks(values) if chart.log else axis
+    """The other axis of a scatter or of boxes; logarithmic where the values ask for it, with 1 and 3 of each power."""
+    axis: Figure = {"title": {"text": _text(chart.x_label)}, "zeroline": False, "type": "linear"}
+    if not chart.log:
+        return {**axis, "rangemode": "tozero"}
+    known = [value for value in values if value > 0]
+    powers = range(math.floor(math.log10(min(known))), math.ceil(math.log10(max(known))) + 1)
+    ticks = [digit * 10.0**power for power in powers for digit in (1, 3)]
+    return {**axis, "type": "log", "tickmode": "array", "tickvals": ticks, "ticktext": [_plain(one) for one in ticks]}
 
 
-def _radar(chart: Chart) -> Figure:
+def _plain(value: float) -> str:
+    return f"{float(f'{value:.3g}'):.8f}".rstrip("0").rstrip(".")
+
+
+def _radar(chart: Chart) -> Drawn:
     angles = [360 * place / len(chart.categories) for place in range(len(chart.categories))]
-    data = [
-        {
-            "type": "scatterpolar",
-            "mode": "lines+markers",
-            "r": [*(values := _numbers(chart, series.values)), values[0]],
-            "theta": [*angles, 0],
-            "line": {"color": series.colour, "dash": series.dash, "width": 2},
-            "marker": {"size": 5},
-            **(hover := _hover(chart, series)),
-            "hovertext": [*hover["hovertext"], hover["hovertext"][0]],
-        }
-        for series in chart.series
-    ]
-    radial = {"range": [0, 100 * (chart.top or 1.0)], "angle": 90, "tickangle": 90}
-    radial |= {"nticks": 5, "tickfont": {"size": 10}}
-    names = {"tickmode": "array", "tickvals": angles, "ticktext": [markup(one) for one in chart.categories]}
+    data = []
+    for series in chart.series:
+        values, line = _numbers(chart, series.values), {"color": series.colour, "dash": series.dash, "width": 2}
+        trace = _trace(chart, series, "scatterpolar", mode="lines+markers", line=line, marker={"size": 5})
+        closed = {"r": [*values, values[0]], "theta": [*angles, 0]}
+        data.append({**trace, **closed, "hovertext": [*trace["hovertext"], trace["hovertext"][0]]})
+    names = {"tickmode": "array", "tickvals": angles, "ticktext": [_text(one) for one in chart.categories]}
+    radial = {
+        "range": [0, 100 * (chart.top or 1.0)],
+        "angle": 90,
+        "tickangle": 90,
+        "nticks": 5,
+        "tickfont": {"size": 10},
+    }
     angular = {**names, "direction": "clockwise", "rotation": 90}
     polar = {"gridshape": "linear", "radialaxis": radial, "angularaxis": angular}
-    return {"data": data, "layout": {"polar": polar, "height": 430, "margin": {"l": 70, "r": 70, "t": 36, "b": 36}}}
+    return data, {"polar": polar, "height": 430, "margin": {"l": 70, "r": 70, "t": 36, "b": 36}}
 
 
-def _heat(chart: Chart) -> Figure:
+def _heat(chart: Chart) -> Drawn:
     values = [_numbers(chart, series.values) for series in chart.series]
     most = max((value for row in values for value in row if value is not None), default=0.0) or 1.0
     data = {
         **{"type": "heatmap", "z": values, "zmin": 0, "zmax": most, "colorscale": [[0, FROM], [1, TO]]},
-        **{"showscale": False, "xgap": 2, "ygap": 2},
+        **{"showscale": False, "xgap": 2, "ygap": 2, "texttemplate": "%{text}", "textfont": {"color": INK}},
         "text": [["" if value is None else f"{value:.1f}" for value in row] for row in values],
-        "texttemplate": "%{text}",
-        "textfont": {"color": INK},
-        "hoverinfo": "text",
-        "hovertext": [[_hover_text(chart, one, place) for place in range(len(one.values))] for one in chart.series],
+        **{"hoverinfo": "text", "hovertext": [_hover_texts(chart, series) for series in chart.series]},
     }
     rows = _axis([series.name for series in chart.series], autorange="reversed", showgrid=False)
     columns = _axis(chart.categories, side="top", showgrid=False)
-    return {"data": [data], "layout": {"xaxis": columns, "yaxis": rows, "height": 90 + 44 * len(chart.series)}}
+    return [data], {"xaxis": columns, "yaxis": rows, "height": 90 + 44 * len(chart.series)}
 
 
-def _bars(chart: Chart) -> Figure:
-    rows = list(range(len(chart.categories)))
+def _bars(chart: Chart) -> Drawn:
+    inside = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0, "orientation": "h"}
     data = [
         {
-            **{"type": "bar", "orientation": "h", "y": rows, "x": _numbers(chart, series.values)},
+            **_trace(chart, series, "bar", marker={"color": series.colour}, **inside),
+            **{"y": list(range(len(series.values))), "x": _numbers(chart, series.values)},
             "text": [f"{100 * value:.0f}" if value >= NOTED else "" for value in series.values],
-            **{"textposition": "inside", "insidetextanchor": "middle", "textangle": 0},
-            "marker": {"color": series.colour},
-            **_hover(chart, series),
         }
         for series in chart.series
     ]
-    axes = {"xaxis": _value_axis(chart), "yaxis": _axis(chart.categories, autorange="reversed", showgrid=False)}
-    return {"data": data, "layout": {**axes, "barmode": "stack", "bargap": 0.25, "height": 80 + ROW * len(rows)}}
+    return data, {"xaxis": _value_axis(chart), **_rows(chart.categories), "barmode": "stack", "bargap": 0.25}
 
 
 def _marker(series: Series) -> Figure:
@@ -159,89 +154,57 @@ def _marker(series: Series) -> Figure:
     return {"color": series.colour, "symbol": symbol, "size": 10}
 
 
-def _columns(chart: Chart) -> Figure:
-    data = [
-        {
-            **{"type": "bar", "x": list(range(len(chart.categories))), "y": _numbers(chart, series.values)},
-            **{"marker": {"color": series.colour}, "error_y": {**_errors(series), "color": "#8a949e"}},
-            **_hover(chart, series),
-        }
-        for series in chart.series
-    ]
+def _columns(chart: Chart) -> Drawn:
+    """Columns side by side, or lines whose intervals stand side by side."""
+    lines, middle, data = chart.kind == "lines", (len(chart.series) - 1) / 2, []
+    for number, series in enumerate(chart.series):
+        if lines:
+            line = {"color": series.colour, "width": 1.5}
+            trace = _trace(chart, series, "scatter", mode="lines+markers", line=line, marker=_marker(series))
+        else:
+            trace = _trace(chart, series, "bar", marker={"color": series.colour})
+        shift = 0.06 * (number - middle) if lines else 0  # of a place
+        interval = _interval(series, series.colour if lines else QUIET)
+        places = [place + shift for place in range(len(chart.categories))]
+        data.append({**trace, **interval, "x": places, "y": _numbers(chart, series.values)})
     axes = {"xaxis": _axis(chart.categories, showgrid=False), "yaxis": _value_axis(chart)}
-    return {"data": data, "layout": {**axes, "barmode": "group", "height": 340}}
+    return data, {**axes, "barmode": "group", "height": 330}
 
 
-def _lines(chart: Chart) -> Figure:
-    apart = 0.06  # of a place: intervals of several lines stand side by side
-    middle = (len(chart.series) - 1) / 2
-    data = [
-        {
-            **{"type": "scatter", "mode": "lines+markers", "y": _numbers(chart, series.values)},
-            "x": [place + apart * (number - middle) for place in range(len(chart.categories))],
-            **{"line": {"color": series.colour, "width": 1.5}, "marker": _marker(series)},
-            **{"error_y": _errors(series), **_hover(chart, series)},
-        }
-        for number, series in enumerate(chart.series)
-    ]
-    axes = {"xaxis": _axis(chart.categories, showgrid=False), "yaxis": _value_axis(chart)}
-    return {"data": data, "layout": {**axes, "height": 320}}
+def _scatter(chart: Chart) -> Drawn:
+    data = []
+    if len(chart.front) > 1:
+        x, y = zip(*chart.front, strict=True)
+        line = {"shape": "hv", "dash": "dot", "width": 1.5, "color": QUIET}
+        front = {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": "Pareto front", "line": line}
+        data.append({**front, "x": list(x), "y": _numbers(chart, y)})
+    for place, series in enumerate(chart.series):
+        named = (series.x, series.values[0]) in chart.front
+        trace = _trace(chart, series, "scatter", mode="markers+text" if named else "markers", marker=_marker(series))
+        where = f"{'top' if place % 2 else 'bottom'} {'left' if chart.is_right(series) else 'right'}"
+        text = {"text": [_text(series.name)], "textposition": where, "textfont": {"size": 11}}
+        across = f"<br>{_plain(series.x)} {_text(chart.x_label)}"
+        trace |= {"hovertext": [trace["hovertext"][0] + across], **_interval(series, series.colour)}
+        data.append({**trace, **text, "x": [series.x], "y": _numbers(chart, series.values)})
+    axes = {"xaxis": _x_axis(chart, [series.x for series in chart.series]), "yaxis": _value_axis(chart)}
+    return data, {**axes, "height": 430, "margin": {"l": 56, "r": 16, "t": 12, "b": 48}}
 
 
-def _scatter(chart: Chart) -> Figure:
-    front = {
-        **{"type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": "Pareto front"},
-        **{"x": [x for x, _ in chart.front], "y": [_number(y, 100.0) for _, y in chart.front]},
-        "line": {"shape": "hv", "dash": "dot", "width": 1.5, "color": "#8a949e"},
-    }
-    data = [
-        {
-            **{"type": "scatter", "mode": "markers+text" if series.named else "markers", "x": list(series.x)},
-            **{"y": _numbers(chart, series.values), "error_y": _errors(series), "marker": _marker(series)},
-            **{
-                "text": [markup(series.name)],
-                "textposition": f"{'top' if place % 2 else 'bottom'} {'left' if is_right(chart, series) else 'right'}",
-            },
-            **{"textfont": {"size": 11}, **_hover(chart, series)},
-            "hovertext": [f"{_hover_text(chart, series, 0)}<br>{markup(_plain(series.x[0]))} {markup(chart.x_label)}"],
-        }
-        for place, series in enumerate(chart.series)
-    ]
-    across = _x_axis(chart, [series.x[0] for series in chart.series])
-    across |= {} if chart.log else {"rangemode": "tozero"}
-    layout = {"xaxis": across, "yaxis": _value_axis(chart), "height": 430}
-    layout |= {"margin": {"l": 56, "r": 16, "t": 12, "b": 48}}
-    return {"data": [front, *data] if len(chart.front) > 1 else data, "layout": layout}
-
-
-def _boxes(chart: Chart) -> Figure:
+def _boxes(chart: Chart) -> Drawn:
     ends = ("lowerfence", "q1", "median", "q3", "upperfence")
     data = [
         {
-            **{"type": "box", "orientation": "h", "y": [place], "name": markup(series.name), "hoverinfo": "x"},
+            **{"type": "box", "orientation": "h", "y": [place], "name": _text(series.name), "hoverinfo": "x"},
             **{end: [value] for end, value in zip(ends, series.values, strict=True)},
             **{"line": {"color": series.colour, "width": 1.5}, "width": 0.6},
         }
         for place, series in enumerate(chart.series)
     ]
     across = _x_axis(chart, [value for series in chart.series for value in series.values])
-    axes = {"xaxis": across, "yaxis": _axis(chart.categories, autorange="reversed")}
-    return {"data": data, "layout": {**axes, "height": 80 + ROW * len(chart.series)}}
+    return data, {"xaxis": across, **_rows(chart.categories)}
 
 
-def _ticks(values: Sequence[float]) -> Figure:
-    """Whole numbers of a logarithmic axis: 1 and 3 of each power of ten."""
-    known = [value for value in values if value > 0 and math.isfinite(value)]
-    powers = range(math.floor(math.log10(min(known, default=1))), math.ceil(math.log10(max(known, default=1))) + 1)
-    ticks = [digit * 10.0**power for power in powers for digit in (1, 3)]
-    return {"tickmode": "array", "tickvals": ticks, "ticktext": [_plain(tick) for tick in ticks]}
-
-
-def _plain(value: float) -> str:
-    return f"{float(f'{value:.3g}'):.8f}".rstrip("0").rstrip(".")
-
-
-_DRAWN: dict[ChartKind, Callable[[Chart], Figure]] = {
+_DRAWN: dict[ChartKind, Callable[[Chart], Drawn]] = {
     **{"radar": _radar, "heat": _heat, "bars": _bars, "columns": _columns},
-    **{"lines": _lines, "scatter": _scatter, "boxes": _boxes},
+    **{"lines": _columns, "scatter": _scatter, "boxes": _boxes},
 }

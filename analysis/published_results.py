@@ -176,14 +176,11 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def table_lines(
-    path: Path, columns: Sequence[str], empty: Sequence[str] = (), further: Sequence[str] = ()
-) -> list[tuple[int, dict[str, str]]]:
+def table_lines(path: Path, columns: Sequence[str], further: Sequence[str] = ()) -> list[tuple[int, dict[str, str]]]:
     """The lines of a CSV file with their numbers, texts without blanks around them.
 
     Args:
         columns: That the file must have.
-        empty: Those of them that a line may leave empty.
         further: Columns that the file may have; empty where it has not.
 
     Raises:
@@ -207,7 +204,7 @@ def table_lines(
         for number, line in lines
     ]
     for number, line in found:
-        if any(not line[column] for column in columns if column not in empty):
+        if any(not line[column] for column in columns):
             raise UserError(f"{path}:{number}: a value is missing; needed are {needed}")
     return found
 

@@ -22,7 +22,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 from r_eval.analysis.metrics.ranking import RANKING
 from r_eval.errors import UserError
-from r_eval.folder import RunFolder
 from r_eval.records import Question, Step
 
 METRICS = ("recall", "hit_rate", "precision", "mrr", "ndcg")
@@ -31,33 +30,11 @@ FIXED = (5, 10)
 RETRIEVAL = (*METRICS, *(f"{name}@{k}" for k in FIXED for name in METRICS))
 """The metrics of an episode's retrieval, in the order of its score record."""
 
-Retrieval = Mapping[str, float | None]
-"""By name, each from 0 to 1; None for one that is not known."""
 Relevant = Mapping[str, Collection[str]]
 """By question id, the ids of the relevant documents; a question that names none is not in it."""
 
 
-class Qrels:
-    """The relevant documents of a run's questions; those of one task are in memory, the last one asked for."""
-
-    def __init__(self, run: RunFolder) -> None:
-        self._run = run
-        self._task: str | None = None
-        self._relevant: Relevant = {}
-
-    def of(self, task: str) -> Relevant:
-        """Those of a task's questions.
-
-        Raises:
-            UserError: A question cannot be read, or its text_ids are no list of ids.
-        """
-        if task != self._task:
-            self._relevant = {one.id: ids for one in self._run.questions(task) if (ids := text_ids(one))}
-            self._task = task
-        return self._relevant
-
-
-def by_ids(steps: Sequence[Step], relevant: Collection[str], returned: int) -> dict[str, float] | None:
+def by_ids(steps: Sequence[Step], relevant: Collection[str], returned: int) -> dict[str, float | None] | None:
     """The metrics of the documents that an episode's calls found; None where the calls name no ids.
 
     Args:
@@ -67,12 +44,15 @@ def by_ids(steps: Sequence[Step], relevant: Collection[str], returned: int) -> d
     found = documents(steps)
     if returned and not found:
         return None
-    whole = {name: RANKING[name](found, relevant, max(1, len(found))) for name in METRICS}
-    return whole | {f"{name}@{k}": RANKING[name](found, relevant, k) for k in FIXED for name in METRICS}
+    cuts = {"": max(1, len(found)), **{f"@{k}": k for k in FIXED}}
+    return {f"{name}{cut}": RANKING[name](found, relevant, k) for cut, k in cuts.items() for name in METRICS}
 
 
 def by_texts(evidence: Sequence[str], missing: Sequence[str]) -> dict[str, float | None]:
-    """Recall and hit rate of the evidence that a question names, at least one text; `missing` was not observed."""
+    """Recall and hit rate, each from 0 to 1, of the evidence that a question names, at least one text.
+
+    What has no ranks is None; `missing` was not observed.
+    """
     seen = len(evidence) - len(missing)
     known = {"recall": seen / len(evidence), "hit_rate": float(seen > 0)}
     return {name: known.get(name) for name in RETRIEVAL}

@@ -1,9 +1,8 @@
 """Of which version of a question set some questions are, and what else that version asks.
 
 A season's version is written beside its question file (`<name>.season.json`), and a run whose grid names such a file
-has a copy of it beside its own copy of the questions. Where there is none, the questions are recognised: they are of
-the season whose file has all of them, word for word. Looked at are the files that are named, and the file that the
-run's grid names, where it still exists.
+has a copy of it beside its own copy of the questions. Where there is none, the questions are recognised among the files
+that are named: they are of the season whose file has all of them, word for word.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Known(NamedTuple):
 
     version: Version | None = None
     size: int = 0
-    questions: tuple[Question, ...] = ()
+    questions: Sequence[Question] = ()
 
 
 class Seasons:
@@ -51,10 +50,11 @@ class Seasons:
     """
 
     def __init__(self, files: Iterable[Path] = ()) -> None:
-        self._known: dict[Path, Known | None] = {}
+        self._known: list[Known] = []
         for path in files:
-            if self._read(path) is None:
+            if (season := read_season(path)) is None:
                 raise UserError(f"{path} has no season beside it: name question files that r-eval generate wrote")
+            self._known.append(Known(Version(season.version), season.count, read_questions(path)))
 
     def of(self, run: RunFolder, task: str) -> Known:
         """The question set that a run asked in a task; without a version where no season has the questions.
@@ -62,15 +62,9 @@ class Seasons:
         Raises:
             UserError: A question or a season cannot be read, or two versions have the same questions.
         """
-        for entry in run.manifest().get("grid", {}).get("tasks", ()):
-            if isinstance(entry, dict) and entry.get("task") == task and isinstance(entry.get("questions"), str):
-                path = Path(entry["questions"])
-                if path.is_file():
-                    self._read(path)
         texts = _texts(run.questions(task))
-        found = [one for one in self._known.values() if one is not None and texts and texts <= _texts(one.questions)]
-        copy = run.questions_file(task)
-        if copy.exists() and (season := read_season(copy)) is not None:
+        found = [one for one in self._known if texts and texts <= _texts(one.questions)]
+        if (season := read_season(run.questions_file(task))) is not None:
             version = Version(season.version)
             return next((one for one in found if one.version == version), Known(version, season.count))
         return _only(found, f"{run.path}: the questions of {task}")
@@ -84,18 +78,10 @@ class Seasons:
         Raises:
             UserError: No set that is known has any of them, or two versions have.
         """
-        found = [one for one in self._known.values() if one and any(question.id in ids for question in one.questions)]
+        found = [one for one in self._known if any(question.id in ids for question in one.questions)]
         if not found:
             raise UserError(f"{what}: no known season has a question of these ids; name its private file with --season")
         return _only(found, f"{what}: the ids")
-
-    def _read(self, path: Path) -> Known | None:
-        place = path.resolve()
-        if place not in self._known:
-            season = read_season(path)
-            questions = tuple(read_questions(path)) if season is not None else ()
-            self._known[place] = Known(Version(season.version), season.count, questions) if season else None
-        return self._known[place]
 
 
 def _only(found: Sequence[Known], what: str) -> Known:
@@ -110,12 +96,15 @@ def _texts(questions: Iterable[Question]) -> frozenset[tuple[str, str]]:
 
 
 class QuestionSet:
-    """The questions of a version, over all that is known of it: against these every system is scored."""
+    """The questions of a version, over all that is known of it: against these every system is scored.
+
+    Attributes:
+        facts: Of each question its type, whether something is known to be relevant, and its cluster.
+    """
 
     def __init__(self) -> None:
-        # type, whether something is known to be relevant, cluster
         self.facts: dict[QuestionKey, tuple[str, bool, str]] = {}
-        self._counts: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
 
     def add(self, task: str, questions: Iterable[Question], known: Known) -> None:
         """Count what a run asked, and what else its version asks.
@@ -126,16 +115,16 @@ class QuestionSet:
         for one in (*known.questions, *questions):
             relevant = bool(one.evidence or text_ids(one))
             self.facts[task, one.id] = (str(one.meta.get("type") or ""), relevant, cluster_of(one))
-        self._counts[task] = max(known.size, self._counts.get(task, 0))
+        self._sizes[task] = max(known.size, self._sizes.get(task, 0))
 
     def questions(self) -> list[QuestionKey]:
         """Every question; of those that no run asked and no file tells, only that they are there."""
-        sizes = {task: sum(key[0] == task for key in self.facts) for task in self._counts}
-        unseen = [(task, f"\0{n}") for task, size in sizes.items() for n in range(size, self._counts[task])]
-        return [*self.facts, *unseen]
+        counts = {task: sum(key[0] == task for key in self.facts) for task in self._sizes}
+        return [
+            *self.facts,
+            *((task, f"\0{n}") for task, size in self._sizes.items() for n in range(counts[task], size)),
+        ]
 
     def task_of(self, ids: Collection[str]) -> str:
-        """The task that asks the most of some questions; "" where none does."""
-        found = {task: sum((task, one) in self.facts for one in ids) for task in self._counts}
-        best = max(found, key=lambda task: found[task], default="")
-        return best if best and found[best] else ""
+        """The first task that asks one of some questions; "" where none does."""
+        return next((task for task in self._sizes if any((task, one) in self.facts for one in ids)), "")

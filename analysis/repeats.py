@@ -40,20 +40,18 @@ def pass_hat_k(tries: int, right: int, k: int) -> float:
     """The chance that of k among these tries all are right.
 
     Raises:
-        ValueError: k is below 1 or above the tries, or more tries are right than there are.
+        ValueError: Not 1 <= k <= tries, or not 0 <= right <= tries.
 
     >>> pass_hat_k(4, 3, 2)
     0.5
     """
-    if not 1 <= k <= tries:
-        raise ValueError(f"k is {k}; expected 1 to {tries}, the number of tries")
-    if not 0 <= right <= tries:
-        raise ValueError(f"{right} of {tries} tries cannot be right")
+    if not (1 <= k <= tries and 0 <= right <= tries):
+        raise ValueError(f"k = {k} and {right} right of {tries} tries: expected 1 <= k <= tries and right <= tries")
     return comb(right, k) / comb(tries, k)
 
 
 def repeats(results: Results) -> pandas.DataFrame:
-    """pass@k and pass^k of each system and task, for k = 1, 2, 4, ... and all epochs; empty with one epoch.
+    """pass@k and pass^k of each system and task, for k = 1, 2, 4, ...; empty with one epoch.
 
     A try is right from a score of MATCH on. Questions with fewer than k scored tries are left out.
     """
@@ -62,15 +60,13 @@ def repeats(results: Results) -> pandas.DataFrame:
     scored = results.episodes[results.episodes["score"].notna()]
     if scored.empty or not scored["epoch"].max():
         return tidy([], REPEATS)
-    keys = [*IDENTITY, "task", "question_id"]
-    tries = scored.assign(right=scored["score"] >= MATCH).groupby(keys, observed=True)
+    tries = scored.assign(right=scored["score"] >= MATCH).groupby([*IDENTITY, "task", "question_id"], observed=True)
     questions = tries.agg(cluster=("cluster", "first"), tries=("right", "size"), right=("right", "sum")).reset_index()
     parts = []
-    most = int(questions["tries"].max())
-    for k in [*(2**power for power in range((most - 1).bit_length())), most]:
-        own = questions[questions["tries"] >= k]
-        counts = list(zip(own["tries"], own["right"], strict=True))
-        chances = {one.__name__: [one(n, right, k) for n, right in counts] for one in (pass_at_k, pass_hat_k)}
-        parts.append(own.assign(k=k, **chances))
-    found = by_task(pandas.concat(parts, ignore_index=True), list(chances), further=["k"])
+    for k in (2**power for power in range(int(questions["tries"].max()).bit_length())):
+        own = questions[questions["tries"] >= k].assign(k=k)
+        for chance in (pass_at_k, pass_hat_k):
+            own[chance.__name__] = [chance(*row, k) for row in zip(own["tries"], own["right"], strict=True)]
+        parts.append(own)
+    found = by_task(pandas.concat(parts, ignore_index=True), ["pass_at_k", "pass_hat_k"], further=["k"])
     return tidy(found, REPEATS)

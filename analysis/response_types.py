@@ -39,7 +39,7 @@ from typing import Literal, get_args
 
 from r_eval.analysis.metrics.closed import WORDS
 from r_eval.analysis.metrics.literals import gold_values
-from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, has_camel, tokens
+from r_eval.analysis.metrics.normalise import ARTICLES, TokenRow, readings, tokens
 from r_eval.analysis.metrics.published import normalise_published
 from r_eval.errors import UserError
 from r_eval.records import Document, Episode, OutcomeKind, Step
@@ -177,7 +177,7 @@ class Observed:
 
     def holds(self, text: str) -> bool:
         """Whether some observation has the text."""
-        return self._has_any(_readings(text))
+        return self._has_any(readings(text))
 
     def holds_gold(self, gold: str) -> bool | None:
         """Whether the observations have all values of a gold; None where containment cannot tell."""
@@ -186,8 +186,8 @@ class Observed:
             return False
         return True if values and is_complete else None
 
-    def _has_any(self, readings: tuple[TokenRow, ...]) -> bool:
-        return any(text.holds(reading) for reading in readings for text in self._texts)
+    def _has_any(self, wanted: tuple[TokenRow, ...]) -> bool:
+        return any(text.holds(reading) for reading in wanted for text in self._texts)
 
 
 class _Text:
@@ -205,7 +205,7 @@ class _Text:
 
     @cached_property
     def _rows(self) -> list[str]:
-        return [f" {' '.join(reading)} " for reading in _readings(self._text)]
+        return [f" {' '.join(reading)} " for reading in readings(self._text)]
 
 
 def _strict(
@@ -262,18 +262,12 @@ def _observed(episode: Episode, prompted: Sequence[str]) -> Observed:
     return Observed([*prompted, *filter(None, map(evidence_text, episode.steps))])
 
 
-def _readings(text: str) -> tuple[TokenRow, ...]:
-    """The ways to read a text as tokens; none of a text that has none."""
-    cut = (tokens(text), tokens(text, camel=True)) if has_camel(text) else (tokens(text),)
-    return tuple(reading for reading in dict.fromkeys(cut) if reading)
-
-
 @lru_cache(maxsize=4096)
 def _decidable(gold: str) -> tuple[tuple[tuple[TokenRow, ...], ...], bool]:
     """The values of a gold that containment can judge, as they read, and whether these are all of them."""
     values = gold_values(gold)
     decidable = [value for value in values if not _is_common(value) and len(tokens(value)) <= LONGEST]
-    return tuple(map(_readings, decidable)), len(decidable) == len(values)
+    return tuple(map(readings, decidable)), len(decidable) == len(values)
 
 
 def _is_common(value: str) -> bool:

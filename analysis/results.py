@@ -213,21 +213,20 @@ def _suffixes(parts: Sequence[_Folder]) -> list[str]:
     A published mean is never joined with episodes: there one system in both folders is enough.
     """
     found: list[str] = []
-    seen: set[tuple[str, str, str]] = set()
-    systems: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+    seen: set[tuple[Any, ...]] = set()
     for part in parts:
-        published = bool(part.manifest.get("published"))
-        cells = {(cell["condition"], cell["system"], cell["task"]) for cell in part.cells}
-        own = {cell[:2] for cell in cells}
-        suffix, number = "", 1
-        if seen & cells or systems[not published] & own:
-            suffix = f" ({part.manifest['name']})"
+        is_published = bool(part.manifest.get("published"))
+        cells: set[tuple[Any, ...]] = {(one["condition"], one["system"], one["task"]) for one in part.cells}
+        systems = {one[:2] for one in cells}
+        suffix = ""
+        if seen & (cells | {(not is_published, *one) for one in systems}):
+            name, number = part.folder.path.resolve().name, 1
+            suffix = f" ({name})"
             while suffix in found:
                 number += 1
-                suffix = f" ({part.manifest['name']}, {number})"
+                suffix = f" ({name}, {number})"
         found.append(suffix)
-        seen |= cells
-        systems[published] |= own
+        seen |= cells | {(is_published, *one) for one in systems}
     return found
 
 

@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from r_eval.analysis.estimates import by_task, ends, mean_by
-from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
-from r_eval.analysis.qrels import FIXED, METRICS, text_ids
-from r_eval.analysis.results import CLEAN, IDENTITY, Results, tidy
+from r_eval.analysis.frame import NUMBER, TEXT, WHOLE
+from r_eval.analysis.qrels import FIXED, METRICS
+from r_eval.analysis.results import IDENTITY, Results, tidy
 
 if TYPE_CHECKING:
     import pandas
 
-WRONG = ("GE", "RE", "TE")
-"""Response types of a scored answer that does not match."""
 TYPES = ("simple", "set", "conditional", "multi-hop", "comparison")
 """Types of questions made from graphs, in the order of tables; other types come after them, by name."""
 ALL_TYPES = "all types"
@@ -49,34 +47,6 @@ def retrieval(results: Results) -> pandas.DataFrame:
     return tidy(by_task(rows, METRICS, sums=["episodes"], further=["k"]), types)
 
 
-def retrieval_failures(results: Results) -> pandas.DataFrame:
-    """Whose fault the wrong answers are, of the scored episodes whose retrieval is known.
-
-    - retrieval: the response type is RE, and not all that is relevant was found: no LLM could have read it.
-    - generation: the type is GE: all of it was there to be read.
-    - other: misused tools, or relevant documents of which the passage with the evidence was not seen.
-    """
-
-    faults = ["retrieval", "generation", "other"]
-    shares = [f"{name}_share" for name in faults]
-    sums = ["episodes", "wrong", *faults]
-    types = {**dict.fromkeys((*IDENTITY, "task"), TEXT), **dict.fromkeys(sums, WHOLE), **dict.fromkeys(shares, NUMBER)}
-    rows = results.episodes
-    rows = rows[rows["score"].notna() & rows["retrieval_recall"].notna()]
-    kind = rows["response_type"]
-    rows = rows.assign(
-        episodes=1,
-        wrong=kind.isin(WRONG),
-        retrieval=(kind == "RE") & (rows["retrieval_recall"] < 1),
-        generation=kind == "GE",
-    )
-    rows["other"] = rows["wrong"] & ~rows["retrieval"] & ~rows["generation"]
-    found = by_task(rows, sums=sums)
-    for name in faults if len(found) else ():
-        found[f"{name}_share"] = (found[name] / found["wrong"].astype("float64")).where(found["wrong"] > 0)
-    return tidy(found, types)
-
-
 def question_types(results: Results) -> pandas.DataFrame:
     """Retrieval and generation by type of question (meta's `type`), and over all questions that have one.
 
@@ -85,25 +55,24 @@ def question_types(results: Results) -> pandas.DataFrame:
       no search of its own, or no question says what is relevant.
     - `total_score` is their sum, from 0 to 2.
 
-    Every question that the run asks of a type counts: one without a score is 0 in both and is counted as missing.
-    Questions of several tasks of a type are taken together. Those that a condition drops are not asked.
+    Questions of several tasks of a type are taken together; episodes without a score are counted as `incomplete`.
     """
-
     import pandas
 
     numbers = dict.fromkeys((*ends("retrieval_score", "generation_score"), "total_score"), NUMBER)
-    types = {**dict.fromkeys((*IDENTITY, "type"), TEXT), **dict.fromkeys(("questions", "missing"), WHOLE), **numbers}
-    rows = _typed_rows(results)
+    types = {**dict.fromkeys((*IDENTITY, "type"), TEXT), **dict.fromkeys(("questions", "incomplete"), WHOLE), **numbers}
+    kinds = tidy(list(_typed(results)), dict.fromkeys(("task", "question_id", "type"), TEXT)).drop_duplicates()
+    kinds["task"] = kinds["task"].astype(results.cells["task"].dtype)
+    rows = results.episodes.astype({"question_id": TEXT}).merge(kinds, on=["task", "question_id"])
     if rows.empty:
         return tidy([], types)
-    order = [*in_order(rows["type"]), ALL_TYPES]
-    rows["type"] = pandas.Categorical(rows["type"], order, ordered=True)
-    several = rows.groupby(list(IDENTITY), observed=True)["type"].transform("nunique") > 1
-    together = rows[several].assign(type=pandas.Categorical([ALL_TYPES] * several.sum(), order, ordered=True))
-    rows = pandas.concat([rows, together], ignore_index=True)
+    rows = rows.assign(generation_score=rows["score"], retrieval_score=retrieval_score(rows))
+    rows = rows.assign(incomplete=rows["score"].isna(), question_id=rows["task"].astype(str) + rows["question_id"])
+    rows = pandas.concat([rows, rows.assign(type=ALL_TYPES)], ignore_index=True)
+    rows["type"] = pandas.Categorical(rows["type"], [*in_order(kinds["type"]), ALL_TYPES], ordered=True)
     keys = [*IDENTITY, "type"]
     groups = rows.groupby(keys, observed=True)
-    found = groups["missing"].agg(["size", "sum"]).rename(columns={"size": "questions", "sum": "missing"})
+    found = groups.agg(questions=("question_id", "nunique"), incomplete=("incomplete", "sum"))
     for name in ("retrieval_score", "generation_score"):
         found = found.join(mean_by(rows, keys, name).set_index(keys)[ends(name)])
     found["total_score"] = found["retrieval_score"] + found["generation_score"]
@@ -126,42 +95,10 @@ def retrieval_score(episodes: pandas.DataFrame) -> pandas.Series:
     return known.where(episodes["score"].notna())
 
 
-def _typed_rows(results: Results) -> pandas.DataFrame:
-    """A row per system and question with a type that it was to be asked.
-
-    A cell that is not complete is to have all questions that the runs ask of its task, but for a condition, which may
-    drop some.
-    """
-    texts = dict.fromkeys(("task", "question_id", "type"), TEXT)
-    typed = tidy(list(_typed(results)), {**texts, "ranked": FLAG}).drop_duplicates(["task", "question_id"])
-    typed["task"] = typed["task"].astype(results.cells["task"].dtype)
-    keys = [*IDENTITY, "task", "question_id"]
-    scored = results.episodes.astype({"question_id": TEXT, "cluster": TEXT})
-    scored["retrieval_score"] = retrieval_score(scored)
-    groups = scored.groupby(keys, observed=True)
-    means = groups.agg({"cluster": "first", "score": "mean", "retrieval_score": "mean"}).reset_index()
-    cells = results.cells[results.cells["expected"].notna()]
-    rows = cells.merge(typed, on="task").drop(columns=["score"]).merge(means, on=keys, how="left")
-    open_ = (rows["episodes"] < rows["expected"]) & (rows["condition"] == CLEAN)
-    rows = rows[rows["cluster"].notna() | open_].copy()
-    searches = set(means.loc[means["retrieval_score"].notna(), "system"])
-    rows["missing"] = rows["score"].isna()
-    rows["generation_score"] = rows["score"].fillna(0.0)
-    nothing = (
-        rows["missing"] & rows["ranked"] & rows["system"].isin(searches)
-    )  # it searches: without a score it found none
-    rows["retrieval_score"] = rows["retrieval_score"].mask(nothing, 0.0)
-    clusters = rows["cluster"].fillna(rows["question_id"])
-    rows["cluster"] = rows["task"].astype(str) + "\n" + clusters
-    rows["question_id"] = rows["task"].astype(str) + "\n" + rows["question_id"]
-    return rows
-
-
 def _typed(results: Results) -> Iterator[dict[str, object]]:
-    """The questions of the runs that have a type, and whether they say what is relevant."""
+    """The questions of the runs that have a type."""
     for run in results.runs:
         for entry in run.manifest()["tasks"]:
             for question in run.questions(entry["name"]):
                 if isinstance(kind := question.meta.get("type"), str) and kind:
-                    ranked = bool(question.evidence or text_ids(question))
-                    yield {"task": entry["name"], "question_id": question.id, "type": kind, "ranked": ranked}
+                    yield {"task": entry["name"], "question_id": question.id, "type": kind}

@@ -1,4 +1,4 @@
-"""Robustness: what a condition costs, what is read and what remembered, what failed calls do, what needs the domain.
+"""Robustness: what a condition costs, what is read and what remembered, what needs the domain.
 
 Each diagnostic is a function from `Results` to a tidy frame with a row per system and task, and one over all tasks of a
 system: means over tasks, sums of counts. Those over the variants of a question are in `variants`.
@@ -6,28 +6,22 @@ system: means over tasks, sums of counts. Those over the variants of a question 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from r_eval.analysis.compare import changed_questions, compare_columns, drop_questions, score_matrix
+from r_eval.analysis.compare import comparable, compare_columns, score_matrix
 from r_eval.analysis.estimates import ALL_TASKS, by_task, ends
 from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE
 from r_eval.analysis.metrics import token_f1
 from r_eval.analysis.response_types import THRESHOLDS
 from r_eval.analysis.results import CLEAN, IDENTITY, Results, once, tidy
-from r_eval.environments.conditions.faulty import failed
-from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Step
+from r_eval.records import INFRASTRUCTURE_FAILURES
 
 if TYPE_CHECKING:
     import pandas
 
 Verdict = Literal["faithful", "leaked", "other"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-Reaction = Literal["retried", "another", "answered", "stopped"]
-REACTIONS: tuple[Reaction, ...] = get_args(Reaction)
-REACHED = (None, "not_found", "temporary", "tool_error")
-"""Errors of a call that reached the environment."""
 KINDS = ("needed", "knew", "lost", "neither")
 RIGHT = ("EM", "AM")
 """Response types whose answer matches."""
@@ -53,7 +47,7 @@ def against_clean(results: Results) -> pandas.DataFrame:
     changed = systems[(systems["condition"] != CLEAN) & systems["system"].isin(clean)]
     if not len(changed):
         return tidy([], types)
-    matrix = score_matrix(drop_questions(results.episodes, changed_questions(results.runs)), by=["condition", "system"])
+    matrix = score_matrix(comparable(results)[0], by=["condition", "system"])
     groups: dict[str, Sequence[str]] = {task: [task] for task in matrix.tasks}
     parts = []
     for condition, own in changed.groupby("condition", observed=True):
@@ -84,16 +78,19 @@ def faithful(results: Results) -> pandas.DataFrame:
     - other: it matches neither, or both alike.
 
     The old golds are those of the run's questions, the new ones those of its episodes; questions whose gold did not
-    change are left out. `incomplete` are the other episodes that the grid asks for, `dropped` the questions that the
-    condition could not change.
+    change are left out. `incomplete` are the other episodes.
     """
     shares = [f"{kind}_share" for kind in VERDICTS]
-    sums = ["answers", "incomplete", "dropped", *VERDICTS]
+    sums = ["answers", "incomplete", *VERDICTS]
     types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*shares), NUMBER)}
-    columns = {**dict.fromkeys(("question_id", "verdict"), TEXT), **dict.fromkeys(("unseen", "dropped"), WHOLE)}
-    rows = _placed(list(_verdicts(results)), columns, results)
+    rows = tidy(list(_verdicts(results)), dict.fromkeys((*_KEYS, "question_id", "verdict"), TEXT))
+    for name in _KEYS:
+        rows[name] = rows[name].astype(results.cells[name].dtype)
+    keys = [*_KEYS, "question_id"]
+    known = results.episodes[[*IDENTITY, "task", "question_id", "cluster"]].drop_duplicates(keys)
+    rows = rows.merge(known.astype({"question_id": TEXT}), on=keys)
     rows["answers"] = rows["verdict"].notna().astype("int64")
-    rows["incomplete"] = 1 - rows["answers"] + rows["unseen"]
+    rows["incomplete"] = 1 - rows["answers"]
     for kind in VERDICTS:
         rows[kind] = (rows["verdict"] == kind).fillna(False).astype("int64")
         rows[f"{kind}_share"] = rows[kind].where(rows["answers"] > 0).astype("float64")
@@ -116,98 +113,18 @@ def _verdicts(results: Results) -> Iterator[dict[str, Any]]:
     """A row per episode whose gold is another than that of its question."""
     for run, suffix in zip(results.runs, results.suffixes, strict=True):
         golds: dict[str, dict[str, list[str]]] = {}
-        for cell, entry in zip(run.cells(), run.manifest()["cells"], strict=True):
+        for cell in run.cells():
             if cell.condition == CLEAN:
                 continue
             if cell.task not in golds:
                 golds[cell.task] = {question.id: question.answers for question in run.questions(cell.task)}
-            old, rows, unchanged = golds[cell.task], [], 0
-            for one in run.cell_episodes(cell):
-                if one.question_id not in old or old[one.question_id] == one.golds:
-                    unchanged += 1
-                    continue
-                stopped = one.outcome.kind in INFRASTRUCTURE_FAILURES
-                found = None if stopped else verdict(one.answer, one.golds, old[one.question_id])
-                rows.append({"question_id": one.question_id, "verdict": found})
             place = {"condition": cell.condition, "system": cell.system + suffix, "task": cell.task}
-            of_cell = {"unseen": max(0, entry["episodes"] - unchanged - len(rows)), "dropped": entry.get("dropped", 0)}
-            for number, row in enumerate(rows):  # what is counted per cell is in its first row
-                yield {**place, **row, **(of_cell if not number else dict.fromkeys(of_cell, 0))}
-
-
-@once
-def recovery(results: Results) -> pandas.DataFrame:
-    """What agents do about calls that fail for the moment, or whose result is cut off, as under the condition `faulty`.
-
-    Of every call that failed so:
-
-    - retried: the same query API is called with the same arguments again, at any later step; `success_rate` is the
-      share of these that did not fail.
-    - another: else, another call is made after the LLM has seen the failure, that is after its next reply.
-    - answered: else, the episode ends with an answer.
-    - stopped: else; it gave up, ran out of steps, or its program failed.
-
-    Calls that no environment saw (an unknown API, invalid arguments) are not among the calls. Episodes that ended in an
-    infrastructure failure are left out, and so are baselines and references.
-    """
-    ratios = {"failed_share": ("failures", "calls"), **{f"{kind}_share": (kind, "failures") for kind in REACTIONS}}
-    ratios["success_rate"] = ("succeeded", "retried")
-    sums = ["calls", "failures"]
-    types = {**_PLACE, **dict.fromkeys(sums, WHOLE), **dict.fromkeys(ends(*ratios), NUMBER)}
-    rows = _reactions(results)
-    return tidy(by_task(rows[rows["calls"] > 0], ratios=ratios, sums=sums), types)
-
-
-def reactions(episode: Episode) -> list[tuple[Reaction, bool]]:
-    """What came after each failed call of an episode, and whether a retry was a success."""
-    calls = [(place, step) for place, step in enumerate(episode.steps) if step.kind == "call"]
-    replies = [place for place, step in enumerate(episode.steps) if step.kind == "thought"]
-    last = calls[-1][0] if calls else -1
-    answered = episode.outcome.kind == "finished" and bool(episode.answer.strip())
-    found: list[tuple[Reaction, bool]] = []
-    for number, (place, step) in enumerate(calls):
-        if not failed(step):
-            continue
-        again = next((later for _, later in calls[number + 1 :] if _same(later, step)), None)
-        seen = next((reply for reply in replies if reply > place), math.inf)
-        if again is not None:
-            found.append(("retried", again.error in REACHED and not failed(again)))
-        elif last > seen:
-            found.append(("another", False))
-        else:
-            found.append(("answered" if answered else "stopped", False))
-    return found
-
-
-def _same(one: Step, other: Step) -> bool:
-    return (one.api, one.arguments) == (other.api, other.arguments)
-
-
-def _reactions(results: Results) -> pandas.DataFrame:
-    """A row per episode of a tool-using system under a condition in which some call failed."""
-    cells = results.cells[(results.cells["role"] == "system") & (results.cells["condition"] != CLEAN)]
-    wanted = set(zip(cells["condition"], cells["system"], strict=True))
-    rows: list[dict[str, Any]] = []
-    for run, suffix in zip(results.runs, results.suffixes, strict=True):
-        for cell in run.cells():
-            if (cell.condition, cell.system + suffix) not in wanted:
-                continue
             for one in run.cell_episodes(cell):
-                if one.outcome.kind in INFRASTRUCTURE_FAILURES:
-                    continue
-                found = reactions(one)
-                rows.append(
-                    {
-                        **{"condition": cell.condition, "system": cell.system + suffix, "task": cell.task},
-                        "question_id": one.question_id,
-                        "calls": sum(step.kind == "call" and step.error in REACHED for step in one.steps),
-                        **{"failures": len(found), "succeeded": sum(success for _, success in found)},
-                        **{kind: sum(name == kind for name, _ in found) for kind in REACTIONS},
-                    }
-                )
-    counts = ("calls", "failures", "succeeded", *REACTIONS)
-    frame = _placed(rows, {"question_id": TEXT, **dict.fromkeys(counts, WHOLE)}, results)
-    return frame[frame["condition"].isin(set(frame.loc[frame["failures"] > 0, "condition"]))]
+                old = golds[cell.task].get(one.question_id, one.golds)
+                if old != one.golds:
+                    stopped = one.outcome.kind in INFRASTRUCTURE_FAILURES
+                    found = None if stopped else verdict(one.answer, one.golds, old)
+                    yield {**place, "question_id": one.question_id, "verdict": found}
 
 
 @once
@@ -266,13 +183,3 @@ def _with_direct(results: Results) -> pandas.DataFrame:
     for kind, share in zip(KINDS, kinds, strict=True):
         found[kind] = found[f"{kind}_share"] = share
     return found.assign(am_knew=found["am"] * direct, unpaired=unpaired.astype("int64"))
-
-
-def _placed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str], results: Results) -> pandas.DataFrame:
-    """Rows by condition, system and task with the identity of their systems, in the order of the grid, and clusters."""
-    frame = tidy(list(rows), {**dict.fromkeys(_KEYS, TEXT), **types})
-    for name in _KEYS:
-        frame[name] = frame[name].astype(results.cells[name].dtype)
-    keys = [*_KEYS, "question_id"]
-    known = results.episodes[[*IDENTITY, "task", "question_id", "cluster"]].drop_duplicates(keys)
-    return frame.merge(known.astype({"question_id": TEXT}), on=keys)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from r_eval.analysis.causes import CAUSES
 from r_eval.analysis.compare import pairs
-from r_eval.analysis.results import Results, ranked
+from r_eval.analysis.results import Results, ranked, records
 from r_eval.analysis.scores import ALL, averages, scores
 from r_eval.analysis.sweeps import advice
 from r_eval.analysis.warnings import counted, run_warnings
@@ -45,24 +45,53 @@ def summary_lines(results: Results) -> list[str]:
 
 def leaders(results: Results, condition: str) -> list[str]:
     """The best system and whether its lead is significant; first that no tool system beats the baseline, if so."""
-    return [text for text in (_unbeaten(results, condition), _leader(results, condition)) if text]
-
-
-def _unbeaten(results: Results, condition: str) -> str:
-    rows = _ranking(results, condition)
+    frame = ranked(averages(results))
+    every = frame[(frame["group"] == ALL) & (frame["condition"] == condition)]
+    rows = every[every["rank"].notna()]
+    rows = rows.assign(score=rows["score"].round(12)).sort_values("score", ascending=False, kind="stable")
+    if not len(every):
+        return ["no system: the run has references only"]
+    if not len(rows):
+        return ["no system has a score on every task yet"]
+    first, *rest = records(rows)
+    if not first["score"]:
+        return ["no system answered any question"]
+    found = []
     best = {role: own.iloc[0] for role, own in rows.groupby("role")}
-    baseline, system = best.get("baseline"), best.get("system")
-    if baseline is None or system is None or not baseline["score"] or system["score"] > baseline["score"]:
-        return ""
-    rest = f"the best of them is {system['system']} ({_percent(system)} %)"
-    return f"no tool-using system beats the baseline {baseline['system']} ({_percent(baseline)} %); {rest}"
+    if len(best) == 2 and best["baseline"]["score"] >= best["system"]["score"]:
+        baseline, system = best["baseline"], best["system"]
+        rest_text = f"the best of them is {system['system']} ({_percent(system)} %)"
+        found = [f"no tool-using system beats the baseline {baseline['system']} ({_percent(baseline)} %); {rest_text}"]
+    so_far = "so far " if (every["incomplete"] > 0).any() else ""
+    lacking = len(every) - len(rows)
+    aside = f"; {counted(lacking, 'system')} without a score on every task" if lacking else ""
+    lead = _lead(results, first, rest) if rest else ""
+    if not rest and first["score_low"] == first["score_low"]:
+        lead = f" (95 % interval {100 * first['score_low']:.1f} to {100 * first['score_high']:.1f})"
+    return [*found, f"{so_far}{first['system']}, {_percent(first)} %{lead}{aside}"]
 
 
-def _ranking(results: Results, condition: str) -> pandas.DataFrame:
-    """The systems with a rank over everything, best first."""
-    frame = averages(results)
-    own = frame[(frame["group"] == ALL) & (frame["condition"] == condition) & frame["rank"].notna()]
-    return own.assign(score=own["score"].round(12)).sort_values("score", ascending=False, kind="stable")
+def _lead(results: Results, first: Mapping[str, Any], rest: Sequence[Mapping[str, Any]]) -> str:
+    """Whether a lead is significant; p is adjusted for all pairs."""
+    frame = pairs(results)
+    tests = {}
+    for row in records(frame[frame["condition"] == first["condition"]]):
+        if first["system"] in (row["system_a"], row["system_b"]):
+            tests[row["system_b"] if row["system_a"] == first["system"] else row["system_a"]] = row
+    second = rest[0]
+    if any(row["system"] not in tests for row in rest):
+        return f", ahead of {second['system']} ({_percent(second)}); published means have no significance"
+    level = [row for row in rest if not tests[row["system"]]["significant"]]
+    if level:
+        names = ", ".join(f"{row['system']} ({_percent(row)})" for row in level[:NAMED])
+        more = f" and {len(level) - NAMED} more" if len(level) > NAMED else ""
+        questions = counted(tests[level[0]["system"]]["questions"], "question")
+        return f"; not significantly better than {names}{more} on {questions}"
+    p = max(tests[row["system"]]["p_adjusted"] for row in rest)
+    p_text = f"{p:.1g}" if p < 0.001 else f"{p:.3f}"
+    others = "" if len(rest) == 1 else f" and {len(rest) - 1} more"
+    ahead = f"by {100 * abs(tests[second['system']]['difference']):.1f} points"
+    return f"; significantly better than {second['system']} ({ahead}){others} (p = {p_text})"
 
 
 def _best(results: Results) -> Iterator[str]:
@@ -72,59 +101,6 @@ def _best(results: Results) -> Iterator[str]:
         yield from (head + text for text in leaders(results, condition))
     if len(conditions) > NAMED:
         yield f"and {len(conditions) - NAMED} more conditions; see the page"
-
-
-def _leader(results: Results, condition: str) -> str:
-    rows, frame = _ranking(results, condition), ranked(averages(results))
-    every = frame[(frame["group"] == ALL) & (frame["condition"] == condition)]
-    if not len(every):
-        return "no system: the run has references only"
-    if not len(rows):
-        return "no system has a score on every task yet"
-    first = rows.iloc[0]
-    if not first["score"]:
-        return "no system answered any question"
-    so_far = "so far " if (every["incomplete"] > 0).any() else ""
-    head = f"{so_far}{first['system']}, {_percent(first)} %"
-    lacking = len(every) - len(rows)
-    aside = f"; {counted(lacking, 'system')} without a score on every task" if lacking else ""
-    if len(rows) == 1:
-        low, high = first["score_low"], first["score_high"]
-        return head + (f" (95 % interval {100 * low:.1f} to {100 * high:.1f})" if low == low else "") + aside
-    tests = _tests(results, first)
-    if not set(rows["system"][1:]) <= set(tests):
-        second = rows.iloc[1]
-        without = "published means have no significance"
-        return f"{head}, ahead of {second['system']} ({_percent(second)}); {without}{aside}"
-    return f"{head}; {_lead(rows, tests)}{aside}"
-
-
-def _tests(results: Results, first: pandas.Series) -> dict[str, Any]:
-    """The comparisons of a system with every other one of its condition, by the other's name."""
-    frame = pairs(results)
-    own = frame[frame["condition"] == first["condition"]]
-    return {
-        b if a == first["system"] else a: row
-        for a, b, row in zip(own["system_a"], own["system_b"], own.itertuples(), strict=True)
-        if first["system"] in (a, b)
-    }
-
-
-def _lead(rows: pandas.DataFrame, tests: Mapping[str, Any]) -> str:
-    """Whether a lead is significant; p is adjusted for all pairs."""
-    rest = rows.iloc[1:].to_dict("records")
-    level = [row for row in rest if not tests[row["system"]].significant]
-    if level:
-        names = ", ".join(f"{row['system']} ({_percent(row)})" for row in level[:NAMED])
-        more = f" and {len(level) - NAMED} more" if len(level) > NAMED else ""
-        questions = counted(tests[level[0]["system"]].questions, "question")
-        return f"not significantly better than {names}{more} on {questions}"
-    second = tests[rest[0]["system"]]
-    p = max(tests[row["system"]].p_adjusted for row in rest)
-    p_text = f"{p:.1g}" if p < 0.001 else f"{p:.3f}"
-    others = "" if len(rest) == 1 else f" and {len(rest) - 1} more"
-    ahead = f"by {100 * abs(second.difference):.1f} points"
-    return f"significantly better than {rest[0]['system']} ({ahead}){others} (p = {p_text})"
 
 
 def _failures(episodes: pandas.DataFrame) -> Iterator[str]:

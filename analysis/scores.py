@@ -62,23 +62,20 @@ FURTHER: dict[str, str] = {
 @once
 def scores(results: Results) -> pandas.DataFrame:
     """The score of each system on each task with its 95 % interval, and how many episodes stand behind it."""
-    frame = results.cells.rename(columns={"score": "published"})
-    frame["recorded"] = frame.pop("episodes")
+    frame = results.cells.rename(columns={"score": "published", "episodes": "recorded"})
     for part in (mean_by(results.episodes, KEYS), _counts(results.episodes)):
-        frame = frame.merge(part.astype({"condition": TEXT, "system": TEXT, "task": TEXT}), "left", KEYS)
-    published = frame["published"].notna()
+        frame = frame.merge(part.astype(dict.fromkeys(KEYS, TEXT)), "left", KEYS)
+    counts = ["episodes", "questions", "clusters", "unparsed", "undecided", "total"]
+    frame[counts] = frame[counts].fillna(0)
     known = frame["expected"].astype("float64")
-    low, high = wilson(frame["published"], known)
-    for name, of in (("score", frame["published"]), ("score_low", low), ("score_high", high)):
-        frame[name] = frame[name].where(~published, of)
-    counts = ["episodes", "questions", "clusters", "unparsed", "undecided"]
-    frame[[*counts, "total"]] = frame[[*counts, "total"]].fillna(0)
     expected = known.where(known > frame["episodes"], frame["episodes"])
-    frame["incomplete"] = (expected - frame["episodes"]).where(~published, 0.0)
-    frame["score_worst"] = (frame["total"] / expected).where(~published, frame["published"])
-    frame["score_best"] = ((frame["total"] + frame["incomplete"]) / expected).where(~published, frame["published"])
-    frame["episodes"] = frame["episodes"].where(~published, known)
-    frame.loc[published, ["questions", "clusters"]] = None
+    frame["incomplete"] = expected - frame["episodes"]
+    frame["score_worst"] = frame["total"] / expected
+    frame["score_best"] = (frame["total"] + frame["incomplete"]) / expected
+    low, high = wilson(frame["published"], known)
+    published = {**dict.fromkeys(SCORE, frame["published"]), "score_low": low, "score_high": high, "incomplete": 0.0}
+    for name, values in {**published, "episodes": known, "questions": float("nan"), "clusters": float("nan")}.items():
+        frame[name] = frame[name].mask(frame["published"].notna(), values)
     return tidy(frame, SCORES)
 
 

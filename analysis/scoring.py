@@ -17,10 +17,10 @@ relevant (`retrieval`).
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +31,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from r_eval.analysis import metrics as registry
 from r_eval.analysis.causes import actions, why
 from r_eval.analysis.frame import roles
-from r_eval.analysis.qrels import Qrels, Relevant, Retrieval, by_ids, by_texts
+from r_eval.analysis.qrels import Relevant, by_ids, by_texts, text_ids
 from r_eval.analysis.response_types import (
     THRESHOLDS,
-    Response,
     ResponseType,
     classify,
     documents_shown,
@@ -43,14 +42,13 @@ from r_eval.analysis.response_types import (
 )
 from r_eval.disk import open_regular, refuse_links
 from r_eval.errors import UserError
-from r_eval.folder import Cell, RunFolder, read_lines, whole_lines
+from r_eval.folder import Cell, RunFolder, whole_lines
 from r_eval.records import INFRASTRUCTURE_FAILURES, Document, Episode
 
 DEFAULT_METRIC = "token_f1"
 BATCH = 512
 """Episodes in memory at a time."""
-BLOCK = 1 << 20
-VERSION = 3
+VERSION = 4
 """Of the scorer: a change of types, causes or the score records raises it, and all scores are computed again."""
 
 QuestionDocuments = Mapping[str, Sequence[Document]]
@@ -76,7 +74,7 @@ class ScoreRecord(BaseModel):
         unparsed: No answer could be read.
         outcome, outcome_cause: How the episode ended.
         seconds, llm_seconds, environment_seconds: Duration, and its parts in the LLM and in query APIs.
-        queue, retry: Seconds of waiting and of failed attempts, not in `seconds`.
+        queue_seconds, retry_seconds: Waiting and failed attempts, not in `seconds`.
         calls, prompt_tokens, completion_tokens, cached_tokens, cost: LLM usage.
         replayed, truncated, steps: Replies from the reply store; replies cut at max_tokens; steps.
         characters: Length of the answer.
@@ -98,35 +96,35 @@ class ScoreRecord(BaseModel):
     metric: str
     metrics: dict[str, _Number]
     response_type: ResponseType
-    cause: str = ""
-    reward: _Number = None
-    supported: bool | None = None
+    cause: str
+    reward: _Number
+    supported: bool
     undecided: bool
-    retrieval: dict[str, _Number] | None = None
+    retrieval: dict[str, _Number] | None
     unparsed: bool
     taxonomy: str
     threshold: float
     seconds: _Number
-    queue: _Number = None
-    retry: _Number = None
+    llm_seconds: _Number
+    environment_seconds: _Number
+    queue_seconds: _Number
+    retry_seconds: _Number
     calls: _Whole
-    api_calls: _Number = None
-    api_found: _Number = None
     prompt_tokens: _Whole
     completion_tokens: _Whole
-    cached_tokens: _Whole = 0
-    cost: _Number = None
-    llm_seconds: _Number = None
-    environment_seconds: _Number = None
-    replayed: _Whole = 0
-    truncated: _Whole = 0
-    steps: _Whole = 0
-    characters: _Number = None
+    cached_tokens: _Whole
+    cost: _Number
+    api_calls: _Whole
+    api_found: _Whole
+    replayed: _Whole
+    truncated: _Whole
+    steps: _Whole
+    characters: _Number
     outcome: str
-    outcome_cause: str = ""
-    scorer_version: int = 0
-    metric_version: int = 0
-    episodes_hash: str = ""
+    outcome_cause: str
+    scorer_version: int
+    metric_version: int
+    episodes_hash: str
 
 
 @dataclass(slots=True)
@@ -136,7 +134,6 @@ class ScoreCounts:
     Attributes:
         episodes: Episodes recorded.
         scored: Those of them with a score; the others are infrastructure failures.
-        mean: Over the scored episodes, not over tasks.
     """
 
     taxonomy: str
@@ -145,11 +142,12 @@ class ScoreCounts:
     scored: int = 0
     undecided: int = 0
     unparsed: int = 0
-    types: dict[str, int] = field(default_factory=dict)
+    types: Counter[str] = field(default_factory=Counter)
     total: float = 0.0
 
     @property
     def mean(self) -> float | None:
+        """Over the scored episodes, not over tasks."""
         return self.total / self.scored if self.scored else None
 
     def counted(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -158,10 +156,9 @@ class ScoreCounts:
             self.episodes += 1
             self.undecided += record["undecided"]
             self.unparsed += record["unparsed"]
-            self.types[record["response_type"]] = self.types.get(record["response_type"], 0) + 1
-            if record["score"] is not None:
-                self.scored += 1
-                self.total += record["score"]
+            self.types[record["response_type"]] += 1
+            self.scored += record["score"] is not None
+            self.total += record["score"] or 0.0
             yield record
 
 
@@ -197,57 +194,51 @@ class Scorer:
         rewarding = "token_f1_published" if self.taxonomy == "published" else self.metric
         rest = iter(episodes)
         while batch := list(itertools.islice(rest, BATCH)):
-            names = dict.fromkeys((self.metric, rewarding, *self.metrics))
-            values = {name: _compute(name, batch) for name in names}
+            values = {name: _compute(name, batch) for name in dict.fromkeys((self.metric, rewarding, *self.metrics))}
             for place, episode in enumerate(batch):
-                scores = {name: values[name][place] for name in names}
+                scores = {name: found[place] for name, found in values.items()}
                 yield self._record(episode, scores, scores[rewarding])
 
     def _record(self, episode: Episode, scores: dict[str, float | None], reward: float | None) -> dict[str, Any]:
         threshold = THRESHOLDS[self.taxonomy] if self.threshold is None else self.threshold
-        made = actions(episode.steps)
         is_missing = episode.outcome.kind in INFRASTRUCTURE_FAILURES
+        made = actions(episode.steps)
         prompted = documents_shown(episode, self.documents.get(episode.question_id, ()))
         wanted = self.relevant.get(episode.question_id) if self.relevant else None
-        ranked = by_ids(episode.steps, wanted, made.found) if wanted else None
-        recall = ranked["recall"] if ranked else None
+        retrieval = by_ids(episode.steps, wanted, made.found) if wanted else None
+        recall = retrieval["recall"] if retrieval else None
         response = classify(episode, reward or 0.0, self.taxonomy, threshold, recall, self.metric, prompted)
+        if retrieval is None and self.relevant is not None and episode.evidence:
+            missing = response.missing if self.taxonomy == "strict" else unseen(episode, prompted)
+            retrieval = by_texts(episode.evidence, missing)
         usage, seconds = episode.usage, episode.seconds
         replies = [step for step in episode.steps if step.kind == "thought"]
-        further = {name: None if is_missing else scores[name] for name in self.metrics}
+        if is_missing:
+            scores, retrieval = dict.fromkeys(scores), None
         return {
-            "episode_id": episode.episode_id,
-            "question_id": episode.question_id,
-            "task": episode.task,
-            "level": episode.level,
-            "workflow": episode.workflow,
-            "llm": episode.llm,
-            "condition": episode.condition,
-            "epoch": episode.epoch,
-            "score": None if is_missing else scores[self.metric],
+            **{name: getattr(episode, name) for name in ("episode_id", "question_id", "task", "level", "workflow")},
+            **{name: getattr(episode, name) for name in ("llm", "condition", "epoch")},
+            "score": scores[self.metric],
             "metric": self.metric,
-            "metrics": further,
+            "metrics": {name: scores[name] for name in self.metrics},
             "response_type": response.type if reward is not None else "ME",
             "cause": "unscored" if reward is None and not is_missing else why(episode, response, made),
             "reward": reward,
             "supported": response.supported,
             "undecided": response.undecided,
-            "retrieval": None if is_missing else ranked or self._by_evidence(episode, response, prompted),
+            "retrieval": retrieval,
             "unparsed": not is_missing and any(s.kind == "answer" and s.error == "unparsed" for s in episode.steps),
             "taxonomy": self.taxonomy,
             "threshold": threshold,
             "seconds": seconds.own,
-            "queue": seconds.queue,
-            "retry": seconds.retry,
-            "calls": usage.calls,
-            "api_calls": made.calls,
-            "api_found": made.found,
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "cost": usage.cost,
             "llm_seconds": max(0.0, seconds.llm - seconds.queue - seconds.retry),
             "environment_seconds": seconds.environment,
+            "queue_seconds": seconds.queue,
+            "retry_seconds": seconds.retry,
+            **{name: getattr(usage, name) for name in ("calls", "prompt_tokens", "completion_tokens")},
+            **{name: getattr(usage, name) for name in ("cached_tokens", "cost")},
+            "api_calls": made.calls,
+            "api_found": made.found,
             "replayed": sum(step.replayed for step in replies),
             "truncated": sum(step.error == "length" for step in replies),
             "steps": len(episode.steps),
@@ -258,13 +249,6 @@ class Scorer:
             "metric_version": registry.get_trusted(self.metric).version,
             "episodes_hash": self.episodes_hash,
         }
-
-    def _by_evidence(self, episode: Episode, response: Response, prompted: Sequence[str]) -> Retrieval | None:
-        """The metrics of retrieval where the question names its evidence."""
-        if self.relevant is None or not episode.evidence:
-            return None
-        missing = response.missing if self.taxonomy == "strict" else unseen(episode, prompted)
-        return by_texts(episode.evidence, missing)
 
 
 def score_run(
@@ -295,28 +279,23 @@ def score_run(
         registry.get_trusted(name)
     if taxonomy not in THRESHOLDS:
         raise UserError(f"unknown taxonomy {taxonomy!r}; known: {', '.join(THRESHOLDS)}")
-    scores = ScoreCounts(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
-    qrels = Qrels(run)
-    documents: dict[str, QuestionDocuments] = {}
-    for cell in sorted(run.cells() if cells is None else cells, key=lambda one: one.task):  # questions are read once
-        episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
-        if not episodes.exists():
-            refuse_links(kept)
-            kept.unlink(missing_ok=True)
-            continue
-        if cell.task not in documents:
-            documents[cell.task] = {q.id: q.context for q in run.questions(cell.task) if q.context}
-        scorer = Scorer(
-            own.get(cell.task, DEFAULT_METRIC),
-            metrics,
-            taxonomy,
-            threshold,
-            qrels.of(cell.task) if role[cell.system] == "system" else None,
-            documents[cell.task],
-            hash_file(episodes),  # before they are read: of a run that goes on, more is read, and scored again
-        )
-        run.write_scores(cell, scores.counted(scorer.records(run.cell_episodes(cell))))
-    return scores
+    counts = ScoreCounts(taxonomy, THRESHOLDS[taxonomy] if threshold is None else threshold)
+    there = sorted(run.cells() if cells is None else cells, key=lambda one: one.task)
+    for task, of_task in itertools.groupby(there, key=lambda one: one.task):
+        questions = list(run.questions(task))
+        relevant = {question.id: ids for question in questions if (ids := text_ids(question))}
+        documents = {question.id: question.context for question in questions if question.context}
+        for cell in of_task:
+            episodes, kept = cell.path(run.episodes_root), cell.path(run.scores_root)
+            if not episodes.exists():
+                refuse_links(kept)
+                kept.unlink(missing_ok=True)
+                continue
+            known = relevant if role[cell.system] == "system" else None
+            hash_ = hash_file(episodes)  # before they are read: of a run that goes on, more is read, and scored again
+            scorer = Scorer(own.get(task, DEFAULT_METRIC), metrics, taxonomy, threshold, known, documents, hash_)
+            run.write_scores(cell, counts.counted(scorer.records(run.cell_episodes(cell))))
+    return counts
 
 
 def score_episode(
@@ -324,12 +303,10 @@ def score_episode(
     metric: str = DEFAULT_METRIC,
     metrics: Sequence[str] = (),
     taxonomy: str = "strict",
-    threshold: float | None = None,
     relevant: Relevant | None = None,
-    documents: QuestionDocuments | None = None,
 ) -> dict[str, Any]:
     """The score record of one episode, as a line of `scores/` has it; the arguments are those of `Scorer`."""
-    return next(Scorer(metric, metrics, taxonomy, threshold, relevant, documents or {}).records([episode]))
+    return next(Scorer(metric, metrics, taxonomy, relevant=relevant).records([episode]))
 
 
 def ensure_scored(run: RunFolder) -> None:
@@ -339,66 +316,49 @@ def ensure_scored(run: RunFolder) -> None:
     """
     there = [cell for cell in run.cells() if cell.path(run.episodes_root).exists()]
     stale = [cell for cell in there if not is_current(run, cell)]
-    kept = next((record for cell in there if (record := _first(cell.path(run.scores_root)))), None) if stale else None
-    if stale and kept:
-        score_run(run, registry.filter_trusted(kept["metrics"]), kept["taxonomy"], kept["threshold"], stale)
+    kept = next(filter(None, (_kept(cell.path(run.scores_root)) for cell in there)), None) if stale else None
+    if kept:
+        score_run(run, registry.filter_trusted(kept.metrics), kept.taxonomy, kept.threshold, stale)
     elif stale:
         score_run(run, cells=stale)
 
 
 def is_current(run: RunFolder, cell: Cell) -> bool:
     """Whether the kept scores of a cell are what scoring it again would give."""
-    kept = _first(cell.path(run.scores_root))
-    if kept is None or kept.get("scorer_version") != VERSION:
+    kept = _kept(cell.path(run.scores_root))
+    if kept is None or kept.scorer_version != VERSION or kept.episodes_hash != hash_file(cell.path(run.episodes_root)):
         return False
     try:
-        metric = registry.get_trusted(kept["metric"])
+        return registry.get_trusted(kept.metric).version == kept.metric_version
     except UserError:  # a plug-in that is not here: its scores are shown as they are
-        metric = None
-    if metric is not None and kept.get("metric_version") != metric.version:
-        return False
-    return bool(kept.get("episodes_hash") == hash_file(cell.path(run.episodes_root)))
+        return True
 
 
 def hash_file(path: Path) -> str:
-    """The hash of a file's bytes, in hexadecimal; computed once per process, until the file changes.
+    """The hash of a file's bytes, in hexadecimal.
 
     Raises:
         UserError: It cannot be read.
     """
-    return _hash(*_version(path))
-
-
-def _version(path: Path) -> tuple[Path, int, int, int]:
-    """What changes with a file. The inode's change time is no file's own time: copying and touching do not set it."""
-    found = path.stat()
-    return path, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-@functools.lru_cache(maxsize=100_000)
-def _hash(path: Path, changed: int, size: int, inode: int) -> str:
     digest = hashlib.blake2b(digest_size=8)
     with open_regular(path) as file:
-        while block := file.read(BLOCK):
+        while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
 
 
-def _first(path: Path) -> dict[str, Any] | None:
-    """The first record of a file of scores, if there is one and nothing in the file is damaged or foreign."""
-    is_valid = path.exists() and _is_valid(*_version(path))
-    return next((record for _, record in read_lines(path)), None) if is_valid else None
-
-
-@functools.lru_cache(maxsize=100_000)
-def _is_valid(path: Path, changed: int, size: int, inode: int) -> bool:
+def _kept(path: Path) -> ScoreRecord | None:
+    """The first record of a file of scores; None where there is none, and where any line is damaged or foreign."""
+    if not path.exists():
+        return None
+    first, size = None, 0
     try:
-        lines = [line for _, line in whole_lines(path)]
-        for line in lines:
-            ScoreRecord.model_validate_json(line)
+        for _, line in whole_lines(path):
+            record = ScoreRecord.model_validate_json(line)
+            first, size = first or record, size + len(line)
     except ValidationError:
-        return False
-    return sum(map(len, lines)) == size
+        return None
+    return first if size == path.stat().st_size else None
 
 
 def _compute(name: str, episodes: Sequence[Episode]) -> list[float | None]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from r_eval.analysis import tables
@@ -15,12 +13,12 @@ from r_eval.analysis.tables import rows_of
 if TYPE_CHECKING:
     import pandas
     from rich.table import Table
-    from rich.text import Text
 
     from r_eval.analysis.results import Results
 
 FITTING = 6
 """Tasks that stand side by side in a table of the terminal."""
+COUNTS = ("rank", "episodes", "incomplete")
 
 
 def summary_tables(results: Results) -> list[Table]:
@@ -52,48 +50,30 @@ def text_summary(results: Results) -> str:
 
 
 def html_summary(results: Results) -> str:
-    """The tables as a notebook shows them; with matplotlib also the response types and the deployment as pictures."""
+    """The tables as a notebook shows them."""
     from rich.console import Console
 
     console = Console(file=io.StringIO(), width=120, record=True, color_system="standard", force_terminal=True)
     for table in summary_tables(results):
         console.print(table)
-    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>") + "".join(_pictures(results))
-
-
-def _pictures(results: Results) -> Iterator[str]:
-    from r_eval.analysis.charts import charts
-    from r_eval.analysis.figures import png
-    from r_eval.analysis.views import frames
-    from r_eval.errors import MissingExtra
-
-    for chart in charts(results, frames(results)):
-        if chart.name not in ("responses", "score-by-seconds"):
-            continue
-        try:
-            source = base64.b64encode(png(chart)).decode("ascii")
-        except MissingExtra:
-            return
-        yield f'<img style="max-width: 100%" alt="{html.escape(chart.title)}" src="data:image/png;base64,{source}">'
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
 def _score_tables(
     results: Results, order: pandas.DataFrame, means: pandas.DataFrame, scores: pandas.DataFrame, under: str
 ) -> Iterator[Table]:
     """Percent by system and task; of many tasks the averages come first, then the tasks, some at a time."""
-    by_task = {(row.system, row.task): row.score for row in rows_of(scores)}
-    by_group = {(row.system, row.group): row.score for row in rows_of(means)}
     names = dict(zip(results.tasks["name"], results.tasks["short"], strict=True))
-    groups = {
-        str(group): str(group).replace("_", " ") for group in means["group"].drop_duplicates() if "_" in str(group)
-    }
+    values = {(row.system, row.task): row.score for row in rows_of(scores)}
+    values |= {(row.system, row.group): row.score for row in rows_of(means)}
     if len(names) <= FITTING:
-        yield _scores(f"Scores, percent{under}", order, names, by_task, whole=True)
+        yield _scores(f"Scores, percent{under}", order, {**names, "all": "average"}, values, COUNTS)
         return
-    yield _scores(f"Average scores, percent{under}", order, groups, by_group, whole=True)
+    groups = {str(one): str(one).replace("_", " ") for one in means["group"].drop_duplicates() if "_" in str(one)}
+    yield _scores(f"Average scores, percent{under}", order, {**groups, "all": "average"}, values, COUNTS)
     for start in range(0, len(names), FITTING):
         block = dict(list(names.items())[start : start + FITTING])
-        yield _scores(f"Scores, percent{under}", order, block, by_task)
+        yield _scores(f"Scores, percent{under}", order, block, values)
 
 
 def _scores(
@@ -101,13 +81,13 @@ def _scores(
     order: pandas.DataFrame,
     columns: Mapping[str, str],
     values: Mapping[tuple[str, str], float],
-    whole: bool = False,
+    counts: Sequence[str] = (),
 ) -> Table:
     """Best in bold, references dim.
 
     Args:
         columns: Headings by task or group.
-        whole: With the average over all tasks, the rank and the number of episodes.
+        counts: Columns of `order` beside them; `incomplete` only where there is any.
     """
     from rich.text import Text
 
@@ -115,31 +95,22 @@ def _scores(
     table.add_column("system", overflow="fold")
     for name in columns.values():
         table.add_column(Text(tables.visible(name).replace("-", "-\n")), justify="right", no_wrap=True, min_width=5)
-    for name in ("average", "rank", "episodes", "missing") if whole else ():
-        if name != "missing" or order["incomplete"].sum() > 0:
-            table.add_column(name, justify="right", no_wrap=True)
-    ranked = set(order[order["role"] != "reference"]["system"])
-    best = {key: max((values.get((system, key), 0.0) for system in ranked), default=0.0) for key in columns}
-    top = order[order["role"] != "reference"]["score"].max()
-    for row in rows_of(order):
-        style = "dim" if row.role == "reference" else ""
-        cells = [_cell(values.get((row.system, key)), best[key], style) for key in columns]
-        if whole:
-            cells += [_cell(row.score, top, style), Text(tables.number("rank", row.rank), style)]
-            cells.append(Text(tables.number("episodes", row.episodes), style))
-        if whole and len(table.columns) > len(columns) + 4:
-            cells.append(Text(tables.number("missing", row.incomplete) if row.incomplete else "", style))
-        table.add_row(Text(tables.visible(row.system), style), *cells)
-    if len(table.columns) > len(columns) + 4:
+    counts = [name for name in counts if name != "incomplete" or order[name].sum() > 0]
+    for name in counts:
+        table.add_column("missing" if name == "incomplete" else name, justify="right", no_wrap=True)
+    if "incomplete" in counts:
         table.caption = "missing: infrastructure failures and episodes still to run; r-eval run resumes them"
+    ranked = order[order["role"] != "reference"]["system"]
+    best = {key: max((values.get((system, key), 0.0) for system in ranked), default=0.0) for key in columns}
+    for row in order.to_dict("records"):
+        style, cells = "dim" if row["role"] == "reference" else "", []
+        for key in columns:
+            value = values.get((row["system"], key))
+            is_best = value is not None and value == best[key] and value > 0 and not style
+            cells.append(Text(tables.number("score", value), "bold" if is_best else style))
+        cells += [Text(tables.number(name, row[name]), style) for name in counts]
+        table.add_row(Text(tables.visible(row["system"]), style), *cells)
     return table
-
-
-def _cell(value: float | None, best: float, style: str) -> Text:
-    from rich.text import Text
-
-    bold = value is not None and value == best and value > 0 and not style
-    return Text(tables.number("score", value), "bold" if bold else style)
 
 
 def _response_table(order: pandas.DataFrame, responses: pandas.DataFrame, under: str) -> Table:

@@ -22,14 +22,12 @@ from r_eval.analysis.frame import FLAG, NUMBER, TEXT, WHOLE, further_metrics
 from r_eval.analysis.published_results import COMPONENTS, FILE, SHARE, UNITS, label, ordered, read_components
 from r_eval.analysis.qrels import RETRIEVAL
 from r_eval.analysis.results import Results, once, tidy
-from r_eval.analysis.statistics import ScorePairs, compare, mean
+from r_eval.analysis.statistics import ScorePairs, compare
 
 if TYPE_CHECKING:
     import pandas
 
-ALIKE = 0.05
-"""Prompt tokens that differ by less than this share count as the same."""
-_POINT = ("study", "condition", "component", "task", "metric")
+_POINT = ["study", "condition", "component", "task", "metric"]
 PAIRS: dict[str, str] = {
     **dict.fromkeys((*_POINT, "setting_a", "setting_b"), TEXT),
     **dict.fromkeys(("questions", "clusters"), WHOLE),
@@ -42,8 +40,7 @@ RECOMMENDED: dict[str, str] = {
     "settings": WHOLE,
     **dict.fromkeys(("base", "best"), TEXT),
     "score": NUMBER,
-    **dict.fromkeys(("not_worse", "cheapest", "choice"), TEXT),
-    "rival": TEXT,
+    **dict.fromkeys(("not_worse", "choice", "rival"), TEXT),
     **dict.fromkeys((*ends("difference"), "p_adjusted"), NUMBER),
     "significant": FLAG,
     **dict.fromkeys(("trend", "reason"), TEXT),
@@ -63,14 +60,6 @@ class _Variant(NamedTuple):
     llm: str
     values: Mapping[str, str]
     moved: str
-
-
-class _Sweep(NamedTuple):
-    """The variants of a run in the grid's order, the base's values by component, and the protocol."""
-
-    variants: list[_Variant]
-    base: dict[str, str]
-    protocol: str
 
 
 @once
@@ -99,147 +88,15 @@ def components(results: Results) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True) if parts else tidy([], COMPONENTS)
 
 
+@once
 def setting_pairs(results: Results) -> pandas.DataFrame:
     """All pairs of values of each component by the task's own metric, paired by question."""
-    return _pairs(_marginals(results))
-
-
-@once
-def recommend(results: Results) -> pandas.DataFrame:
-    """Which value of each component to take for each task.
-
-    `best` has the highest mean, `not_worse` are the values that are not significantly worse than it, `cheapest` is the
-    one among all of these that takes the fewest prompt tokens, where that is a true saving. `choice` is the cheapest,
-    or else the base if it is not significantly worse, or else the best; it is empty where no value differs
-    significantly from another and none is cheaper. `rival` is the value that `best` is compared with in the columns
-    that follow: the base where it is significantly worse, or else the worst. Published means have no questions to pair,
-    so that of them there is a best value and a trend, and no choice.
-    """
-    rows = _marginals(results)
-    pairs = _pairs(rows)
-    points = components(results)
-    points = points[(points["main"] | (points["table"] != "")) & points["score"].notna()]
-    tokens = rows[rows["metric"] == "prompt_tokens"]
-    keys = ["study", "condition", "task", "component", "metric"]
-    found = []
-    for names, own in points.groupby(keys, sort=False):
-        if len(own) < 2:
-            continue
-        place = dict(zip(keys, names, strict=True))
-        one = pairs[(pairs[keys] == list(names)).all(axis=1)]
-        costs = tokens[(tokens[keys[:4]] == list(names[:4])).all(axis=1)]
-        found.append({**place, **_recommended(own, one, costs)})
-    return tidy(found, RECOMMENDED)
-
-
-def advice(results: Results) -> str:
-    """The strongest recommendation as a sentence; "" where nothing was compared."""
-    found = recommend(results)
-    tested = found[found["p_adjusted"].notna()]
-    if not len(tested):
-        return ""
-    sure = tested[tested["significant"]]
-    if not len(sure):
-        names = ", ".join(dict.fromkeys(tested["component"]))
-        return f"no value of {names} is significantly better than another"
-    over_base = sure["rival"] == sure["base"]
-    one = sure.assign(over_base=over_base).sort_values(["over_base", "difference"], ascending=False).iloc[0]
-    return f"{one['task']}: {one['component']} {one['choice']}: {one['reason']}"
-
-
-def trend(scores: Sequence[float]) -> str:
-    """How means go with ascending values: rising, falling, level or mixed; "" for a single mean.
-
-    >>> trend([0.1, 0.2, 0.2]), trend([0.2, 0.3, 0.1]), trend([0.5])
-    ('rising', 'mixed', '')
-    """
-    steps = [round(later - earlier, 12) for earlier, later in pairwise(scores)]
-    if not steps:
-        return ""
-    if not any(steps):
-        return "level"
-    if all(step >= 0 for step in steps):
-        return "rising"
-    return "falling" if all(step <= 0 for step in steps) else "mixed"
-
-
-def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame, tokens: pandas.DataFrame) -> dict[str, Any]:
-    scores = {name: round(score, 12) for name, score in zip(points["setting"], points["score"], strict=True)}
-    order = sorted(scores, key=lambda name: -scores[name])
-    best = [name for name in order if scores[name] == scores[order[0]]]
-    base = next(iter(points.loc[points["base"], "setting"]), "")
-    facts: dict[str, Any] = {
-        **dict.fromkeys(("not_worse", "cheapest", "choice", "rival"), ""),
-        "significant": False,
-        **{"settings": len(scores), "base": base, "best": ", ".join(best), "score": scores[order[0]]},
-        "trend": trend([scores[name] for name in points["setting"]]) if points["ordinal"].all() else "",
-    }
-    against = {name: _against(pairs, order[0], name) for name in order[1:]}
-    known = {name: line for name, line in against.items() if line is not None}
-    if not known:
-        return facts | {"reason": "means without questions have no significance"}
-    worse = [name for name, line in known.items() if line["significant"] and line["difference"] > 0]
-    equal = [name for name in order[1:] if name not in worse]
-    rival = base if base in worse or (not worse and base in known) else next(reversed(worse or known))
-    facts |= {"not_worse": ", ".join(equal), "rival": rival, "significant": bool(worse)}
-    facts |= {name: known[rival][name] for name in (*ends("difference"), "p_adjusted")}
-    cheapest, saving = _cheapest(order[0], equal, tokens)
-    if not worse and not cheapest:
-        questions = max(line["questions"] for line in known.values())
-        return facts | {"reason": f"no value is significantly better than another on {questions:,} questions"}
-    choice = cheapest or (base if base in equal else order[0])
-    lead, p = 100 * known[rival]["difference"], known[rival]["p_adjusted"]
-    reasons = {
-        f"significantly better than {rival}, by {lead:.1f} points ({_p(p)})": choice == order[0] and bool(worse),
-        f"not significantly worse than {order[0]}": choice != order[0],
-        saving: bool(cheapest),
-    }
-    reason = ", and ".join(text for text, holds in reasons.items() if holds)
-    return facts | {"cheapest": cheapest, "choice": choice, "reason": reason}
-
-
-def _p(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def _against(pairs: pandas.DataFrame, best: str, other: str) -> dict[str, Any] | None:
-    """The comparison of the best value with another one, the best less the other; None where there is none."""
-    for a, b, sign in ((best, other, 1), (other, best, -1)):
-        found = pairs[(pairs["setting_a"] == a) & (pairs["setting_b"] == b)]
-        if len(found):
-            line = {str(name): value for name, value in found.iloc[0].items()}
-            low, high = sorted(sign * line[f"difference_{end}"] for end in ("low", "high"))
-            return line | {"difference": sign * line["difference"], "difference_low": low, "difference_high": high}
-    return None
-
-
-def _cheapest(best: str, equal: Sequence[str], tokens: pandas.DataFrame) -> tuple[str, str]:
-    """The value with the fewest prompt tokens among the best and its equals, and what it saves; "" if none is cheaper.
-
-    Seconds do not count: they vary with the load of the machine, and one run's noise would be read as a saving.
-    """
-    by_value = {name: own.set_index("question_id") for name, own in tokens.groupby("setting", sort=False)}
-    known = [name for name in (best, *equal) if name in by_value]
-    if best not in known or len(known) < 2:
-        return "", ""
-    means = {name: float(by_value[name]["value"].mean()) for name in known}
-    cheapest = min(known, key=lambda name: means[name])
-    dearest = best if cheapest != best else max(known, key=lambda name: means[name])
-    pairs = by_value[dearest].join(by_value[cheapest]["value"].rename("less"), how="inner")
-    saved = mean((pairs["value"] - pairs["less"]).to_numpy(float), pairs["cluster"].to_numpy(object), bounded=False)
-    if means[cheapest] > (1 - ALIKE) * means[dearest] or not saved.low > 0:
-        return "", ""
-    return cheapest, f"{means[cheapest]:.0f} prompt tokens in place of {means[dearest]:.0f}"
-
-
-def _pairs(rows: pandas.DataFrame) -> pandas.DataFrame:
-    """The comparisons of each study and condition, each of them one family."""
     import pandas
 
-    parts = []
+    rows, parts = _marginals(results), []
     for _, family in rows[rows["main"]].groupby(["study", "condition"], sort=False) if len(rows) else ():
         places, samples = [], []
-        for names, own in family.groupby(list(_POINT), sort=False):
+        for names, own in family.groupby(_POINT, sort=False):
             table = own.pivot(index="question_id", columns="setting", values="value")
             clusters = own.drop_duplicates("question_id").set_index("question_id")["cluster"].reindex(table.index)
             for a, b in combinations(dict.fromkeys(own["setting"]), 2):
@@ -255,6 +112,88 @@ def _pairs(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 @once
+def recommend(results: Results) -> pandas.DataFrame:
+    """Which value of each component to take for each task.
+
+    `best` has the highest mean, `not_worse` are the values that are not significantly worse than it. `choice` is the
+    base if it is not significantly worse, or else the best; it is empty where no value differs significantly from
+    another. `rival` is the value that `best` is compared with in the columns that follow: the base where it is
+    significantly worse, or else the worst. Published means have no questions to pair, so that of them there is a best
+    value and a trend, and no choice.
+    """
+    pairs, points = setting_pairs(results), components(results)
+    points = points[(points["main"] | (points["table"] != "")) & points["score"].notna()]
+    keys = ["study", "condition", "task", "component", "metric"]
+    found = []
+    for names, own in points.groupby(keys, sort=False):
+        if len(own) > 1:
+            one = pairs[(pairs[keys] == list(names)).all(axis=1)]
+            found.append({**dict(zip(keys, names, strict=True)), **_recommended(own, one)})
+    return tidy(found, RECOMMENDED)
+
+
+def advice(results: Results) -> str:
+    """The strongest recommendation as a sentence; "" where nothing was compared."""
+    found = recommend(results)
+    tested = found[found["p_adjusted"].notna()]
+    sure = tested[tested["significant"]]
+    if not len(tested):
+        return ""
+    if not len(sure):
+        names = ", ".join(dict.fromkeys(tested["component"]))
+        return f"no value of {names} is significantly better than another"
+    over_base = sure["rival"] == sure["base"]
+    one = sure.assign(over_base=over_base).sort_values(["over_base", "difference"], ascending=False).iloc[0]
+    return f"{one['task']}: {one['component']} {one['choice']}: {one['reason']}"
+
+
+def trend(scores: Sequence[float]) -> str:
+    """How means go with ascending values: rising, falling, level or mixed.
+
+    >>> trend([0.1, 0.2, 0.2]), trend([0.2, 0.3, 0.1]), trend([0.5, 0.5])
+    ('rising', 'mixed', 'level')
+    """
+    signs = {later > earlier for earlier, later in pairwise(scores) if later != earlier}
+    return "mixed" if len(signs) > 1 else {True: "rising", False: "falling", None: "level"}[next(iter(signs), None)]
+
+
+def _recommended(points: pandas.DataFrame, pairs: pandas.DataFrame) -> dict[str, Any]:
+    scores = {name: round(score, 12) for name, score in zip(points["setting"], points["score"], strict=True)}
+    order = sorted(scores, key=lambda name: -scores[name])
+    top, base = order[0], next(iter(points.loc[points["base"], "setting"]), "")
+    facts: dict[str, Any] = {
+        **{"settings": len(scores), "base": base, "score": scores[top], "significant": False},
+        **dict.fromkeys(("not_worse", "choice", "rival"), ""),
+        "best": ", ".join(name for name in order if scores[name] == scores[top]),
+        "trend": trend(list(scores.values())) if points["ordinal"].all() else "",
+    }
+    against = {}
+    for line in pairs.to_dict("records"):
+        if line["setting_a"] == top:
+            against[line["setting_b"]] = line
+        elif line["setting_b"] == top:
+            low, high = -line["difference_high"], -line["difference_low"]
+            turned = {"difference": -line["difference"], "difference_low": low, "difference_high": high}
+            against[line["setting_a"]] = line | turned
+    if not against:
+        return facts | {"reason": "means without questions have no significance"}
+    known = [name for name in order if name in against]
+    worse = [name for name in known if against[name]["significant"] and against[name]["difference"] > 0]
+    rival = base if base in (worse or known) else (worse or known)[-1]
+    facts |= {"rival": rival, "significant": bool(worse)}
+    facts |= {name: against[rival][name] for name in (*ends("difference"), "p_adjusted")}
+    facts["not_worse"] = ", ".join(name for name in order[1:] if name not in worse)
+    if not worse:
+        questions = max(line["questions"] for line in against.values())
+        return facts | {"reason": f"no value is significantly better than another on {questions:,} questions"}
+    if base in order[1:] and base not in worse:
+        return facts | {"choice": base, "reason": f"not significantly worse than {top}"}
+    lead, p = 100 * against[rival]["difference"], against[rival]["p_adjusted"]
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return facts | {"choice": top, "reason": f"significantly better than {rival}, by {lead:.1f} points ({shown})"}
+
+
+@once
 def _marginals(results: Results) -> pandas.DataFrame:
     """A row per study, condition, component, value, task, metric and question: the mean over the combinations.
 
@@ -267,60 +206,62 @@ def _marginals(results: Results) -> pandas.DataFrame:
         manifest = run.manifest()
         if not (manifest.get("vary") or {}).get("workflows"):
             continue
-        sweep = _sweep(manifest)
-        measured = _measured(results, sweep, suffix)
-        for component in dict.fromkeys(name for variant in sweep.variants for name in variant.values):
-            groups = _groups(sweep, component)
+        variants, base = _variants(manifest)
+        measured, cross = _measured(results, variants, suffix), manifest["vary"].get("protocol") == "cross"
+        for component in dict.fromkeys(name for variant in variants for name in variant.values):
+            groups = _groups(variants, base, component, cross)
             if len(groups) > 1:
-                part = _component(measured, groups, component, sweep, suffix)
-                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component))
+                part = _component(measured, groups, base.get(component, ""), suffix)
+                moved = "" if cross else part["moved"]
+                parts.append(part.assign(study=f"{manifest['name']}{suffix}", component=component, moved=moved))
     columns = [*_POINT, "setting", "question_id", "cluster", "value", "base", "ordinal", "moved", "main", "unit"]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame(columns=columns)
 
 
-def _sweep(manifest: Mapping[str, Any]) -> _Sweep:
+def _variants(manifest: Mapping[str, Any]) -> tuple[list[_Variant], dict[str, str]]:
+    """The variants of a run in the grid's order, and the base's values by component."""
     vary = manifest["vary"]
     settings: dict[str, dict[str, str]] = {
         name: {key: label(value) for key, value in entry.items()} for name, entry in vary["workflows"].items()
     }
     base, first = vary["base"], settings[vary["base"]]
-    axes = list(dict.fromkeys(key for name in settings for key in _named(name, base, settings[name], first)))
+    named = {name: _named(name.removeprefix(base), own, first) for name, own in settings.items()}
+    axes = list(dict.fromkeys(key for keys in named.values() for key in keys))
     ran = list(dict.fromkeys((entry["workflow"], entry["llm"]) for entry in manifest["cells"]))
     variants = []
     for name, own in settings.items():
-        named = _named(name, base, own, first)
-        moved = [f"{key} {own[key]}" for key in own if own[key] != first.get(key) and key not in named]
-        values = {axis: (own if axis in named else first).get(axis, "none") for axis in axes}
+        moved = [f"{key} {own[key]}" for key in own if own[key] != first.get(key) and key not in named[name]]
+        values = {axis: (own if axis in named[name] else first).get(axis, "none") for axis in axes}
         variants += [_Variant(name, llm, values | {"llm": llm}, ", ".join(moved)) for of, llm in ran if of == name]
     llms = [variant.llm for variant in variants]
-    most = max(dict.fromkeys(llms), key=llms.count, default="")
-    return _Sweep(variants, first | {"llm": most}, str(vary.get("protocol", "one")))
+    return variants, first | {"llm": max(dict.fromkeys(llms), key=llms.count, default="")}
 
 
-def _named(name: str, base: str, own: Mapping[str, str], first: Mapping[str, str]) -> list[str]:
+def _named(rest: str, own: Mapping[str, str], first: Mapping[str, str]) -> list[str]:
     """The settings that a variant is about: those in its name, else all that differ from the base's."""
     differing = [key for key in own if own[key] != first.get(key)]
-    rest = name.removeprefix(base)
     return [key for key in differing if rest.startswith(f"@{key}=") or f",{key}=" in rest] or differing
 
 
-def _groups(sweep: _Sweep, component: str) -> dict[str, list[_Variant]]:
+def _groups(
+    variants: Sequence[_Variant], base: Mapping[str, str], component: str, cross: bool
+) -> dict[str, list[_Variant]]:
     """The variants behind each value of a component, the values in order: all combinations that each value has."""
     found: dict[str, dict[tuple[str, ...], _Variant]] = {}
-    for variant in sweep.variants:
+    for variant in variants:
         others = {name: value for name, value in variant.values.items() if name != component}
-        if sweep.protocol == "cross" or all(value == sweep.base.get(name, value) for name, value in others.items()):
+        if cross or all(value == base.get(name, value) for name, value in others.items()):
             found.setdefault(variant.values[component], {})[tuple(others.values())] = variant
     common = set.intersection(*(set(own) for own in found.values())) if found else set()
     values, _ = ordered(list(found)) if common else ((), False)
     return {value: [own for key, own in found[value].items() if key in common] for value in values}
 
 
-def _measured(results: Results, sweep: _Sweep, suffix: str) -> pandas.DataFrame:
+def _measured(results: Results, variants: Sequence[_Variant], suffix: str) -> pandas.DataFrame:
     """A row per cell, metric and question of the variants of a run, with the mean over its epochs."""
     import pandas
 
-    ran = {(variant.workflow, variant.llm + suffix) for variant in sweep.variants}
+    ran = {(variant.workflow, variant.llm + suffix) for variant in variants}
     episodes = results.episodes
     names = zip(episodes["workflow"], episodes["llm"], strict=True)
     own = episodes[[name in ran for name in names]].astype(dict.fromkeys(("question_id", "cluster", "metric"), TEXT))
@@ -342,24 +283,19 @@ def _measured(results: Results, sweep: _Sweep, suffix: str) -> pandas.DataFrame:
 
 
 def _component(
-    measured: pandas.DataFrame, groups: Mapping[str, Sequence[_Variant]], component: str, sweep: _Sweep, suffix: str
+    measured: pandas.DataFrame, groups: Mapping[str, Sequence[_Variant]], base: str, suffix: str
 ) -> pandas.DataFrame:
     """The marginals of one component: each question's mean over the combinations behind a value, where all have it."""
     import pandas
 
     values, ordinal = ordered(list(groups))
-    members = pandas.DataFrame(
-        [
-            {
-                **{"setting": value, "workflow": one.workflow, "llm": one.llm + suffix, "of": len(groups[value])},
-                "moved": one.moved if sweep.protocol == "one" else "",
-                "base": value == sweep.base.get(component, ""),
-            }
-            for value in values
-            for one in groups[value]
-        ]
-    )
-    rows = measured.astype({"workflow": str, "llm": str}).merge(members, on=["workflow", "llm"])
+    members = [
+        (value, one.workflow, one.llm + suffix, len(groups[value]), one.moved, value == base)
+        for value in values
+        for one in groups[value]
+    ]
+    columns = ["setting", "workflow", "llm", "of", "moved", "base"]
+    rows = measured.astype({"workflow": str, "llm": str}).merge(pandas.DataFrame(members, columns=columns))
     keys = ["condition", "setting", "task", "metric"]
     cells = rows.groupby([*keys, "workflow", "llm"], observed=True, sort=False).agg(
         n=("episodes", "sum"), expected=("expected", "first")
@@ -369,14 +305,11 @@ def _component(
     found = rows.groupby([*keys, "question_id"], observed=True, sort=False).agg(added).reset_index()
     found = found[found["workflow"] == found["of"]].merge(counts.reset_index(), on=keys)
     found["unit"] = found["metric"].map(UNITS).fillna(SHARE)
-    order = {
-        "condition": found["condition"].cat.codes,
-        "task": found["task"].cat.codes,
-        "metric": 2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE),
-        "setting": found["setting"].map({value: place for place, value in enumerate(values)}),
-    }
-    found = found.assign(**{f"_{name}": place for name, place in order.items()})
-    found = found.sort_values([f"_{name}" for name in order], kind="stable")
+    found = found.assign(
+        **{"_condition": found["condition"].cat.codes, "_task": found["task"].cat.codes},
+        _metric=2 * (~found["main"]).astype("int64") + (found["unit"] != SHARE),
+        _setting=found["setting"].map(values.index),
+    ).sort_values(["_condition", "_task", "_metric", "_setting"], kind="stable")
     incomplete = (found["expected"] - found["n"]).clip(lower=0)
     found = found.assign(ordinal=ordinal, episodes=found["n"], incomplete=incomplete)
     return found.astype({"condition": str, "task": str})

@@ -31,20 +31,11 @@ SHARES = frozenset(
 """Words that begin or end the names of columns of shares, which people read as percent."""
 TYPES = frozenset(("EM", "AM", "GE", "RE", "ME", "TE"))
 """Columns with the shares of the response types."""
-PER_PAGE = 45
-"""Rows of a LaTeX table; more go to a second one."""
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": r"\textendash{}"} | {
-    char: rf"\{char}" for char in "&%$#_{}"
-}
-_TEX |= {char: f"{{{char}}}" for char in "[]*'`-<>|\""}
-"""In braces a character forms no ligature and is no optional argument of the row before."""
-_TEX_HEAD = r"""% Include with \input. booktabs is optional. Letters beyond Latin need XeLaTeX or LuaLaTeX.
-\providecommand{\toprule}{\hline}
-\providecommand{\midrule}{\hline}
-\providecommand{\bottomrule}{\hline}
-"""
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "[": "{[}"}
+_TEX |= {char: rf"\{char}" for char in "&%$#_{}"}
+TEX_HEAD = "% Include with \\input; needs booktabs and longtable. Letters beyond Latin need XeLaTeX or LuaLaTeX.\n"
 
 
 def write(frame: pandas.DataFrame, folder: Path, name: str, title: str = "", notes: Sequence[str] = ()) -> list[Path]:
@@ -221,32 +212,12 @@ def _md(text_: str) -> str:
 
 
 def latex(shown: pandas.DataFrame, title: str, notes: Sequence[str] = ()) -> str:
-    r"""A fragment for `\input`: a table environment for every PER_PAGE rows, notes under the last."""
+    r"""A fragment for `\input`: a table that may go over several pages, and its notes."""
     numeric = shown.attrs.get("numeric", ())
-    rows = [rf"{' & '.join(tex(cell) for cell in row)} \\" for row in shown.itertuples(index=False)]
-    head = rf"{' & '.join(tex(heading(name)) for name in shown)} \\"
-    width = sum(max([len(heading(name)), *map(len, shown[name])]) + 1 for name in shown)
-    size = next(
-        (size for most, size in ((90, "small"), (105, "footnotesize"), (120, "scriptsize")) if width <= most), "tiny"
-    )
-    parts = [_TEX_HEAD]
-    for start in range(0, max(1, len(rows)), PER_PAGE):
-        continued = ", continued" if start else ""
-        last = start + PER_PAGE >= len(rows)
-        parts += [
-            rf"\begin{{table}}[htbp]\centering\{size}\setlength{{\tabcolsep}}{{3pt}}",
-            rf"\caption{{{tex(title + continued)}}}",
-            rf"\begin{{tabular}}{{{''.join('r' if name in numeric else 'l' for name in shown)}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *rows[start : start + PER_PAGE],
-            r"\bottomrule",
-            r"\end{tabular}",
-            *(rf"\par {tex(note)}" for note in notes if last),
-            r"\end{table}",
-        ]
-    return "\n".join(parts) + "\n"
+    columns = "".join("r" if name in numeric else "l" for name in shown)
+    texts = shown.map(tex).rename(columns=lambda name: tex(heading(name)))
+    made = texts.to_latex(index=False, escape=False, longtable=True, caption=tex(title), column_format=columns)
+    return TEX_HEAD + made + "".join(f"\\par {tex(note)}\n" for note in notes)
 
 
 def tex(text_: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from r_eval.records import Step
 
@@ -24,35 +24,36 @@ class Branch:
     Attributes:
         number: Of the reply among the steps, from 0.
         step: The reply.
-        after: What it led to before the next reply: its call, or what the workflow said to it.
-        children: The replies that go on from it, in the order in which they were asked for.
+        parent: Number of the reply that it goes on from; -1 at the root.
+        level: How many replies lie above it.
+        after: Numbers of the steps that it led to before the next reply: its call, or what the workflow said to it.
     """
 
     number: int
     step: Step
-    after: list[Step] = dataclasses.field(default_factory=list)
-    children: list[Branch] = dataclasses.field(default_factory=list)
+    parent: int
+    level: int
+    after: list[int] = dataclasses.field(default_factory=list)
 
 
 def tree(steps: Sequence[Step]) -> list[Branch]:
-    """The replies that were asked from the root, each with what follows from it; empty where nothing was searched."""
-    roots: list[Branch] = []
+    """The replies of a search in pre-order; empty where nothing was searched."""
+    found: list[Branch] = []
     way: list[Branch] = []
     last: Branch | None = None
     for number, step in enumerate(steps):
         if step.kind != "thought":
             if last is not None and step.kind != "answer":
-                last.after.append(step)
+                last.after.append(number)
             continue
-        if step.depth is None:
-            last = None
-            continue
-        last = Branch(number, step)
-        while way and (way[-1].step.depth or 0) >= step.depth:
-            way.pop()
-        (way[-1].children if way else roots).append(last)
-        way.append(last)
-    return roots
+        last = None
+        if step.depth is not None:
+            while way and (way[-1].step.depth or 0) >= step.depth:
+                way.pop()
+            last = Branch(number, step, way[-1].number if way else -1, len(way))
+            found.append(last)
+            way.append(last)
+    return found
 
 
 def drawing(steps: Sequence[Step]) -> str:
@@ -64,19 +65,15 @@ def drawing(steps: Sequence[Step]) -> str:
         1 Look.
         2 Again.
     """
-    return "\n".join(_lines(tree(steps), len(str(len(steps))), 0))
+    width, lines = len(str(len(steps))), []
+    for branch in tree(steps):
+        indent = "   " * branch.level
+        lines.append(f"{branch.number + 1:>{width}} {indent}{_short(branch.step.text) or '(nothing)'}")
+        lines += [f"{'':>{width}} {indent}  = {_short(_event(steps[number]))}" for number in branch.after]
+    return "\n".join(lines)
 
 
-def _lines(branches: Sequence[Branch], width: int, level: int) -> Iterator[str]:
-    for branch in branches:
-        indent = "   " * level
-        yield f"{branch.number + 1:>{width}} {indent}{_short(branch.step.text) or '(nothing)'}"
-        for step in branch.after:
-            yield f"{'':>{width}} {indent}  = {_short(_said(step))}"
-        yield from _lines(branch.children, width, level + 1)
-
-
-def _said(step: Step) -> str:
+def _event(step: Step) -> str:
     if step.kind != "call":
         return step.text
     arguments = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in (step.arguments or {}).items())

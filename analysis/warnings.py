@@ -48,13 +48,12 @@ def _replayed(episodes: pandas.DataFrame) -> Iterator[str]:
 
 def _shots(manifest: dict[str, Any]) -> Iterator[str]:
     shots = (manifest.get("grid") or {}).get("shots", 0)
-    lacking = [task for task in manifest["tasks"] if len(task.get("demonstrations", [0] * shots)) < shots]
-    without = [task["name"] for task in lacking if not task["demonstrations"]]
-    fewer = [f"{task['name']} ({len(task['demonstrations'])})" for task in lacking if task["demonstrations"]]
-    if without:
-        yield f"shots is {shots}, but {_named(without)} ran without demonstrations: set demonstrations: FILE.jsonl"
+    counts = {task["name"]: len(task.get("demonstrations", [0] * shots)) for task in manifest["tasks"]}
+    fewer = [f"{name} ({count})" for name, count in counts.items() if count < shots]
     if fewer:
-        yield f"shots is {shots}, but there are fewer demonstrations for {_named(fewer)}"
+        more = f" and {len(fewer) - NAMED} more" if len(fewer) > NAMED else ""
+        named = f"{', '.join(fewer[:NAMED])}{more}"
+        yield f"shots is {shots}, but there are fewer demonstrations for {named}: set demonstrations: FILE.jsonl"
 
 
 def _dropped(manifest: dict[str, Any]) -> Iterator[str]:
@@ -97,8 +96,3 @@ def _entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _name(entry: dict[str, Any]) -> str:
     return str(entry.get("name") or entry.get("llm"))
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more

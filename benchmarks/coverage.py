@@ -8,18 +8,15 @@ detectable effect is significant (80 is promised), and how many intervals contra
 A score is right where a normal number lies below a threshold. It is a sum of parts that systems and questions share:
 of a cluster, of a question, of a system in a cluster, and of its own. So true means are exact.
 
-    python benchmarks/coverage.py [--quick] [--only means,differences,false,power,contradictions]
+    python benchmarks/coverage.py [--quick]
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,82 +189,38 @@ COMPARED = 10_000
 """Comparisons per shape that are searched for contradictions, at least; over the numbers of systems."""
 
 
-def _shares(measure: Callable[[Shape, int], list[float]], runs: int, shape: Shape) -> str:
-    shares = [100 * share for share in measure(shape, runs)]
-    return f"  {shape!s}  {np.mean(shares):5.1f}   {' '.join(f'{share:5.1f}' for share in shares)}"
+def shares(measure: Callable[[Shape, int], list[float]], shape: Shape, runs: int) -> str:
+    found = [100 * share for share in measure(shape, runs)]
+    return f"{np.mean(found):5.1f}   {' '.join(f'{share:5.1f}' for share in found)}"
 
 
-def _false(runs: int, cell: tuple[Shape, int]) -> str:
-    shape, systems = cell
-    shares = [100 * share for share in false_positives(shape, systems, runs if systems < 8 else runs // 4)]
-    return f"  {shape!s} {systems:2} systems  {max(shares):5.1f}   {' '.join(f'{s:5.1f}' for s in shares)}"
-
-
-def _power(runs: int, cell: tuple[Shape, int, float]) -> str:
-    shape, systems, base = cell
-    tests = systems * (systems - 1) // 2
-    effect = promised(shape, tests, base, max(100, runs // 5))
-    if np.isnan(effect):
-        return f"  {shape!s} {systems:2} systems from {base}: no difference is detectable"
-    share = 100 * power(shape, tests, effect, base, runs)
-    return f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
-
-
-def _contradictions(number: int, shape: Shape) -> str:
-    per = [(systems, number // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1) for systems in SYSTEMS]
-    found = [contradictions(shape, systems, runs) for systems, runs in per]
-    return f"  {shape!s}  {sum(wrong for wrong, _ in found)} of {sum(compared for _, compared in found):,}"
-
-
-def lines(chosen: Sequence[str], quick: bool, processes: int) -> Iterator[str]:
-    """The report, section by section."""
+def report(quick: bool) -> Iterator[str]:
+    """The lines of every section."""
     runs, every = (300, 3) if quick else (2000, 1)
-    shapes, power_shapes = [*MEANS, *SEVERAL][::every], POWER[::every]
-    false = [(shape, systems) for shape in shapes for systems in SYSTEMS]
-    powers = [(shape, systems, base) for shape in power_shapes for systems in SYSTEMS for base in BASES]
-    sections: dict[str, tuple[str, Callable[..., str], Sequence[object]]] = {
-        "means": (
-            "Intervals of means hold the truth, percent: on average, and for each truth",
-            partial(_shares, means, runs),
-            shapes,
-        ),
-        "differences": (
-            "Intervals of differences hold the truth, percent: on average, and for each truth",
-            partial(_shares, differences, runs),
-            shapes,
-        ),
-        "false": (
-            "Equal systems of which any two differ significantly, percent of runs, at most 5 is promised",
-            partial(_false, runs),
-            false,
-        ),
-        "power": (
-            "A true difference of the minimum detectable effect is significant, percent of runs, 80 is promised",
-            partial(_power, runs),
-            powers,
-        ),
-        "contradictions": (
-            "Intervals that contradict their verdict",
-            partial(_contradictions, 400 if quick else COMPARED),
-            shapes,
-        ),
-    }
-    with ProcessPoolExecutor(processes) as pool:
-        for name in chosen:
-            title, measure, cells = sections[name]
-            yield f"\n{title}"
-            yield from pool.map(measure, cells)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: half a minute")
-    parser.add_argument("--only", default="means,differences,false,power,contradictions")
-    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    options = parser.parse_args()
-    for line in lines(options.only.split(","), options.quick, options.processes):
-        print(line, flush=True)
+    shapes = [*MEANS, *SEVERAL][::every]
+    yield "Intervals of means hold the truth, percent: on average, and for each truth"
+    yield from (f"  {shape!s}  {shares(means, shape, runs)}" for shape in shapes)
+    yield "\nIntervals of differences hold the truth, percent: on average, and for each truth"
+    yield from (f"  {shape!s}  {shares(differences, shape, runs)}" for shape in shapes)
+    yield "\nEqual systems of which any two differ significantly, percent of runs, at most 5 is promised"
+    for shape, systems in product(shapes, SYSTEMS):
+        found = false_positives(shape, systems, runs if systems < 8 else runs // 4)
+        yield f"  {shape!s} {systems:2} systems  {' '.join(f'{100 * share:5.1f}' for share in found)}"
+    yield "\nA true difference of the minimum detectable effect is significant, percent of runs, 80 is promised"
+    for shape, systems, base in product(POWER[::every], SYSTEMS, BASES):
+        tests = systems * (systems - 1) // 2
+        effect = promised(shape, tests, base, max(100, runs // 5))
+        share = 100 * power(shape, tests, effect, base, runs) if effect == effect else effect
+        yield f"  {shape!s} {systems:2} systems from {base}  {share:5.1f}   at {100 * effect:4.1f} points"
+    yield "\nIntervals that contradict their verdict, of so many"
+    for shape, systems in product(shapes, SYSTEMS):
+        number = (400 if quick else COMPARED) // len(SYSTEMS) // (systems * (systems - 1) // 2) + 1
+        wrong, compared = contradictions(shape, systems, number)
+        yield f"  {shape!s} {systems:2} systems  {wrong} of {compared:,}"
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer runs of fewer shapes: a minute")
+    for line in report(parser.parse_args().quick):
+        print(line, flush=True)

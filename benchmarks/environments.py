@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import random
-import resource
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+
+from measure import alone, peak
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.base import NotFound
@@ -30,7 +28,6 @@ from r_eval.environments.wiki import Wiki
 
 ASKED = 300
 """Requests of every kind."""
-THREADS = 8
 SYLLABLES = [c + v for c in ("", *"bcdfghjklmnprstvz", "br", "st", "tr") for v in ("a", "e", "i", "o", "u", "an", "er")]
 
 
@@ -92,7 +89,7 @@ def read(domain: str, source: str) -> tuple[float, float]:
     """Seconds, and MiB of memory, in a process of its own."""
     started = time.perf_counter()
     Wiki(source) if domain == "wiki" else AMiner(source)
-    return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return time.perf_counter() - started, peak()
 
 
 def mistyped(rng: random.Random, text: str) -> str:
@@ -134,23 +131,22 @@ def picked(source: Path, rng: random.Random, size: int) -> list[dict[str, Any]]:
         return [json.loads(line) for number, line in enumerate(lines) if number in wanted]
 
 
-def ask(environment: Wiki | AMiner, request: dict[str, str]) -> tuple[float, float]:
-    """Milliseconds of one search: that passed, and that a processor worked on it."""
+def ask(environment: Wiki | AMiner, request: dict[str, str]) -> float:
+    """Milliseconds of one search."""
     session: Any = environment.open()
-    started = time.perf_counter(), time.thread_time()
+    started = time.perf_counter()
     with suppress(NotFound):
         session.Search(**request) if isinstance(environment, Wiki) else session.searchPerson(**request)
-    return 1000 * (time.perf_counter() - started[0]), 1000 * (time.thread_time() - started[1])
+    return 1000 * (time.perf_counter() - started)
 
 
 def measure(domain: str, size: int, folder: Path) -> None:
     source = folder / f"{domain}.jsonl"
     with source.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(record) + "\n" for record in DUMPS[domain](size))
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
-        seconds, memory = other.submit(read, domain, str(source)).result()
-    say(f"{domain} {size:,}: file {source.stat().st_size / 2**20:,.0f} MiB, read in {seconds:,.1f} s")
-    say(f"  with {memory:,.0f} MiB of memory ({size / seconds:,.0f} records a second)")
+    seconds, memory = alone(read, domain, str(source))
+    print(f"{domain} {size:,}: file {source.stat().st_size / 2**20:,.0f} MiB, read in {seconds:,.1f} s", flush=True)
+    print(f"  with {memory:,.0f} MiB of memory ({size / seconds:,.0f} records a second)", flush=True)
     time_searches(domain, size, source)
     source.unlink()
 
@@ -158,23 +154,16 @@ def measure(domain: str, size: int, folder: Path) -> None:
 def time_searches(domain: str, size: int, source: Path) -> None:
     environment = Wiki(str(source)) if domain == "wiki" else AMiner(str(source))
     requests = (wiki_requests if domain == "wiki" else aminer_requests)(source, random.Random(1), size)
-    say(f"  {'milliseconds':32} {'median':>8} {'99 %':>8} {'median, CPU':>12}  searches/s, 1 and {THREADS} threads")
+    print(f"  {'milliseconds':32} {'median':>8} {'99 %':>8}  searches/s", flush=True)
     for kind, asked in requests.items():
         for request in asked[: ASKED // 10]:
             ask(environment, request)
-        taken, worked = zip(*(ask(environment, request) for request in asked), strict=True)
-        with ThreadPoolExecutor(THREADS) as threads:
-            started = time.perf_counter()
-            list(threads.map(lambda request: ask(environment, request), asked))
-            together = len(asked) / (time.perf_counter() - started)
-        figures = (statistics.median(taken), statistics.quantiles(taken, n=100)[98], statistics.median(worked))
-        alone = 1000 * len(taken) / sum(taken)
-        say(f"  {kind:32} {figures[0]:8.2f} {figures[1]:8.2f} {figures[2]:12.2f} {alone:8,.0f} {together:8,.0f}")
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        taken = [ask(environment, request) for request in asked]
+        slow = statistics.quantiles(taken, n=100)[98]
+        print(
+            f"  {kind:32} {statistics.median(taken):8.2f} {slow:8.2f} {1000 * len(taken) / sum(taken):8,.0f}",
+            flush=True,
+        )
 
 
 def main() -> None:

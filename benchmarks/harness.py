@@ -21,10 +21,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from measure import alone, peak
 
 HERE = Path(__file__).parent
 Figures = dict[str, Any]
@@ -52,18 +53,15 @@ class Bench:
                 theirs.append(self.one(self.peer, "harness_peer.py", stub, spec))
         return medians(ours), medians(theirs) if theirs else None
 
-    def ours(self, stub: list[str] | None = None, **spec: Any) -> Figures:
-        return medians([self.one(sys.executable, "harness_one.py", stub, spec) for _ in range(self.repeats)])
-
     def one(self, python: str, script: str, stub: list[str] | None, spec: Figures) -> Figures:
         """The figures of one run."""
-        full = {"epochs": 1, "steps": EPISODE_CALLS, "workflows": ["react"], "llms": [], "score": True, "resume": False}
+        full = {"epochs": 1, "steps": EPISODE_CALLS, "llms": [], "score": True, "resume": False}
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="harness-"))
-            counts: Figures = {}
             if stub is not None:
-                port = stack.enter_context(server(stub, counts))
-                spec = {**spec, "llms": [pointed(llm, port) for llm in spec["llms"]]}
+                port = stack.enter_context(server(stub))
+                address = {"base_url": f"http://127.0.0.1:{port}/v1"}
+                spec = {**spec, "llms": [{**llm, **address} for llm in spec["llms"]]}
             command = [python, str(HERE / script), json.dumps(full | spec), folder]
             done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
         figures: Figures = json.loads(done.stdout.splitlines()[-1])
@@ -71,27 +69,17 @@ class Bench:
         whole = figures["state"] in ("complete", "success") and figures["lines"] == figures["episodes"]
         if not whole or figures["mean"] not in (None, 1):
             raise SystemExit(f"{script}: {figures}: episodes are missing or wrong\n{done.stderr}")
-        return figures | {f"stub_{name}": value for name, value in counts.items()}
-
-
-def pointed(llm: Figures, port: int) -> Figures:
-    """An LLM's entry with the address of the stub; `ms` is its latency, where it has one of its own."""
-    entry = dict(llm)
-    own = f"/{entry.pop('ms')}" if "ms" in entry else ""
-    return {**entry, "base_url": f"http://127.0.0.1:{port}{own}/v1"}
+        return figures
 
 
 @contextlib.contextmanager
-def server(arguments: list[str], counts: Figures) -> Iterator[int]:
-    """A stub server's port; its counts are there at the end of the block."""
+def server(arguments: list[str]) -> Iterator[int]:
+    """A stub server's port."""
     command = [sys.executable, str(HERE / "harness_stub.py"), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield json.loads(process.stdout.readline())["port"]
-            process.stdin.close()
-            counts.update(json.loads(process.stdout.readline()))
+            yield int(process.stdout.readline())
         finally:
             process.kill()
 
@@ -101,14 +89,6 @@ def medians(runs: list[Figures]) -> Figures:
     first = runs[0]
     numbers = [name for name, value in first.items() if isinstance(value, int | float)]
     return first | {name: statistics.median(run[name] for run in runs) for name in numbers}
-
-
-def empty() -> float:
-    """The memory of a Python process that does nothing, in MiB."""
-    code = "from harness_one import peak; print(peak())"
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
-    return float(done.stdout)
 
 
 def show(what: str, figure: str, aim: str, peer: str = "") -> None:
@@ -124,7 +104,7 @@ def cost(bench: Bench) -> None:
     """Own cost: scripted LLM, three calls an episode, logged and scored."""
     us, peer = bench.pair(questions=bench.size(1000))
     _compared("own cost, episodes a second", us, peer, "10 x the peer [56]")
-    base = empty()
+    base = alone(peak)
     beside = f"peer {peer['peak'] - base:.0f}" if peer else ""
     show("  memory above an empty process, MiB", f"{us['peak'] - base:.0f}", "80 [200]", beside)
     show("  processor time an episode, ms", f"{1000 * us['cpu'] / us['episodes']:.2f}", "")
@@ -153,34 +133,14 @@ def fill(bench: Bench) -> None:
         show(f"fill, {connections} connections, ideal {ideal:.0f} s", f"{ideal / us['run']:.3f}", aim, beside)
 
 
-def grid(bench: Bench) -> None:
-    """Four workflows x three servers: the slowest one's ideal time over the actual."""
-    workflows, count = ["react", "fc", "pal", "direct"], bench.size(250)
-    calls = count * (EPISODE_CALLS + EPISODE_CALLS + 1 + 1)
-    lanes = ((10, 50), (20, 200), (50, 500))
-    llms = [{"llm": "openai/stub", "name": f"stub-{ms}", "connections": n, "ms": ms} for n, ms in lanes]
-    ideal = max(calls * ms / 1000 / n for n, ms in lanes)
-    us = bench.ours([], questions=count, workflows=workflows, llms=llms, score=False)
-    show(f"grid of 4 x 3, slowest lane {ideal:.0f} s", f"{ideal / us['run']:.3f}", "0.90")
-
-
-def storm(bench: Bench) -> None:
-    """A server that takes so many requests a second and refuses the others."""
-    allowed = 100
-    llm = {"llm": "openai/stub", "connections": 64}
-    us = bench.ours(["--rate", str(allowed), "--seconds", "0.1"], questions=bench.size(1000), llms=[llm], score=False)
-    useful = (us["stub_good"] / us["stub_span"]) / allowed
-    show(f"storm, {allowed} requests a second, useful share", f"{useful:.3f}", "0.90, nothing lost")
-    show("  refused requests a useful one", f"{us['stub_refused'] / us['stub_good']:.2f}", "")
-
-
 def growth(bench: Bench) -> None:
     """Time, memory and disk for more and more episodes."""
     sizes = sorted({bench.size(count) for count in (1_000, 10_000, 100_000)})
     first: Figures = {}
     for count in sizes:
         questions = min(1000, count)
-        us = bench.ours(questions=questions, epochs=max(1, count // questions), resume=True)
+        spec = {"questions": questions, "epochs": max(1, count // questions), "resume": True}
+        us = bench.one(sys.executable, "harness_one.py", None, spec)
         first = first or us
         more = us["episodes"] - first["episodes"]
         kept = f"{1024 * (us['peak'] - first['peak']) / more:.2f}" if more else "-"
@@ -192,46 +152,7 @@ def growth(bench: Bench) -> None:
         show("  bytes an episode", f"{us['bytes']:.0f}", "[3,200 compressed]")
 
 
-def long(bench: Bench) -> None:
-    """A step's cost in long and in short episodes, by processor time; as many steps in both."""
-    count = bench.size(100)
-    short = bench.ours(questions=20 * count, score=False)
-    many = bench.ours(questions=count, steps=60, score=False)
-    one, other = (1000 * f["run_cpu"] / (f["episodes"] * s) for f, s in ((short, EPISODE_CALLS), (many, 60)))
-    show("long, ms a step: 60-step, 3-step episodes", f"{other:.2f}, {one:.2f}", "the same [4.2 ms]")
-
-
-def start(bench: Bench) -> None:
-    """How long it takes to begin."""
-    command = Path(sys.executable).with_name("r-eval")
-    for what, line, aim in (
-        ("import r_eval", [sys.executable, "-c", "import r_eval"], "0.10 [1.1]"),
-        ("r-eval --help", [str(command), "--help"], "0.20 [1.36]"),
-    ):
-        runs = [_took(line) for _ in range(7)]
-        wall, cpu = (statistics.median(run[i] for run in runs) for i in (0, 1))
-        show(f"start, {what}, s (processor time)", f"{wall:.2f} ({cpu:.2f})", aim)
-    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
-        code = f"import harness_one; harness_one.first({folder!r})"
-        environment = {**os.environ, "PYTHONPATH": str(HERE)}
-        line = [sys.executable, "-c", code]
-        runs_ = [
-            float(subprocess.run(line, check=True, capture_output=True, text=True, env=environment).stdout)
-            for _ in range(7)
-        ]
-    show("start, first episode, processor time, s", f"{statistics.median(runs_):.2f}", "0.5")
-
-
-def _took(command: list[str]) -> tuple[float, float]:
-    """Seconds of a command: by the clock, and of its processor time."""
-    wall, before = time.perf_counter(), os.times()
-    subprocess.run(command, check=True, capture_output=True)
-    after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.perf_counter() - wall, cpu
-
-
-PARTS = {part.__name__: part for part in (cost, http, fill, grid, storm, growth, long, start)}
+PARTS = {part.__name__: part for part in (cost, http, fill, growth)}
 
 
 def main(names: list[str], repeats: int, scale: float, peer: str | None) -> None:

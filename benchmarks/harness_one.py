@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness_work import grid
-
-PROFILE = "HARNESS_PROFILE"
-"""Names the file for a cProfile of the run, for finding out where its time goes."""
+from measure import peak
 
 
 def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -33,7 +31,7 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     if spec["resume"]:
         run(planned, folder / "run")
     resumed = time.perf_counter() - wall
-    episodes = spec["questions"] * spec["epochs"] * len(spec["workflows"]) * max(1, len(spec["llms"]))
+    episodes = spec["questions"] * spec["epochs"] * max(1, len(spec["llms"]))
     files = list((folder / "run" / "episodes").rglob("*.jsonl"))
     return {
         "version": f"r-eval {__version__}",
@@ -51,42 +49,5 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
-def first(folder: str) -> None:
-    """Print the processor time from the start of the process to its first finished episode."""
-    from r_eval import Grid, run
-    from r_eval.runner.observer import RunObserver
-
-    class Clock(RunObserver):
-        told = False
-
-        def finished(self, episode: object) -> None:
-            if not self.told:
-                print(time.process_time())
-            self.told = True
-
-    spec = {"questions": 10, "epochs": 1, "steps": 3, "workflows": ["react"], "llms": []}
-    run(Grid(**grid(Path(folder), spec)), Path(folder) / "run", fresh=True, watcher=Clock())
-
-
-def peak() -> float:
-    """The most memory that this process has held, in MiB."""
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise OSError("this system does not tell the peak of memory (no VmHWM in /proc/self/status)")
-
-
-def profiled(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    if PROFILE not in os.environ:
-        return main(spec, folder)
-    import cProfile
-
-    profile = cProfile.Profile(time.thread_time)
-    try:
-        return profile.runcall(main, spec, folder)
-    finally:
-        profile.dump_stats(os.environ[PROFILE])
-
-
 if __name__ == "__main__":
-    print(json.dumps(profiled(json.loads(sys.argv[1]), Path(sys.argv[2]))))
+    print(json.dumps(main(json.loads(sys.argv[1]), Path(sys.argv[2]))))

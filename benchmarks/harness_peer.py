@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness_one import peak
 from harness_work import ANSWER
+from measure import peak
 
 
 def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:

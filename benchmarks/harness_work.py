@@ -1,7 +1,7 @@
 """What the runner is measured with: a small domain, its questions, a scripted LLM, and the grid over them.
 
-Every episode of `react` and `fc` looks a word up until its last step, and then gives the answer; `pal` writes a
-program, and `direct` answers at once. The same rules answer for the scripted LLM and for the stub server.
+Every episode of `react` looks a word up until its last step, and then gives the answer. The same rules answer for the
+scripted LLM and for the stub server.
 """
 
 from __future__ import annotations
@@ -50,32 +50,6 @@ def scripted(request: Any, steps: int) -> str:
     return text_of(sum(message.role == "user" for message in request.messages) - 1, steps)
 
 
-def served(body: dict[str, Any], steps: int) -> dict[str, Any]:
-    """The message with which the stub server answers the body of a request."""
-    messages = body["messages"]
-    if "tests the connection" in str(messages[0]["content"]):
-        return {"role": "assistant", "content": "ready"}
-    if body.get("tools"):
-        seen = sum(message["role"] == "tool" for message in messages)
-        last = seen + 1 >= steps
-        names = {tool["function"]["name"] for tool in body["tools"]}
-        if last and "Finish" not in names:
-            return {"role": "assistant", "content": ANSWER}
-        name, arguments = ("Finish", {"answer": ANSWER}) if last else ("look", {"word": f"word{seen}"})
-        call = {"name": name, "arguments": json.dumps(arguments)}
-        entry = {"id": f"call_{seen}", "type": "function", "function": call}
-        return {"role": "assistant", "content": None, "tool_calls": [entry]}
-    system = str(messages[0]["content"])
-    if "Action" in system:
-        return {
-            "role": "assistant",
-            "content": text_of(sum(message["role"] == "user" for message in messages) - 1, steps),
-        }
-    if "program" in system.lower():
-        return {"role": "assistant", "content": f'```python\nfound = look(word="one")\nanswer = "{ANSWER}"\n```'}
-    return {"role": "assistant", "content": ANSWER}
-
-
 def questions(folder: Path, count: int) -> Path:
     """A question file."""
     path = folder / "questions.jsonl"
@@ -92,14 +66,14 @@ def questions(folder: Path, count: int) -> Path:
 
 
 def grid(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
-    """The grid of a specification: `questions`, `epochs`, `steps`, `workflows`, and `llms` or a scripted one."""
+    """The grid of a specification: `questions`, `epochs`, `steps`, and `llms` or a scripted one."""
     questions(folder, spec["questions"])
     (folder / "words.py").write_text(ENVIRONMENT, encoding="utf-8")
     (folder / "script.py").write_text(SCRIPT.format(steps=spec["steps"]), encoding="utf-8")
     scripted_llm = {"llm": f"scripted/{folder}/script.py:reply", "name": "scripted"}
     return {
         "name": "harness",
-        "workflows": spec["workflows"],
+        "workflows": ["react"],
         "llms": spec["llms"] or [scripted_llm],
         "tasks": [
             {

@@ -14,7 +14,6 @@ import contextlib
 import json
 import multiprocessing
 import os
-import resource
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from measure import peak
 
 CASES = {
     "sound": "a sound reply",
@@ -125,8 +125,7 @@ def measured(case: str, port: int, questions: int, timeout: float, result: Any) 
 
         done = r_eval.run(grid, out=f"{folder}/run", watcher=Clock())
         kinds = {name: Counter(e.outcome.kind for e in done.episodes() if e.llm == name) for name in ended}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    result.send((peak, ended, kinds))
+    result.send((peak(), ended, kinds))
 
 
 def main() -> None:
@@ -147,12 +146,12 @@ def main() -> None:
         here, there = spawn.Pipe()
         process = spawn.Process(target=measured, args=(case, port, wanted.questions, wanted.timeout, there))
         process.start()
-        peak, ended, kinds = here.recv()
+        most, ended, kinds = here.recv()
         process.join()
-        base = base or peak
+        base = base or most
         counted = [kinds["openai/hostile"], kinds["openai/sound"]]
         told = "; ".join(", ".join(f"{n} {kind}" for kind, n in one.items()) for one in counted)
-        print(f"{what:40} {peak - base:9.0f} {ended['openai/hostile']:8.1f} {ended['openai/sound']:13.1f}  {told}")
+        print(f"{what:40} {most - base:9.0f} {ended['openai/hostile']:8.1f} {ended['openai/sound']:13.1f}  {told}")
         sys.stdout.flush()
 
 

@@ -1,17 +1,17 @@
-"""How long the report of a large run takes to write and to open: seconds, MiB at the peak, MiB on disk.
+"""How long a large run takes to score, analyse and report, and its page to open: seconds, MiB at the peak and on disk.
 
     python -m benchmarks.report [--questions 100] [--visits 5] [--keep FOLDER]
 
-The run is made up: 21 systems x 12 tasks x 100 questions, 25,200 episodes. It is scored and reported in processes of
-their own, so that each peak is that of one thing alone. A headless Chromium then opens the page from disk, each time
-anew: on a laptop, and on a phone with a processor that is four times slower. The first view is there when the score
-table is drawn; R_EVAL_CHROMIUM names the browser.
+The run is made up: 21 systems x 12 tasks x 100 questions, 25,200 episodes. It is scored, analysed and reported in
+processes of their own, so that each peak is that of one thing alone. A headless Chromium then opens the page from disk,
+each time anew: on a laptop, and on a phone with a processor that is four times slower. The first view is there when the
+score table is drawn; R_EVAL_CHROMIUM names the browser.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import functools
 import shutil
 import statistics
 import subprocess
@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.measure import peak
 from r_eval.folder import RunFolder
 from tests.analysis.report.browser import LAPTOP, PHONE, executable
 from tests.analysis.report.makers import large
@@ -67,14 +68,24 @@ def measured(name: str, work: Callable[[], Any]) -> None:
     started, worked = time.perf_counter(), time.process_time()
     work()
     taken, worked = time.perf_counter() - started, time.process_time() - worked
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{name}: {taken:.1f} s ({worked:.1f} s of processor time), peak {peak:.0f} MiB", flush=True)
+    print(f"{name}: {taken:.1f} s ({worked:.1f} s of processor time), peak {peak():.0f} MiB", flush=True)
 
 
 def score(run: Path) -> None:
     from r_eval.analysis.scoring import score_run
 
     measured("scored", lambda: score_run(RunFolder(run)))
+
+
+def analyse(run: Path) -> None:
+    from r_eval.analysis.results import Results, load
+    from r_eval.analysis.views import VIEWS
+
+    loaded: list[Results] = []
+    measured("loaded", lambda: loaded.append(load(RunFolder(run))))
+    print(f"  the frame holds {loaded[0].episodes.memory_usage(deep=True).sum() / MIB:,.0f} MiB")
+    for view in VIEWS:
+        measured(f"  {view.name}", functools.partial(view.function, loaded[0]))
 
 
 def write(run: Path) -> None:
@@ -135,14 +146,14 @@ def main() -> None:
     parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.part:
-        {"score": score, "write": write}[asked.part[0]](Path(asked.part[1]))
+        {"score": score, "analyse": analyse, "write": write}[asked.part[0]](Path(asked.part[1]))
         return
     with tempfile.TemporaryDirectory() as temporary:
         run = (asked.keep or Path(temporary) / "run").resolve()
         if not (run / "run.json").exists():
             large(run, asked.questions)
         shutil.rmtree(run / "report", ignore_errors=True)
-        for part in ("score", "write"):
+        for part in ("score", "analyse", "write"):
             subprocess.run([sys.executable, "-m", "benchmarks.report", "--part", part, str(run)], check=True)
         size(run / "report")
         visit(run / "report" / "index.html", asked.visits)

@@ -37,8 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from r_eval.environments.corpus.retrievers.base import best
-from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.retrievers import BM25, best, index_of_words
 from r_eval.environments.corpus.sources import read_documents
 from r_eval.environments.corpus.words import search_words
 
@@ -102,26 +101,20 @@ def chunks(source: str, size: int, seed: int) -> Iterator[list[str]]:
         yield words
 
 
-def build_ours(source: str, size: int, seed: int, folder: str) -> BM25:
+def build_ours(source: str, size: int, seed: int, folder: str) -> Any:
     Path(folder).mkdir()
-    retriever = BM25()
-    retriever.build_of_words(chunks(source, size, seed), Path(folder))
-    return retriever
-
-
-def open_ours(size: int, folder: str) -> BM25:
-    retriever = BM25()
-    retriever.open(range(size), Path(folder))  # type: ignore[arg-type]  # only their number is looked at
-    return retriever
+    index = index_of_words(chunks(source, size, seed))
+    index.save(folder, show_progress=False)
+    return index
 
 
 def ask_ours(size: int, folder: str) -> Ask:
-    retriever = open_ours(size, folder)
+    retriever = BM25.load(Path(folder), size)
     return lambda query: [hit.chunk for hit in retriever.search_for_words(query["words"], TOP_K)]
 
 
 def ask_ours_by_text(size: int, folder: str) -> Ask:
-    retriever = open_ours(size, folder)
+    retriever = BM25.load(Path(folder), size)
     search_words("词")
     return lambda query: [hit.chunk for hit in retriever.search(query["text"], TOP_K)]
 

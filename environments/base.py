@@ -222,9 +222,8 @@ class Environment:
         """
         plain = to_jsonable_python(value)
         lines = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in _listed(plain)]
-        if isinstance(plain, list):
-            return "\n".join([f"{len(lines)} result{'' if len(lines) == 1 else 's'}.", *lines])
-        return lines[0]
+        number = f"{len(lines)} result{'' if len(lines) == 1 else 's'}."
+        return "\n".join([number, *lines]) if isinstance(plain, list) else lines[0]
 
     def retrieved_ids(self, api: str, value: Any) -> list[str]:
         """The ids of what a search found, the best first, for the metrics of retrieval; none where it has no ids.

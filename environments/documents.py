@@ -17,7 +17,7 @@ from r_eval.environments.corpus.passages import MOST_PASSAGES, Passage, Retrieva
 from r_eval.environments.corpus.words import VERSION as WORDS_VERSION
 
 if TYPE_CHECKING:
-    from r_eval.environments.corpus.retrievers.bm25 import BM25
+    from r_eval.environments.corpus.retrievers import BM25
     from r_eval.records import Document
 
 __all__ = ["MOST_PASSAGES", "Documents"]
@@ -82,6 +82,6 @@ def passages(documents: Sequence[Document]) -> tuple[Passage, ...]:
 @functools.lru_cache(maxsize=256)
 def _index(texts: tuple[str, ...]) -> BM25:
     """The index of texts; those of the latest questions are kept, since several systems are asked the same."""
-    from r_eval.environments.corpus.retrievers.bm25 import BM25
+    from r_eval.environments.corpus.retrievers import BM25
 
     return BM25.of(texts)

@@ -10,12 +10,13 @@ data, and the content of the files whose paths they are.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from r_eval.environments.base import Environment, is_marked
 from r_eval.errors import UserError
@@ -50,22 +51,18 @@ def environment_class(module: ModuleType, name: str) -> type[Environment]:
             functions[key] = value
     own = [value for value in vars(module).values() if getattr(value, "__module__", None) == module.__name__]
     classes = [value for value in own if isinstance(value, type) and issubclass(value, Environment)]
+    choices = [f"{name}:{each.__name__}" for each in classes]
     if functions and classes:
-        raise UserError(
-            f"{name} defines the query APIs {', '.join(functions)} and the class {classes[0].__name__}: "
-            f"name the class, {name}:{classes[0].__name__}, or move one of them to another file"
-        )
+        what = f"the query APIs {', '.join(functions)} and the class {classes[0].__name__}"
+        raise UserError(f"{name} defines {what}: name the class, {choices[0]}, or move one of them to another file")
     if len(classes) > 1:
-        choices = " or ".join(f"{name}:{each.__name__}" for each in classes)
-        raise UserError(f"{name} defines {len(classes)} environments: write {choices}")
+        raise UserError(f"{name} defines {len(classes)} environments: write {' or '.join(choices)}")
     if classes:
         return classes[0]
     if not functions:
-        others = ", ".join(value.__name__ for value in own if inspect.isfunction(value))
-        raise UserError(
-            f"{name} has no query API: put @query_api above its functions "
-            f"(from r_eval.environments import query_api); it defines {others or 'no function'}"
-        )
+        others = ", ".join(value.__name__ for value in own if inspect.isfunction(value)) or "no function"
+        remedy = "put @query_api above its functions (from r_eval.environments import query_api)"
+        raise UserError(f"{name} has no query API: {remedy}; it defines {others}")
     hooks = {hook: vars(module)[hook] for hook in HOOKS if inspect.isfunction(vars(module).get(hook))}
     members = {key: staticmethod(function) for key, function in {**hooks, **functions}.items()}
     about = {"__doc__": module.__doc__, "__module__": module.__name__, "_constants": _constants(module)}
@@ -76,21 +73,20 @@ def _constants(module: ModuleType) -> dict[str, str]:
     """Hashes of what a file's constants hold, by name; what is no data is left out."""
     found = {}
     for name, value in vars(module).items():
-        if name.isupper() and isinstance(value, Path):
-            found[name] = file_hash(value) if is_file(value) else ""
-        elif name.isupper():
-            try:
+        try:
+            if name.isupper() and isinstance(value, Path):
+                found[name] = file_hash(value) if is_file(value) else ""
+            elif name.isupper():
                 found[name] = short_hash(json.loads(json.dumps(value, default=_as_data)))
-            except (TypeError, ValueError, RecursionError):
-                continue
+        except (TypeError, ValueError, RecursionError):
+            continue
     return found
 
 
 def _as_data(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, set | frozenset):
-        return sorted(map(repr, value))
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    raise TypeError
+    """A set in a fixed order, and dataclasses and models as dicts.
+
+    Raises:
+        ValueError: It is no data.
+    """
+    return sorted(map(repr, value)) if isinstance(value, set | frozenset) else to_jsonable_python(value)

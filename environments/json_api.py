@@ -30,7 +30,6 @@ MOST_BYTES = 8 * 2**20
 LONGEST_PAUSE = 60
 """Seconds between two attempts, whatever the server asks for: an episode waits here."""
 _FAILURES = (429, 500, 502, 503, 504)
-_SQLITE = b"SQLite format 3\0"
 
 
 class ApiSettings(NamedTuple):
@@ -101,7 +100,7 @@ class JsonApi:
         Raises:
             EnvironmentFailure: There is none.
         """
-        return self._ask("POST", path, data=json.dumps(body), headers={"Content-Type": "application/json"})
+        return self._ask("POST", path, json=body)
 
     def failure(self, path: str, what: str) -> EnvironmentFailure:
         """A failure that names the address; should the server have repeated the key, it is struck out."""
@@ -114,25 +113,21 @@ class JsonApi:
 
         settings, key = self._settings, self._key()
         url = f"{self.address}/{path}" if path else self.address
-        if key:
-            request["headers"] = {**request.get("headers", {}), "Authorization": key}
+        headers = {"Authorization": key} if key else {}
         timeout = (min(10.0, settings.timeout), settings.timeout)
         try:
-            response = self._session.request(method, url, timeout=timeout, allow_redirects=False, **request)
-        except (_TooLong, requests.RequestException) as error:
-            what = f"cannot be reached, or broke off ({type(error).__name__})"
-            if isinstance(error, _TooLong):
-                what = f"gave an answer of more than {MOST_BYTES >> 20} MiB"
-            elif isinstance(error, requests.Timeout) or "timed out" in str(error):
-                what = "was silent for too long"
-            raise self.failure(path, f"{what} (tried {settings.retries + 1} times at most)") from None
+            response = self._session.request(
+                method, url, timeout=timeout, allow_redirects=False, headers=headers, **request
+            )
+        except requests.RequestException as error:
+            is_silent = isinstance(error, requests.Timeout) or "timed out" in str(error)
+            why = "was silent for too long" if is_silent else f"cannot be reached, or broke off: {error}"
+            raise self.failure(path, f"{why[:300]} ({settings.retries} retries)") from None
         status, answer = response.status_code, _object(response)
         if status in _FAILURES:
             raise self.failure(path, f"answered {status} after {settings.retries} retries")
         if status in (401, 403):
-            variable = settings.api_key_env
-            hint = f"check the key in {variable}" if variable else "no key was sent (api_key_env)"
-            raise self.failure(path, f"answered {status}: {hint}")
+            raise self.failure(path, f"answered {status}: check the key (api_key_env)")
         if answer is None:
             what = "gave an answer that is not a JSON object" if status == 200 else f"answered {status}"
             raise self.failure(path, f"{what}: check the address")
@@ -145,13 +140,8 @@ class JsonApi:
             return None
         key = os.environ.get(name, "").strip()
         if not (key and key.isascii() and key.isprintable()):
-            wrong = "holds characters that no header can have" if key else "is not set"
-            raise UserError(f"{self._name}: the environment variable {name} (api_key_env) {wrong}")
+            raise UserError(f"{self._name}: the environment variable {name} (api_key_env) is not set to a key")
         return key
-
-
-class _TooLong(Exception):
-    """An answer of too many bytes."""
 
 
 def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[[dict[str, Any]], bool]) -> Any:
@@ -163,14 +153,9 @@ def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[
         adapter = _adapter(settings)
     except ImportError as error:
         raise MissingExtra(str(error.name).replace("_", "-"), name, f"A live {name}") from None
-    try:  # of a file that cannot be written, for which requests-cache would wait for ever
+    try:
         cache.parent.mkdir(parents=True, exist_ok=True)
-        with cache.open("ab+") as file:
-            file.seek(0)
-            if file.read(len(_SQLITE)) not in (b"", _SQLITE):
-                raise UserError(f"answers cannot be kept in {cache}: it is another kind of file; name another one")
-        if not os.access(cache.parent, os.W_OK):  # SQLite writes its journal there
-            raise UserError(f"answers cannot be kept in {cache}: its folder cannot be written")
+        cache.open("ab").close()  # for one that cannot be written, requests-cache would wait for ever
         session = CachedSession(
             str(cache),
             backend="sqlite",
@@ -179,11 +164,8 @@ def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[
             filter_fn=lambda response: (answer := _object(response)) is not None and is_answer(answer),
             timeout=30,
         )
-    except UserError:
-        raise
     except Exception as error:  # noqa: BLE001  also sqlite3's, and what the library raises for a file that is damaged
-        why = getattr(error, "strerror", None) or error
-        raise UserError(f"{name}: answers cannot be kept in {cache}: {why}") from None
+        raise UserError(f"{name}: answers cannot be kept in {cache}: {error}") from None
     session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))  # threads share the session: no state in it
     session.headers["User-Agent"] = settings.user_agent
     session.mount("http://", adapter)
@@ -197,27 +179,25 @@ def _adapter(settings: ApiSettings) -> Any:
     from requests_ratelimiter import LimiterAdapter
     from urllib3.util import Retry
 
-    class BusyRetry(Retry):
-        """Retries whatever comes with Retry-After: MediaWiki says inside a 200 that its databases lag."""
-
-        RETRY_AFTER_STATUS_CODES = frozenset({200, 413, *_FAILURES})
-
+    class PatientRetry(Retry):
         def parse_retry_after(self, retry_after: str) -> float:
             return min(super().parse_retry_after(retry_after), LONGEST_PAUSE)
 
     class BoundedAdapter(LimiterAdapter):  # type: ignore[misc]  # its library is not there when types are checked
         def send(self, request: Any, **kwargs: Any) -> requests.Response:
-            for left in reversed(range(settings.retries + 1)):
-                response: requests.Response = super().send(request, **{**kwargs, "stream": True})
-                try:
-                    response._content = _read(response, settings.timeout)
-                    return response
-                except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
-                    if not left:
-                        raise
-            raise AssertionError
+            response: requests.Response = super().send(request, **{**kwargs, "stream": True})
+            body, end = bytearray(), time.monotonic() + 4 * settings.timeout
+            with response:
+                for part in response.iter_content(2**16):
+                    body += part
+                    if len(body) > MOST_BYTES:
+                        raise requests.ConnectionError(f"its answer has more than {MOST_BYTES >> 20} MiB")
+                    if time.monotonic() > end:
+                        raise requests.ConnectionError("its answer timed out")
+            response._content = bytes(body)
+            return response
 
-    retry = BusyRetry(
+    retry = PatientRetry(
         settings.retries,
         status_forcelist=_FAILURES,
         allowed_methods=None,
@@ -227,26 +207,6 @@ def _adapter(settings: ApiSettings) -> Any:
         raise_on_status=False,
     )
     return BoundedAdapter(per_second=settings.requests_per_second, max_retries=retry, pool_maxsize=64, pool_block=True)
-
-
-def _read(response: requests.Response, timeout: float) -> bytes:
-    """The body.
-
-    Raises:
-        requests.ConnectionError: It breaks off, or takes longer than four timeouts.
-        _TooLong: It has more than `MOST_BYTES`.
-    """
-    import requests
-
-    body, end = bytearray(), time.monotonic() + 4 * timeout
-    with response:
-        for part in response.iter_content(2**16):
-            body += part
-            if len(body) > MOST_BYTES:
-                raise _TooLong
-            if time.monotonic() > end:
-                raise requests.ConnectionError("timed out")
-    return bytes(body)
 
 
 def _object(response: requests.Response) -> dict[str, Any] | None:
@@ -261,10 +221,10 @@ def _object(response: requests.Response) -> dict[str, Any] | None:
 def _checked_address(name: str, address: str) -> str:
     try:
         parts = urlsplit(address)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        valid = False
-    if not valid or parts.username or parts.query or parts.fragment:
+        is_valid = False
+    if not is_valid or parts.username or parts.query or parts.fragment:
         expected = "http(s)://host/path, without a name, a query or a fragment"
         raise UserError(f"{name}: '{address}' is not the address of an API: expected {expected}")
     return address.rstrip("/")

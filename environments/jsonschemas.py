@@ -1,19 +1,18 @@
-"""JSON schemas of others: references replaced by what they refer to, and old dialects brought up to date.
+"""JSON schemas: references replaced by what they refer to, old dialects brought up to date, and types as text.
 
-Such a schema comes from a server or a file, so its size is bounded. A schema that contains itself is cut off, where it
-comes round again, by one that allows everything.
+A stranger's schema comes from a server or a file, so its size is bounded. One that contains itself is cut off, where it
+comes round again, by a schema that allows everything.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 DEEPEST = 50
 MOST_NODES = 3_000
-KINDS = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
 DROPPED = frozenset(
     {"$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$comment"}
     | {"discriminator", "example", "externalDocs", "nullable", "xml"}
@@ -23,19 +22,18 @@ VALUES = frozenset({"enum", "const", "default", "examples"})
 """Keywords that hold values, not schemas."""
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 LISTED = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SINGLE = frozenset(
-    {"items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedProperties"}
-)
 ALTERNATIVES = ("anyOf", "oneOf")
-BOUNDS = (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum"))
+TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+LONGEST_PATTERN = 200
+"""Characters of a pattern that a description has."""
 
 
 def inlined(schema: Any, root: Any = None, notes: list[str] | None = None) -> dict[str, Any]:
     """A schema of JSON Schema 2020-12 without `$ref`, `$defs` and `definitions`; what a reference named becomes the
     title of its copy.
 
-    What older drafts and OpenAPI 3.0 wrote otherwise is rewritten: `nullable`, a boolean `exclusiveMinimum` or
-    `required`, a list as `items`, numbers in an `enum` of strings. A keyword that is null counts as absent.
+    What draft 4 and OpenAPI 3.0 wrote otherwise is rewritten: `nullable`, a boolean `exclusiveMinimum`, a list as
+    `items`, numbers in an `enum` of strings. A keyword that is null counts as absent.
 
     Args:
         schema: Part of `root`.
@@ -45,55 +43,43 @@ def inlined(schema: Any, root: Any = None, notes: list[str] | None = None) -> di
     Raises:
         ValueError: It is nested too deeply, or too large.
     """
-    return _Inliner(schema if root is None else root, [] if notes is None else notes).copy(schema)
+    root, notes, entered, nodes = schema if root is None else root, [] if notes is None else notes, [], [0]
 
-
-class _Inliner:
-    def __init__(self, root: Any, notes: list[str]) -> None:
-        self.root, self.notes = root, notes
-        self.nodes = 0
-        self.open: list[str] = []
-
-    def copy(self, schema: Any, depth: int = 0) -> dict[str, Any]:
-        self.nodes += 1
+    def copy(part: Any, depth: int) -> Any:
+        nodes[0] += 1
         if depth > DEEPEST:
             raise ValueError(f"the schema is nested deeper than {DEEPEST} levels")
-        if self.nodes > MOST_NODES:
+        if nodes[0] > MOST_NODES:
             raise ValueError(f"the schema has more than {MOST_NODES:,} parts")
-        if not isinstance(schema, Mapping):
-            return {"not": {}} if schema is False else {}
-        if isinstance(schema.get("$ref"), str):
-            return self._resolve(schema["$ref"], schema, depth)
-        copied = {
-            str(key): self._part(key, value, depth + 1)
-            for key, value in schema.items()
-            if key not in DROPPED and (value is not None or key in VALUES)
-        }
-        if isinstance(schema.get("items"), list):
-            copied["prefixItems"] = [self.copy(inner, depth + 1) for inner in copied.pop("items")]
-        _modernise(copied, schema)
-        return copied
+        if not isinstance(part, Mapping):
+            return {"not": {}} if part is False else {}
+        if isinstance(part.get("$ref"), str):
+            return resolved(part["$ref"], part, depth)
+        return _modern({str(key): value_of(key, value, depth + 1) for key, value in part.items()}, part)
 
-    def _resolve(self, reference: str, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        if reference in self.open:
-            return {}
-        target = at_reference(self.root, reference)
-        if target is None:
-            self.notes.append(f"anything is allowed in place of the unknown {reference[:80]}")
-        self.open.append(reference)
-        found = self.copy(target, depth + 1)
-        self.open.pop()
-        if found and "title" not in found:
-            found["title"] = reference.rpartition("/")[2]
-        siblings = {key: value for key, value in schema.items() if key != "$ref"}
-        return found | self.copy(siblings, depth)
-
-    def _part(self, key: str, value: Any, depth: int) -> Any:
+    def value_of(key: Any, value: Any, depth: int) -> Any:
         if key in NAMED and isinstance(value, Mapping):
-            return {str(name): self.copy(inner, depth) for name, inner in value.items()}
-        if key in LISTED and isinstance(value, list):
-            return [self.copy(inner, depth) for inner in value]
-        return self.copy(value, depth) if key in SINGLE and isinstance(value, Mapping) else value
+            return {str(name): copy(inner, depth) for name, inner in value.items()}
+        if isinstance(value, list) and (key in LISTED or key == "items"):
+            return [copy(inner, depth) for inner in value]
+        return copy(value, depth) if isinstance(value, Mapping) and key not in VALUES else value
+
+    def resolved(reference: str, part: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        if reference in entered:
+            return {}
+        target = at_reference(root, reference)
+        if target is None:
+            notes.append(f"anything is allowed in place of the unknown {reference[:80]}")
+        entered.append(reference)
+        found: dict[str, Any] = copy(target, depth + 1)
+        entered.pop()
+        if found:
+            found.setdefault("title", reference.rpartition("/")[2])
+        found |= copy({key: value for key, value in part.items() if key != "$ref"}, depth)
+        return found
+
+    made: dict[str, Any] = copy(schema, 0)
+    return made
 
 
 def at_reference(root: Any, reference: str) -> Any:
@@ -109,28 +95,15 @@ def at_reference(root: Any, reference: str) -> Any:
         return None
 
 
-def _modernise(made: dict[str, Any], schema: Mapping[str, Any]) -> None:
-    """Rewrite what older drafts and OpenAPI 3.0 say in other words, in place.
-
-    Args:
-        made: The copy of a schema.
-        schema: The schema as it was.
-    """
-    for bound, exclusive in BOUNDS:
+def _modern(made: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of a schema in today's words; `schema` is what it was."""
+    made = {key: value for key, value in made.items() if key not in DROPPED and (value is not None or key in VALUES)}
+    if isinstance(made.get("items"), list):
+        made["prefixItems"] = made.pop("items")
+    for bound in ("minimum", "maximum"):
+        exclusive = f"exclusive{bound.title()}"
         if isinstance(made.get(exclusive), bool) and made.pop(exclusive) and bound in made:
             made[exclusive] = made.pop(bound)
-    if isinstance(made.get("required"), bool):  # draft 3, which says it in the property itself
-        del made["required"]
-    inner = schema.get("properties")
-    if isinstance(inner, Mapping) and isinstance(made.get("required", []), list):
-        needed = [str(name) for name, one in inner.items() if isinstance(one, Mapping) and one.get("required") is True]
-        if needed:
-            made["required"] = [*made.get("required", []), *needed]
-    kind = made.get("type")
-    if kind == "any":
-        del made["type"]
-    elif isinstance(kind, str) and kind.lower() in KINDS:
-        made["type"] = kind.lower()
     if made.get("type") == "string":
         made |= {key: _as_text(made[key]) for key in ("const", "default") if key in made}
         if isinstance(made.get("enum"), list):
@@ -140,6 +113,7 @@ def _modernise(made: dict[str, Any], schema: Mapping[str, Any]) -> None:
             made["type"] = [made["type"], "null"]
         if isinstance(made.get("enum"), list) and None not in made["enum"]:
             made["enum"] = [*made["enum"], None]
+    return made
 
 
 def _as_text(value: Any) -> Any:
@@ -149,63 +123,132 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def untitled(schema: Any) -> Any:
-    """A schema without titles; they say nothing to a model that the names do not."""
-    return without(schema, lambda key, value: key == "title")
-
-
-def without(schema: Any, is_dropped: Callable[[str, Any], bool]) -> Any:
-    """A copy of a schema, and of all schemas in it, without some keywords.
-
-    Args:
-        is_dropped: Whether a keyword with a value is left out.
-    """
+def for_models(schema: Any) -> Any:
+    """A schema as LLM servers take it: without titles, and with patterns, which their engines may refuse, as words."""
     if isinstance(schema, list):
-        return [without(one, is_dropped) for one in schema]
+        return [for_models(one) for one in schema]
     if not isinstance(schema, Mapping):
         return schema
-    copied = {}
+    made: dict[str, Any] = {}
     for key, value in schema.items():
         if key in NAMED and isinstance(value, Mapping):
-            copied[key] = {name: without(inner, is_dropped) for name, inner in value.items()}
-        elif not is_dropped(key, value):
-            copied[key] = value if key in VALUES else without(value, is_dropped)
-    return copied
+            made[key] = {name: for_models(inner) for name, inner in value.items()}
+        elif key not in ("title", "pattern"):
+            made[key] = value if key in VALUES else for_models(value)
+    if "pattern" in schema:
+        rule = f"Pattern: {schema['pattern']}"[:LONGEST_PATTERN]
+        made["description"] = f"{made.get('description', '')} {rule}".strip()
+    return made
 
 
-def merged(schema: Mapping[str, Any], with_alternatives: bool = False) -> dict[str, Any]:
-    """An object schema with the properties of all parts of its `allOf` as its own.
+def merged(schema: Mapping[str, Any], keys: Sequence[str] = ("allOf",)) -> dict[str, Any]:
+    """An object schema with the properties of all parts of its `allOf` as its own; one that differs between parts may
+    be any of them.
 
     Args:
-        with_alternatives: Whether those of its `anyOf` and `oneOf` become its own, too: those required that every
-            alternative requires, and one that differs between alternatives may be any of them. Such a schema allows
-            more than `schema` does, and is for showing: many LLM servers refuse alternatives at the root.
+        keys: Whose parts become its own. Those of `anyOf` and `oneOf` are not required then: such a schema allows more
+            than `schema` does, and is for showing, since many LLM servers refuse alternatives at the root.
     """
-    own = {key: value for key, value in schema.items() if key != "allOf"}
-    parts = [*(merged(one, with_alternatives) for one in schema.get("allOf", [])), own]
-    if with_alternatives:
-        listed = [schema[key] for key in ALTERNATIVES if schema.get(key)]
-        parts = [*(_either([merged(one, True) for one in branches]) for branches in listed), *parts]
+    own = {key: value for key, value in schema.items() if key not in keys}
+    parts = [(key == "allOf", merged(one, keys)) for key in keys for one in schema.get(key) or []]
     result: dict[str, Any] = {}
-    properties: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     needed: dict[str, None] = {}
-    for part in parts:
-        result |= part
-        properties |= part.get("properties", {})
-        needed |= dict.fromkeys(part.get("required", []))
-    if properties and len(parts) > 1:
+    for is_needed, part in [*parts, (True, own)]:
+        if is_needed:
+            result |= part
+            needed |= dict.fromkeys(part.get("required", []))
+        for name, inner in part.get("properties", {}).items():
+            if inner not in found.setdefault(name, []):
+                found[name].append(inner)
+    if found and parts:
+        properties = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
         result |= {"type": "object", "properties": properties, "required": list(needed)}
     return result
 
 
-def _either(branches: list[dict[str, Any]]) -> dict[str, Any]:
-    """An object schema that allows what any of some object schemas allows."""
-    found: dict[str, list[Any]] = {}
-    for name, inner in ((name, inner) for one in branches for name, inner in one.get("properties", {}).items()):
-        if inner not in found.setdefault(name, []):
-            found[name].append(inner)
-    joined = {name: kinds[0] if len(kinds) == 1 else {"anyOf": kinds} for name, kinds in found.items()}
-    return {"properties": joined, "required": [n for n in found if all(n in b.get("required", []) for b in branches)]}
+def alternatives(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The schemas of which a value fits one; none where there is but one type."""
+    for key in ALTERNATIVES:
+        if schema.get(key):
+            return list(schema[key])
+    kind = schema.get("type")
+    return [{**schema, "type": one} for one in kind] if isinstance(kind, list) else []
+
+
+def constants(schema: Mapping[str, Any]) -> list[Any]:
+    """The values that a schema lists; none where it lists none."""
+    return [schema["const"]] if "const" in schema else list(schema.get("enum") or [])
+
+
+def allows_null(schema: Mapping[str, Any]) -> bool:
+    """Whether null fits."""
+    if values := constants(schema):
+        return None in values
+    if branches := alternatives(schema):
+        return any(map(allows_null, branches))
+    is_object = "properties" in schema or "allOf" in schema
+    return bool(schema.get("type", "object" if is_object else "null") == "null")
+
+
+def type_name(schema: Mapping[str, Any], name: str = "Value") -> str:
+    """A schema without references as a person writes a Python type: `str | None`, `list[Person]`.
+
+    An object with named properties is called by its title, or else by `name`.
+    """
+    schema = merged(schema)
+    if values := constants(schema):
+        is_plain = all(value is None or isinstance(value, str | int | bool) for value in values)
+        return f"Literal[{', '.join(map(repr, values))}]" if is_plain else "Any"
+    if branches := alternatives(schema):
+        names = dict.fromkeys(type_name(one, name) for one in branches)
+        return "Any" if "Any" in names else " | ".join(names)
+    if schema.get("properties"):
+        return _title(schema, name)
+    if schema.get("type") == "array":
+        return f"list[{type_name(_schema(schema.get('items')), f'{name}Item')}]"
+    if schema.get("type") == "object":
+        return f"dict[str, {type_name(_schema(schema.get('additionalProperties')), name)}]"
+    return TYPES.get(str(schema.get("type")), "Any")
+
+
+def shapes_in(schema: Mapping[str, Any], name: str = "Value") -> dict[str, str]:
+    """The fields of all objects in a schema, `{"name": str, "age"?: int}`, where ? marks what may be missing, by the
+    objects' names, what is inside an object before the object itself.
+    """
+    schema = merged(schema)
+    found: dict[str, str] = {}
+    for part, called in _parts(schema, name):
+        found |= {key: text for key, text in shapes_in(part, called).items() if key not in found}
+    if fields := schema.get("properties"):
+        title, needed = _title(schema, name), schema.get("required", [])
+        texts = [
+            f'"{key}"{"" if key in needed else "?"}: {type_name(inner, _inner(title, key))}'
+            for key, inner in fields.items()
+        ]
+        found.setdefault(title, f"{{{', '.join(texts)}}}")
+    return found
+
+
+def _parts(schema: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    title = _title(schema, name)
+    yield from ((inner, _inner(title, key)) for key, inner in (schema.get("properties") or {}).items())
+    yield from ((one, name) for key in ALTERNATIVES for one in schema.get(key, []))
+    inside = {f"{name}Item": schema.get("items"), name: schema.get("additionalProperties")}
+    yield from ((inner, called) for called, inner in inside.items() if isinstance(inner, Mapping))
+
+
+def _schema(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _inner(title: str, key: str) -> str:
+    return f"{title}{key[:1].upper()}{key[1:]}"
+
+
+def _title(schema: Mapping[str, Any], name: str) -> str:
+    words = re.findall("[0-9A-Za-z]+", str(schema.get("title") or name)) or ["Value"]
+    return "".join(word[0].upper() + word[1:] for word in words)
 
 
 def identifier(text: str, is_used: Callable[[str], bool] = lambda name: False) -> str:

@@ -55,7 +55,9 @@ def open_environment(name: str, settings: Mapping[str, Any] | None = None) -> En
     try:
         environment: Environment = cls(**_arguments(name, cls, first, options))
         if timeout is not None:
-            environment.timeout = _seconds(name, timeout)
+            environment.timeout = float(timeout)
+            if not 0 < environment.timeout < MOST_SECONDS:
+                raise ValueError(f"timeout: expected seconds above 0, not {timeout}")
         environment.specs()
     except (BadArguments, SignatureError) as error:
         raise UserError(str(error)) from None
@@ -127,13 +129,3 @@ def _arguments(name: str, cls: type[Any], first: tuple[str, ...], settings: dict
     except SignatureError:  # it takes anything, or has types that cannot be checked
         return arguments
     return dataclasses.replace(spec, name=f"environment '{name}'").check(arguments, "setting")
-
-
-def _seconds(name: str, timeout: Any) -> float:
-    try:
-        seconds = 0.0 if isinstance(timeout, bool) else float(timeout)
-    except (TypeError, ValueError):
-        seconds = 0.0
-    if not 0 < seconds < MOST_SECONDS:
-        raise BadArguments(f"environment '{name}': timeout: expected seconds above 0, not {timeout!r}")
-    return seconds

@@ -13,7 +13,7 @@ import dataclasses
 import datetime
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from r_eval.environments.session import CallResult
 
-Host = Callable[[str, Sequence[Any], dict[str, Any]], Awaitable["CallResult"]]
+Host = Callable[[str, Sequence[Any], dict[str, Any]], Coroutine[Any, Any, "CallResult"]]
 EXCEPTIONS: dict[str, type[Exception]] = {
     "unknown_api": NameError,
     "bad_arguments": TypeError,
@@ -282,7 +282,7 @@ class _Run:
         future: Future[CallResult] | None = None
         while not (self.given_up or self.loop.is_closed()):
             if future is None:
-                future = asyncio.run_coroutine_threadsafe(_awaited(self.host(api, positional, named)), self.loop)
+                future = asyncio.run_coroutine_threadsafe(self.host(api, positional, named), self.loop)
             if wait([future], POLL_SECONDS).done:
                 return future.result()
         if future is not None:
@@ -330,10 +330,6 @@ class _Run:
 def _never(*positional: Any, **named: Any) -> Any:
     """Stands for a query API among the names that a program may use; its calls are carried out by the host."""
     raise AssertionError("a query API is called through the host")
-
-
-async def _awaited(call: Awaitable[CallResult]) -> CallResult:
-    return await call
 
 
 def answer_text(value: Any) -> str:

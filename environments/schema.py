@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import enum
 import inspect
 import json
-import typing
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NewType
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
+
+from r_eval.environments.jsonschemas import allows_null, for_models, shapes_in, type_name
 
 MISSING = inspect.Parameter.empty
 _ATTRIBUTES = ("copies_state", "copy_state", "description", "has_page", "specs", "timeout", "version")
 _METHODS = ("call", "close", "for_documents", "open", "query_apis", "records", "render", "retrieved_ids", "triples")
 RESERVED = frozenset({*_ATTRIBUTES, *_METHODS, "Finish"})
 """Names that no query API can have: what every `Environment` has already, and what every workflow offers itself."""
+TYPE_ERRORS = ("_type", "_parsing", "_from_float", "literal_error", "enum")
+"""Ends of the kinds of pydantic's errors that the name of the expected type explains."""
 
 
 class BadArguments(Exception):
@@ -31,26 +33,16 @@ class BadArguments(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class ArgumentError:
-    """What is wrong with some arguments.
+class Parameter:
+    """One parameter of a query API.
 
     Attributes:
-        name: The argument; empty where it is not one alone.
-        missing: Whether it was not given.
-        why: What the type does not say, such as a bound; empty where it says all.
+        schema: Its JSON schema, without references.
+        default: `MISSING` where the argument must be given.
     """
 
     name: str
-    missing: bool = False
-    why: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """One parameter of a query API; `default` is `MISSING` where the argument must be given."""
-
-    name: str
-    annotation: Any
+    schema: Mapping[str, Any]
     default: Any
     description: str
 
@@ -59,39 +51,54 @@ class Parameter:
         return self.default is MISSING
 
     @property
+    def type(self) -> str:
+        """Its type as a person writes it."""
+        text = type_name(self.schema, self.name)
+        is_wider = self.default is None and text != "Any" and not allows_null(self.schema)
+        return f"{text} | None" if is_wider else text
+
+    @property
     def signature(self) -> str:
         """As it stands in a Python stub."""
-        text = f"{self.name}: {type_name(self.annotation)}"
+        text = f"{self.name}: {self.type}"
         return text if self.required else f"{text} = {to_jsonable_python(self.default, fallback=str)!r}"
 
     @property
     def expected(self) -> str:
         """Its type for a message, with the fields of what is a dict."""
-        shapes = [f"{name} is {shape_of(kind)}" for name, kind in shaped_in(self.annotation).items()]
-        return type_name(self.annotation) + (f" ({', '.join(shapes)})" if shapes else "")
+        shapes = [f"{name} is {shape}" for name, shape in shapes_in(self.schema, self.name).items()]
+        return self.type + (f" ({', '.join(shapes)})" if shapes else "")
 
 
 @dataclasses.dataclass(frozen=True)
 class ApiSpec:
-    """A query API as data. How arguments are checked, and the schemas, are for the kinds of spec to say."""
+    """A query API as data.
+
+    Attributes:
+        result: The JSON schema of what comes back, without references; {} where nothing is known.
+        model: Checks arguments. One field a parameter, called `p0`, `p1`, ..., since a parameter may have a name that
+            no field can have; the parameter's name is the field's alias.
+    """
 
     name: str
     summary: str
     details: str
     parameters: tuple[Parameter, ...]
-    returns: Any
+    result: Mapping[str, Any]
+    model: type[BaseModel]
 
     def json_schema(self) -> dict[str, Any]:
         """The parameters as a JSON schema object without references, as function calling wants it."""
-        raise NotImplementedError
+        described = {p.name: {"description": p.description} if p.description else {} for p in self.parameters}
+        properties = {p.name: for_models({**p.schema, **described[p.name]}) for p in self.parameters}
+        needed = [p.name for p in self.parameters if p.required]
+        required = {"required": needed} if needed else {}
+        return {"additionalProperties": False, "properties": properties, **required, "type": "object"}
 
-    def returns_schema(self) -> dict[str, Any]:
-        """What comes back, as a JSON schema without references; {} where nothing is known."""
-        raise NotImplementedError
-
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
-        """Arguments of known names as the call wants them, coerced where that is safe; or what is wrong."""
-        raise NotImplementedError
+    @property
+    def returns(self) -> str:
+        """The type of what comes back, as a person writes it."""
+        return type_name(self.result, f"{self.name}_result")
 
     def stub(self) -> str:
         """The API as a Python function without a body."""
@@ -100,7 +107,7 @@ class ApiSpec:
         lines = [said, *(f"    {p.name}: {p.description}" for p in self.parameters if p.description)]
         doc = "\n    ".join(lines).replace('"""', "'''").replace("\\", "\\\\")
         end = " " if doc.endswith('"') else ""
-        return f'def {self.name}({arguments}) -> {type_name(self.returns)}:\n    """{doc}{end}"""'
+        return f'def {self.name}({arguments}) -> {self.returns}:\n    """{doc}{end}"""'
 
     def action(self) -> str:
         """The API as one line of an action list."""
@@ -137,23 +144,30 @@ class ApiSpec:
             known = f"Its {noun}s: {', '.join(names) or 'none'}."
             raise BadArguments(f"{self.name} has no {noun} '{clip(name)}'.{hint} {known}")
         tried = dict(arguments)
-        while isinstance(found := self.fitted(tried), ArgumentError):
-            unpacked = _unpacked(tried.get(found.name))
-            if unpacked is None:
-                raise BadArguments(self._complaint(found, arguments, noun))
-            tried[found.name] = unpacked
-        return found
+        while True:
+            try:
+                checked = self.model.model_validate(tried)
+                break
+            except ValidationError as error:
+                first: Any = error.errors(include_url=False)[0]
+                name = str(first["loc"][0])
+                unpacked = _unpacked(tried.get(name))
+                if unpacked is None:
+                    raise BadArguments(self._complaint(first, arguments.get(name), noun)) from None
+                tried[name] = unpacked
+        present = checked.model_fields_set
+        return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in present}
 
-    def _complaint(self, mistake: ArgumentError, arguments: dict[str, Any], noun: str) -> str:
-        known = f"Its {noun}s: {', '.join(p.signature for p in self.parameters)}."
-        if mistake.missing:
-            return f"{self.name} needs the {noun} '{mistake.name}'. {known}"
-        if not mistake.name:
-            return f"{self.name}: {clip(mistake.why, 200)}. {known}"
-        expected = next((p.expected for p in self.parameters if p.name == mistake.name), "another type")
-        why = f" ({clip(mistake.why, 120)})" if mistake.why else ""
-        written = clip(repr(arguments.get(mistake.name)))
-        return f"{self.name}: {noun} '{mistake.name}' must be {expected}, not {written}{why}."
+    def _complaint(self, error: Mapping[str, Any], value: Any, noun: str) -> str:
+        name, *inside = map(str, error["loc"])
+        if error["type"] == "missing" and not inside:
+            signatures = ", ".join(p.signature for p in self.parameters)
+            return f"{self.name} needs the {noun} '{name}'. Its {noun}s: {signatures}."
+        place = f"{'.'.join(inside)}: " if inside else ""
+        is_explained = not inside and error["type"].endswith(TYPE_ERRORS)
+        why = "" if is_explained else f" ({clip(place + error['msg'], 120)})"
+        expected = next(p.expected for p in self.parameters if p.name == name)
+        return f"{self.name}: {noun} '{name}' must be {expected}, not {clip(repr(value))}{why}."
 
 
 def _unpacked(value: Any) -> Any:
@@ -173,97 +187,8 @@ def clip(text: str, length: int = 80) -> str:
 
 def shapes(specs: Sequence[ApiSpec]) -> str:
     """The types with fields that the APIs take and return, each with its fields, as comments for a stub file."""
-    annotations = [kind for spec in specs for kind in (*(p.annotation for p in spec.parameters), spec.returns)]
-    return "\n".join(f"# {name} is a dict: {shape_of(kind)}" for name, kind in shaped_in(*annotations).items())
-
-
-def type_name(annotation: Any) -> str:
-    """An annotation as a person writes it: `str | None`, `list[Person]`; an enum is shown by its values."""
-    if annotation is inspect.Parameter.empty:
-        return "Any"
-    if annotation is None or annotation is type(None):
-        return "None"
-    annotation = bare(annotation)
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    is_enum = isinstance(annotation, type) and issubclass(annotation, enum.Enum)
-    if is_enum or origin is Literal:
-        values = [member.value for member in annotation] if is_enum else args
-        return f"Literal[{', '.join(repr(to_jsonable_python(value)) for value in values)}]"
-    if isinstance(annotation, type) and not args:
-        return annotation.__name__
-    if origin is not None and args:
-        inner = ["..." if a is Ellipsis else type_name(a) for a in args]
-        if not isinstance(origin, type) or origin.__name__ in ("Union", "UnionType"):
-            return " | ".join(dict.fromkeys(inner))
-        return f"{origin.__name__}[{', '.join(inner)}]"
-    return str(annotation).replace("typing.", "")
-
-
-def fields_of(annotation: Any) -> dict[str, tuple[Any, bool]] | None:
-    """The fields of a dataclass, pydantic model or TypedDict, as they are called in its data, each with its type and
-    whether it is always there; None for any other type.
-    """
-    if not isinstance(annotation, type):
-        return None
-    if issubclass(annotation, BaseModel):
-        given, computed = annotation.model_fields.items(), annotation.model_computed_fields.items()
-        found: dict[str, Any] = {
-            each.serialization_alias or each.alias or name: each.annotation for name, each in given
-        }
-        found |= {each.alias or name: each.return_type for name, each in computed}
-        return {name: (hint, True) for name, hint in found.items()}
-    if dataclasses.is_dataclass(annotation):
-        hints = typing.get_type_hints(annotation)
-        return {f.name: (hints[f.name], True) for f in dataclasses.fields(annotation)}
-    if (required := getattr(annotation, "__required_keys__", None)) is None:
-        return None
-    hints = typing.get_type_hints(annotation, include_extras=True)
-    return {
-        name: (bare(hint), name in required and typing.get_origin(hint) is not typing.NotRequired)
-        for name, hint in hints.items()
-    }
-
-
-def shape_of(annotation: Any) -> str | None:
-    """The fields of a type as text, `{"name": str, "age"?: int}`, where ? marks what may be missing; None if it has
-    none.
-    """
-    fields = fields_of(annotation)
-    if fields is None:
-        return None
-    texts = (f'"{name}"{"" if always else "?"}: {type_name(hint)}' for name, (hint, always) in fields.items())
-    return "{" + ", ".join(texts) + "}"
-
-
-def shaped_in(*annotations: Any) -> dict[str, type[Any]]:
-    """All types with fields that some annotations hold, by name, what is inside a type before the type itself."""
-    found: dict[str, type[Any]] = {}
-    entered: list[Any] = []
-
-    def visit(annotation: Any) -> None:
-        annotation = bare(annotation)
-        for inner in typing.get_args(annotation) if typing.get_origin(annotation) is not Literal else ():
-            visit(inner)
-        fields = fields_of(annotation)
-        if fields is not None and not any(annotation is known for known in entered):
-            entered.append(annotation)
-            for hint, _ in fields.values():
-                visit(hint)
-            found.setdefault(annotation.__name__, annotation)
-
-    for annotation in annotations:
-        visit(annotation)
-    return found
-
-
-def bare(annotation: Any) -> Any:
-    """An annotation without what only a type checker or pydantic reads: Annotated, NotRequired, NewType, aliases."""
-    while True:
-        if typing.get_origin(annotation) in (Annotated, typing.NotRequired, typing.Required):
-            annotation = typing.get_args(annotation)[0]
-        elif isinstance(annotation, NewType):
-            annotation = annotation.__supertype__
-        elif hasattr(annotation, "__value__"):
-            annotation = annotation.__value__
-        else:
-            return annotation
+    found: dict[str, str] = {}
+    for spec in specs:
+        for schema, name in ((spec.result, f"{spec.name}_result"), *((p.schema, p.name) for p in spec.parameters)):
+            found |= {key: text for key, text in shapes_in(schema, name).items() if key not in found}
+    return "\n".join(f"# {name} is a dict: {shape}" for name, shape in found.items())

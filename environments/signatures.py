@@ -7,32 +7,30 @@ parameters and types are all that a function needs; a function without a docstri
 
 from __future__ import annotations
 
-import collections.abc
-import dataclasses
 import enum
 import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import docstring_parser
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from r_eval.environments.jsonschemas import inlined, untitled
+from r_eval.environments.jsonschemas import inlined
 from r_eval.environments.observation import Observation
-from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, ArgumentError, Parameter, bare, type_name
+from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, Parameter
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 """What the APIs of LLMs take as the name of a function."""
-TYPE_ERRORS = ("_type", "_parsing", "_from_float", "literal_error", "enum")
-"""Ends of the kinds of pydantic's errors that the name of the expected type explains."""
 DATA = "text, numbers, lists, dicts, dataclasses or pydantic models"
+CHECKING = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 PLAIN = (str, bytes, int, float, list, tuple, set, frozenset, dict, enum.Enum)
 """Whatever is one of these is written as JSON, whether pydantic has a schema for it or not."""
 
@@ -41,48 +39,7 @@ class SignatureError(TypeError):
     """A function that cannot be a query API: where it is defined, why, and what to write instead."""
 
 
-@dataclasses.dataclass(frozen=True)
-class FunctionSpec(ApiSpec):
-    """The spec of a Python function.
-
-    Attributes:
-        model: One field a parameter, called `p0`, `p1`, ..., since a parameter may have a name that no field can
-            have; the parameter's name is the field's alias.
-    """
-
-    model: type[BaseModel]
-
-    def json_schema(self) -> dict[str, Any]:
-        schema = untitled(inlined(self.model.model_json_schema()))
-        for parameter in self.parameters:
-            if parameter.description:
-                schema["properties"][parameter.name]["description"] = parameter.description
-        schema.pop("description", None)
-        schema.setdefault("properties", {})
-        return dict(schema)
-
-    def returns_schema(self) -> dict[str, Any]:
-        try:
-            return inlined(TypeAdapter(self.returns).json_schema(mode="serialization"))
-        except PydanticUserError:
-            return {}
-
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
-        try:
-            checked = self.model.model_validate(arguments)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            name, *inside = map(str, first["loc"])
-            place = f"{'.'.join(inside)}: " if inside else ""
-            explained = not inside and first["type"].endswith(TYPE_ERRORS)
-            return ArgumentError(
-                name, first["type"] == "missing" and not inside, "" if explained else place + first["msg"]
-            )
-        present = checked.model_fields_set
-        return {p.name: getattr(checked, f"p{i}") for i, p in enumerate(self.parameters) if f"p{i}" in present}
-
-
-def spec_of(function: Callable[..., Any], name: str | None = None, *, is_bound: bool = False) -> FunctionSpec:
+def spec_of(function: Callable[..., Any], name: str | None = None, *, is_bound: bool = False) -> ApiSpec:
     """The spec of one function.
 
     Args:
@@ -108,7 +65,7 @@ def _refusal(function: Any, name: str, why: str) -> SignatureError:
     return SignatureError(f"{place}: query API {name}: {why}" if place else f"query API {name}: {why}")
 
 
-def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> FunctionSpec:
+def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> ApiSpec:
     if name in RESERVED:
         owner = "every workflow" if name == "Finish" else "every environment"
         raise _Unfit(f"{owner} has something called '{name}' already: choose another name")
@@ -126,37 +83,32 @@ def _spec(function: Callable[..., Any], name: str, is_bound: bool) -> FunctionSp
     doc = docstring_parser.parse(inspect.getdoc(function) or "")
     described = {p.arg_name: " ".join((p.description or "").split()) for p in doc.params}
     declared = list(inspect.signature(function).parameters.values())[is_bound:]
-    parameters = [_parameter(p, hints.get(p.name, Any), described.get(p.name, "")) for p in declared]
-    returns = hints.get("return", Any)
-    if Observation in (returns, typing.get_origin(returns)):
-        returns = next(iter(typing.get_args(returns)), Any)
-    spec = FunctionSpec(
+    fields: dict[str, Any] = {}
+    for p in declared:
+        annotation, described_there = _annotation(p, hints.get(p.name, Any))
+        fields[p.name] = annotation, p.default, described.get(p.name) or described_there
+    try:
+        model = arguments_model(name, {key: field[:2] for key, field in fields.items()})
+        schemas = inlined(model.model_json_schema())["properties"] if fields else {}
+    except (PydanticUserError, NameError):
+        raise _Unfit(_unfit_parameter({key: field[0] for key, field in fields.items()})) from None
+    return ApiSpec(
         name=name,
         summary=doc.short_description or "",
         details=doc.long_description or "",
-        parameters=tuple(parameters),
-        returns=returns,
-        model=arguments_model(name, parameters),
+        parameters=tuple(Parameter(key, schemas[key], *field[1:]) for key, field in fields.items()),
+        result=_result(hints.get("return", Any)),
+        model=model,
     )
-    try:
-        spec.json_schema()
-    except (PydanticUserError, NameError) as error:
-        raise _Unfit(_unfit_parameter(parameters, error)) from None
-    for kind in _not_data(returns):
-        raise _Unfit(f"it returns {type_name(kind)}, which is no JSON data: return {DATA}")
-    return spec
 
 
-def _parameter(p: inspect.Parameter, annotation: Any, description: str) -> Parameter:
-    """One parameter.
-
-    Raises:
-        _Unfit: It cannot be given by name, or its default is no data.
-    """
+def _annotation(p: inspect.Parameter, annotation: Any) -> tuple[Any, str]:
+    """The type of a parameter, which allows a default of None, and what it says of itself."""
     if p.kind is p.VAR_POSITIONAL:
         raise _Unfit(f"arguments are given by name, which *{p.name} cannot be: take a list, {p.name}: list[str]")
     if p.kind is p.VAR_KEYWORD:
-        raise _Unfit(f"nothing says what **{p.name} may be: name each parameter, or take {p.name}: dict[str, str]")
+        remedy = f"name each parameter, or take {p.name}: dict[str, str]"
+        raise _Unfit(f"nothing says what **{p.name} may be: {remedy}")
     if p.kind is p.POSITIONAL_ONLY:
         raise _Unfit(f"arguments are given by name, which '{p.name}' cannot be: remove the / behind it")
     if isinstance(p.default, FieldInfo):
@@ -167,67 +119,71 @@ def _parameter(p: inspect.Parameter, annotation: Any, description: str) -> Param
         raise _Unfit(f"the default of '{p.name}' is no JSON data ({type(p.default).__name__}): use None") from None
     if p.default is None and annotation is not Any:
         annotation = annotation | None if isinstance(annotation, type) else typing.Optional[annotation]  # noqa: UP045
-    if not description:  # `Annotated[str, "the name"]` or `Annotated[str, Field(description=...)]`
-        notes = [getattr(note, "description", note) for note in getattr(annotation, "__metadata__", ())]
-        description = next((" ".join(note.split()) for note in notes if isinstance(note, str)), "")
-    return Parameter(p.name, annotation, p.default, description)
+    # `Annotated[str, "the name"]` or `Annotated[str, Field(description=...)]`
+    notes = [getattr(note, "description", note) for note in getattr(annotation, "__metadata__", ())]
+    return annotation, next((" ".join(note.split()) for note in notes if isinstance(note, str)), "")
 
 
-def arguments_model(name: str, parameters: Sequence[Parameter]) -> type[BaseModel]:
+def arguments_model(name: str, parameters: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+    """The model that checks the arguments of an API.
+
+    Args:
+        parameters: The type and the default of each.
+    """
     fields: dict[str, Any] = {
-        f"p{i}": (p.annotation, Field(... if p.required else p.default, alias=p.name)) for i, p in enumerate(parameters)
+        f"p{i}": (annotation, Field(... if default is MISSING else default, alias=key))
+        for i, (key, (annotation, default)) in enumerate(parameters.items())
     }
-    try:
-        return create_model(name, __config__=ConfigDict(extra="forbid", coerce_numbers_to_str=True), **fields)
-    except (PydanticUserError, NameError) as error:
-        raise _Unfit(_unfit_parameter(parameters, error)) from None
+    return create_model(name, __config__=CHECKING, **fields)
 
 
-def _unfit_parameter(parameters: Sequence[Parameter], error: Exception) -> str:
+def _unfit_parameter(annotations: Mapping[str, Any]) -> str:
     """Which parameter has a type that is no data, and what to do."""
-    for p in parameters:
+    for name, annotation in annotations.items():
         try:
-            TypeAdapter(p.annotation).json_schema()
-        except (PydanticUserError, NameError) as own:
-            why = str(getattr(own, "message", own)).partition("\n")[0].partition(". Set ")[0]
-            kinds = ", ".join(type_name(kind) for kind in _not_data(p.annotation)) or type_name(p.annotation)
-            return f"the parameter '{p.name}' is of a type that JSON cannot give, {kinds}: take {DATA} ({why})"
-    return f"its parameters cannot be described ({error})"
+            TypeAdapter(annotation).json_schema()
+        except (PydanticUserError, NameError) as error:
+            why = str(error).partition("\n")[0].partition(". Set ")[0]
+            return f"the parameter '{name}' is of a type that JSON cannot give: take {DATA} ({why})"
+    return "its parameters cannot be described"
 
 
-def _not_data(annotation: Any) -> Iterator[Any]:
-    """The types inside an annotation that are no JSON data."""
-    annotation = bare(annotation)
-    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Literal or annotation is Any:
-        return
-    if collections.abc.Callable in (origin, annotation):
-        yield annotation
-    elif inside:
-        for inner in inside:
-            yield from _not_data(inner) if inner is not Ellipsis else ()
-    elif isinstance(annotation, type):
-        try:
-            TypeAdapter(annotation).json_schema(mode="serialization")
-        except (PydanticUserError, NameError):
-            if not issubclass(annotation, PLAIN) and not getattr(annotation, "_is_protocol", False):
-                yield annotation
+class _Complete(GenerateJsonSchema):
+    """Schemas of results, where what has a default is always there."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        return field["type"] != "typed-dict-field" or super().field_is_required(field, total)
 
 
-def place_of(function: Any) -> str:
-    """`file:line` of a function's definition, seen from the present folder; "" where it is not known."""
-    function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
+def _result(annotation: Any) -> dict[str, Any]:
+    if Observation in (annotation, typing.get_origin(annotation)):
+        annotation = next(iter(typing.get_args(annotation)), Any)
+    if typing.get_origin(annotation) in (Iterator, Generator):
+        annotation = list[typing.get_args(annotation)[0]]  # type: ignore[misc]  # it becomes one
     try:
-        lines, first = inspect.getsourcelines(function)
+        return inlined(TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Complete))
+    except (PydanticUserError, NameError) as error:
+        if isinstance(annotation, type) and issubclass(annotation, PLAIN):
+            return {}
+        why = str(error).partition("\n")[0].partition(". Set ")[0]
+        raise _Unfit(f"it returns what is no JSON data: return {DATA} ({why})") from None
+
+
+def place_of(thing: Any, otherwise: str = "", pattern: str = r"(async def|def|class)\b") -> str:
+    """`file:line` of a function or class, seen from the present folder.
+
+    Args:
+        otherwise: What is returned where it is not known.
+        pattern: What the line begins with; the first line of the definition where none does.
+    """
+    try:
+        lines, first = inspect.getsourcelines(thing)
+        path = Path(inspect.getsourcefile(thing) or "")
     except (OSError, TypeError):
-        lines, first = [], code.co_firstlineno
-    ahead = next((n for n, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def "))), 0)
-    path = Path(code.co_filename)
+        return otherwise
+    offset = next((n for n, line in enumerate(lines) if re.match(pattern, line.lstrip())), 0)
     relative = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return f"{relative}:{first + ahead}"
+    return f"{relative}:{first + offset}"
 
 
 @functools.cache

@@ -7,14 +7,14 @@ import concurrent.futures
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from r_eval.errors import MissingExtra, UserError
-from r_eval.folder import RunFolder, json_line, write_whole
+from r_eval.errors import UserError
+from r_eval.folder import RunFolder
 from r_eval.grid import Grid
 from r_eval.records import Episode
 from r_eval.runner.observer import RunObserver
-from r_eval.runner.run import Runner, RunOptions
+from r_eval.runner.run import Runner
 from r_eval.runner.run import arun as run_in_folder
 
 if TYPE_CHECKING:
@@ -101,25 +101,6 @@ class Run:
 
         return deployment(self._results())
 
-    def to_parquet(self, path: str | Path) -> None:
-        """Write the frame of `to_pandas` as a Parquet file; files of several runs can be read together.
-
-        Raises:
-            UserError: pyarrow is not installed.
-        """
-        frame = self.to_pandas()
-        try:
-            frame.to_parquet(path)
-        except ImportError:
-            raise MissingExtra("pyarrow", "parquet", "Run.to_parquet") from None
-
-    def to_jsonl(self, path: str | Path) -> None:
-        """Write the rows of `to_pandas` as JSON Lines; what is missing is null."""
-        from r_eval.analysis.results import records
-
-        frame = self.to_pandas().astype(object)
-        write_whole(Path(path), (json_line(row) for row in records(frame.where(frame.notna(), None))))
-
     def _repr_html_(self) -> str:
         """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
         from r_eval.analysis.summary import html_summary
@@ -132,7 +113,7 @@ class Run:
         return load(self.folder)
 
 
-async def arun(grid: Grid, out: str | Path | None = None, **options: Unpack[RunOptions]) -> Run:
+async def arun(grid: Grid, out: str | Path | None = None, **options: Any) -> Run:
     """Run a grid, or resume it, inside an event loop; takes the same options as `run`."""
     rule: Rule | None = None
     if grid.stop_early is not None:
@@ -176,9 +157,8 @@ def run(
         if on_runner is not None:
             on_runner(runner)
 
-    options: RunOptions = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
-    options |= {"watcher": watcher, "on_runner": started}
-    job = arun(grid, out, **options)
+    options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
+    job = arun(grid, out, **options, watcher=watcher, on_runner=started)
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -6,6 +6,7 @@ Lines of episodes end with a checksum over their bytes, by which bits that the d
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -38,7 +39,9 @@ def open_regular(path: Path) -> IO[bytes]:
         raise
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    _check_regular(path, descriptor)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UserError(f"{path}: not a regular file")
     return os.fdopen(descriptor, "rb")
 
 
@@ -71,12 +74,14 @@ def open_to_write(path: Path, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise UserError(_link(path)) from None
-        if error.errno in (errno.ENXIO, errno.EISDIR):
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
             raise UserError(f"{path}: not a regular file, so nothing is written to it") from None
         raise
-    _check_regular(path, descriptor, may_have_other_names=False)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        why = "not a regular file, or one with a second name (a hard link) that would change with it"
+        raise UserError(f"{path}: {why}; put a copy in its place")
     return descriptor
 
 
@@ -89,24 +94,8 @@ def refuse_links(path: Path) -> None:
     path = path.absolute()
     for part in (path, *path.parents):
         if part.is_symlink() and any(os.path.lexists(parent / "run.json") for parent in part.parents):
-            raise UserError(_link(part))
-
-
-def _link(path: Path) -> str:
-    return f"{path}: a link in a run's folder, which may lead anywhere: nothing is written through it; delete it"
-
-
-def _check_regular(path: Path, descriptor: int, may_have_other_names: bool = True) -> None:
-    """See that a file is a regular one; its descriptor is closed if not."""
-    found, wrong = os.fstat(descriptor), ""
-    if not stat.S_ISREG(found.st_mode):
-        kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device"}
-        wrong = f"not a regular file but {kinds.get(stat.S_IFMT(found.st_mode), 'something else')}"
-    elif found.st_nlink > 1 and not may_have_other_names:
-        wrong = "has a second name (a hard link) that would change with it; put a copy in its place"
-    if wrong:
-        os.close(descriptor)
-        raise UserError(f"{path}: {wrong}")
+            why = "a link in a run's folder, which may lead anywhere: nothing is written through it; delete it"
+            raise UserError(f"{part}: {why}")
 
 
 def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
@@ -135,24 +124,21 @@ def write_whole(path: Path, text: str | Iterable[bytes]) -> None:
         draft.unlink(missing_ok=True)
 
 
-def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers; a torn last line is left out."""
-    with open_regular(path) as file:
-        yield from whole_lines_of(file)
+def whole_lines(source: Path | IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; of one that is too long only the beginning, and no torn last line.
 
-
-def whole_lines_of(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The same of an open file, from where it stands; of a line that is too long only the beginning."""
-    number = 0
-    while line := file.readline(LONGEST):
-        number += 1
-        end = line
-        while len(end) == LONGEST and not end.endswith(b"\n"):
-            end = file.readline(LONGEST)
-        if end.endswith(b"\n"):
-            yield number, line
-        else:
-            return
+    Args:
+        source: Its path, or the open file, which is read from where it stands.
+    """
+    with open_regular(source) if isinstance(source, Path) else contextlib.nullcontext(source) as file:
+        number = 0
+        while line := file.readline(LONGEST):
+            number += 1
+            end = line
+            while len(end) == LONGEST and not end.endswith(b"\n"):
+                end = file.readline(LONGEST)
+            if end.endswith(b"\n"):
+                yield number, line
 
 
 def seal(record: str) -> str:

@@ -12,20 +12,12 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from r_eval.files import is_file, is_folder
 from r_eval.local_modules import code_files
-
-WHOLE = 1 << 28
-"""Bytes up to which a file is read as a whole; of larger ones, such as models, so many pieces as `PIECES`."""
-PIECES, PIECE = 64, 1 << 20
-KINDS = {"code": "only code, no settings, APIs or data,", "file": "only data"}
-"""What is said of parts that are all of one kind, by the second word of their names."""
-NOT_CODE = {"kind", "type_comment", "type_ignores"}
-"""Fields of a syntax tree that say how something is written."""
 
 
 def short_hash(value: Any) -> str:
@@ -71,22 +63,11 @@ def code_hash(source: bytes) -> str:
 
     What is no Python is hashed as it is.
     """
-    digest = hashlib.blake2b(digest_size=8)
     try:
-        for node in ast.walk(ast.parse(source)):
-            digest.update(repr((type(node).__name__, list(_fields(node)))).encode("utf-8", "surrogatepass"))
+        source = ast.dump(ast.parse(source)).encode("utf-8", "surrogatepass")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return hashlib.blake2b(source, digest_size=8).hexdigest()
-    return digest.hexdigest()
-
-
-def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """A node without its children, which `ast.walk` comes to; without what is empty, which later versions add."""
-    for name, value in ast.iter_fields(node):
-        if name in NOT_CODE or value is None or value == []:
-            continue
-        values = value if isinstance(value, list) else [value]
-        yield name, ["" if isinstance(each, ast.AST) else repr(each) for each in values]
+        pass
+    return hashlib.blake2b(source, digest_size=8).hexdigest()
 
 
 def script_hashes(name: str) -> dict[str, str]:
@@ -113,15 +94,8 @@ def file_hash(path: Path) -> str:
 
 @functools.lru_cache(maxsize=10_000)
 def _content_hash(path: Path, size: int, changed: int) -> str:
-    digest = hashlib.blake2b(str(size).encode(), digest_size=8)
-    pieces = [(0, WHOLE)] if size <= WHOLE else [(size * n // PIECES, PIECE) for n in range(PIECES)]
     with path.open("rb") as content:
-        for start, length in pieces:
-            content.seek(start)
-            while length > 0 and (block := content.read(min(length, PIECE))):
-                digest.update(block)
-                length -= len(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(content, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 
 
 def settings_hashes(settings: Mapping[str, Any], name: str = "settings") -> dict[str, str]:
@@ -161,6 +135,4 @@ def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     """What differs between two fingerprints, in words: the parts' names, the more exact ones alone."""
     changed = [name for name in {**new, **old} if old.get(name) != new.get(name)]
     exact = [name for name in changed if not any(other.startswith(f"{name} ") for other in changed)]
-    kinds = {KINDS.get("".join(name.split(" ")[1:2])) for name in exact}
-    only = kinds.pop() if len(kinds) == 1 else None
-    return ", ".join(exact or ["fingerprint"]) + (f", where {only} changed" if only else "")
+    return ", ".join(exact or ["fingerprint"])

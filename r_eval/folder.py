@@ -33,26 +33,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, whole_lines_of, write_whole
+from r_eval.disk import CellWriter, is_sealed, open_regular, read_regular, whole_lines, write_whole
 from r_eval.errors import UserError
 from r_eval.manifest import Manifest
 from r_eval.records import Episode, Question, Record
 
 logger = logging.getLogger("r_eval")
-__all__ = [
-    "EPISODE_ID",
-    "Cell",
-    "CellWriter",
-    "RunFolder",
-    "file_name",
-    "in_use",
-    "json_line",
-    "line_id",
-    "read_lines",
-    "validated",
-    "whole_lines",
-    "write_whole",
-]
+__all__ = ["Cell", "CellWriter", "RunFolder", "file_name", "read_lines", "whole_lines", "write_whole"]
 
 R = TypeVar("R", bound=Record)
 
@@ -123,18 +110,8 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-
-    @property
-    def run_file(self) -> Path:
-        return self.path / "run.json"
-
-    @property
-    def episodes_root(self) -> Path:
-        return self.path / "episodes"
-
-    @property
-    def scores_root(self) -> Path:
-        return self.path / "scores"
+        self.run_file, self.episodes_root = self.path / "run.json", self.path / "episodes"
+        self.scores_root = self.path / "scores"
 
     def questions_file(self, task: str) -> Path:
         """Where the questions lie that the run asks of a task."""
@@ -163,10 +140,8 @@ class RunFolder:
         try:
             return Manifest.model_validate_json(content).model_dump(mode="json")
         except ValidationError as error:
-            kinds, why = {(each["type"], each["loc"]) for each in error.errors()}, described(error)
-        if ("less_than_equal", ("schema",)) in kinds:
-            raise UserError(f"{self.run_file}: written by a newer version of R-Eval; update it to read this run")
-        raise UserError(f"{self.run_file}: damaged, not the record of a run ({why})")
+            why = f"damaged, or of another version of R-Eval ({described(error)})"
+            raise UserError(f"{self.run_file}: {why}") from None
 
     def state(self) -> str:
         """How the run goes, or how it ended; "crashed" where it says that it goes on and no process is at it."""
@@ -186,21 +161,18 @@ class RunFolder:
         path = cell.path(self.episodes_root)
         if not path.exists():
             return
-        seen: set[int] = set()
-        several: dict[bytes, int] = {}
-        damage, count = Damage(path), 0
+        newest, damage, count = dict[bytes, int](), Damage(path), 0
         with open_regular(path) as file:  # opened once: a run that goes on may put another file in its place
-            for count, line in whole_lines_of(file):
-                if key := _key(line, count, damage):
-                    if hash(key) in seen:
-                        several[key] = count
-                    seen.add(hash(key))
+            for count, line in whole_lines(file):
+                try:
+                    newest[line_id(line)] = count
+                except ValueError as error:
+                    damage.add(count, error)
             damage.warn()
+            wanted = set(newest.values())
+            del newest
             file.seek(0)
-            for number, line in itertools.islice(whole_lines_of(file), count):
-                key = _key(line, number) if several or damage.count else b""
-                if key is not None and several.get(key, number) == number:
-                    yield number, line
+            yield from (each for each in itertools.islice(whole_lines(file), count) if each[0] in wanted)
 
     def cell_episodes(self, cell: Cell) -> Iterator[Episode]:
         """The episodes of one cell, each once, the newest line of those that were tried again.
@@ -212,7 +184,7 @@ class RunFolder:
             try:
                 yield Episode.model_validate_json(line)
             except ValidationError as error:
-                damage.add(number, described(error))
+                damage.add(number, error)
         damage.warn()
 
     def episodes(self) -> Iterator[Episode]:
@@ -238,47 +210,35 @@ def line_id(line: bytes) -> bytes:
     """The id of a line's episode.
 
     Raises:
-        ValueError: The line is damaged, and says how.
+        ValueError: The line is damaged.
     """
     if is_sealed(line) and (found := EPISODE_ID.match(line)):
         return found[1]
-    try:
-        return Episode.model_validate_json(line).episode_id.encode()
-    except ValidationError as error:
-        raise ValueError(described(error)) from None
+    return Episode.model_validate_json(line).episode_id.encode()
 
 
 class Damage:
-    """The damaged lines of a file: how many, and the first of them."""
+    """The damaged lines of a file: their numbers, and what is wrong with the first of them."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self.count, self._first = path, 0, ""
+        self._path, self.lines, self._first = path, set[int](), ""
 
-    def add(self, number: int, why: str) -> None:
+    def add(self, number: int, error: ValueError) -> None:
         """Count a line."""
+        why = described(error) if isinstance(error, ValidationError) else str(error)
         self._first = self._first or f"line {number}: {why}"
-        self.count += 1
+        self.lines.add(number)
 
     def warn(self, what: str = "left out; r-eval run sets such lines aside and runs their episodes again") -> None:
         """Say once what became of the lines, if there are any."""
-        if self.count:
-            lines = "line that is no episode was" if self.count == 1 else "lines that are no episodes were"
-            _warn_once(f"{self._path}: {self.count} {lines} {what} ({self._first})")
+        if count := len(self.lines):
+            lines = "line that is no episode was" if count == 1 else "lines that are no episodes were"
+            _warn_once(f"{self._path}: {count} {lines} {what} ({self._first})")
 
 
 @functools.lru_cache(maxsize=1000)
 def _warn_once(text: str) -> None:
     logger.warning(text)
-
-
-def _key(line: bytes, number: int, damage: Damage | None = None) -> bytes | None:
-    """The id of a line's episode; None where it is damaged, which is counted."""
-    try:
-        return line_id(line)
-    except ValueError as error:
-        if damage is not None:
-            damage.add(number, str(error))
-        return None
 
 
 def json_line(record: dict[str, Any]) -> bytes:

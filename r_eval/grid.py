@@ -111,14 +111,12 @@ class LLMEntry(Entry):
     Attributes:
         llm: Its name, such as gguf/smollm2-135m or openai/gpt-4o-mini.
         name: Replaces it in the system's name, if a grid has one model with several settings.
-        budget: What this LLM alone may spend.
         parameters: How large the model is, in billions; shown beside its quality, and decides nothing.
     """
 
     llm: str
     name: str | None = None
     parameters: float | None = Field(None, gt=0)
-    budget: BudgetEntry | None = None
 
     @model_validator(mode="after")
     def _no_key(self) -> LLMEntry:
@@ -276,17 +274,6 @@ class Exclude(Section):
     condition: str = "*"
 
 
-class GridOrigin:
-    """The file that a grid was read from, if any; grids that say the same are equal wherever they stand."""
-
-    file: YamlFile | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GridOrigin)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 class Grid(Section):
     """What to run.
 
@@ -324,7 +311,7 @@ class Grid(Section):
     budget: BudgetEntry | None = None
     stop_early: StopEarlyEntry | None = None
     folder: Path = Field(Path(), exclude=True, description="Where relative paths in the grid start.")
-    _origin: GridOrigin = PrivateAttr(default_factory=lambda: GridOrigin())
+    _file: YamlFile | None = PrivateAttr(None)
 
     def __init__(self, **data: Any) -> None:
         """
@@ -335,6 +322,12 @@ class Grid(Section):
             super().__init__(**data)
         except ValidationError as error:
             raise UserError(complaint(error)) from None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two grids say the same, wherever they stand."""
+        return isinstance(other, Grid) and self.model_dump() == other.model_dump()
+
+    __hash__ = None  # type: ignore[assignment]
 
     @field_validator("llms", "workflows", "tasks", "conditions", mode="before")
     @classmethod
@@ -365,7 +358,7 @@ class Grid(Section):
         name = re.sub(r"[^\w.-]+", "-", path.stem).strip(".-") or "grid"
         try:
             grid = cls(**{"name": name, **{str(key): value for key, value in file.data.items()}, "folder": path.parent})
-            grid._origin.file = file
+            grid._file = file
             return grid
         except UserError as error:
             if not isinstance(error.__context__, ValidationError):
@@ -380,9 +373,9 @@ class Grid(Section):
         except MissingExtra:
             raise
         except UserError as error:
-            if self._origin.file is None or FILE_FIRST.match(str(error)):
+            if self._file is None or FILE_FIRST.match(str(error)):
                 raise
-            raise UserError(f"{self._origin.file.at(keys)}: {error}") from None
+            raise UserError(f"{self._file.at(keys)}: {error}") from None
 
 
 def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
@@ -404,7 +397,6 @@ def complaint(error: ValidationError, file: YamlFile | None = None) -> str:
 
 def _known(loc: tuple[int | str, ...]) -> list[str]:
     parts: dict[str, type[BaseModel]] = {"tasks": TaskEntry, "limits": LimitsEntry, "exclude": Exclude}
-    parts["stop_early"] = StopEarlyEntry
+    parts.update(stop_early=StopEarlyEntry, budget=BudgetEntry)
     model = parts.get(str(loc[0]), Grid) if len(loc) > 1 else Grid
-    model = BudgetEntry if "budget" in loc[:-1] else model
     return [name for name in model.model_fields if name != "folder"]

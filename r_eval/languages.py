@@ -54,33 +54,28 @@ def recognised(text: str) -> Recognised:
     return "ru" if cyrillic and 2 * cyrillic >= len(_LETTER.findall(text)) else language_of(text)
 
 
-def chinese_words(run: str, extra: str = "metrics") -> list[str]:
+def chinese_words(run: str) -> list[str]:
     """The words of a run of Han characters, by jieba's default mode.
-
-    Args:
-        extra: The extra of R-Eval that the message about a missing jieba names.
 
     Raises:
         MissingExtra: jieba is not installed.
     """
-    cut = tokenizer(extra).lcut
+    cut = tokenizer().lcut
     parts = (run[start : start + _LONGEST_RUN] for start in range(0, len(run), _LONGEST_RUN))
     return [word for part in parts for word in cut(part)]
 
 
-def tokenizer(extra: str = "metrics") -> Tokenizer:
-    """jieba's tokenizer; see `chinese_words`."""
-    try:
-        return _tokenizer()
-    except ImportError:
-        raise MissingExtra("jieba", extra, "splitting Chinese text into words") from None
-
-
 @functools.cache
-def _tokenizer() -> Tokenizer:
-    """The tokenizer with its dictionary read here: by itself it would log, and write a copy to disk."""
-    import jieba
+def tokenizer() -> Tokenizer:
+    """jieba's tokenizer with its dictionary read here: by itself it would log, and write a copy to disk.
 
+    Raises:
+        MissingExtra: jieba is not installed.
+    """
+    try:
+        import jieba
+    except ImportError:
+        raise MissingExtra("jieba", "metrics", "splitting Chinese text into words") from None
     made = jieba.Tokenizer()
     made.FREQ, made.total = made.gen_pfdict(made.get_dict_file())
     made.initialized = True
@@ -96,14 +91,12 @@ def one_letter(text: str) -> str:
     return text.replace("ё", "е").replace("Ё", "Е")
 
 
-def stem(word: str, extra: str = "metrics") -> str:
+@functools.lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
     """A Russian word in lower case without its ending, by Snowball; any other word as it is, with е for ё.
 
     >>> stem("москве"), stem("москвой"), stem("paris")
     ('москв', 'москв', 'paris')
-
-    Args:
-        extra: The extra of R-Eval that the message about a missing stemmer names.
 
     Raises:
         MissingExtra: snowballstemmer is not installed.
@@ -112,15 +105,8 @@ def stem(word: str, extra: str = "metrics") -> str:
     if len(word) > _LONGEST_RUN or _RUSSIAN_WORD.fullmatch(word) is None:
         return word
     try:
-        return _stem(word)
+        from snowballstemmer.russian_stemmer import RussianStemmer  # type: ignore[import-untyped]
     except ImportError:
-        raise MissingExtra("snowballstemmer", extra, "stemming Russian words") from None
-
-
-@functools.lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
-    """Makes a stemmer per word, since one holds the word that it works on, and threads search at the same time."""
-    from snowballstemmer.russian_stemmer import RussianStemmer  # type: ignore[import-untyped]
-
-    found: str = RussianStemmer().stemWord(word)
+        raise MissingExtra("snowballstemmer", "metrics", "stemming Russian words") from None
+    found: str = RussianStemmer().stemWord(word)  # one a word, since it holds the word, and threads search at once
     return found

@@ -103,7 +103,7 @@ class SpentPart(ManifestPart):
     """What was really asked of an LLM.
 
     Attributes:
-        calls, tokens, seconds: Calls that the server answered, their tokens, and their seconds.
+        calls, tokens: Calls that the server answered, and their tokens.
         cached: Replies that were there from earlier runs.
         cost: USD of the calls; null where no price is known.
     """
@@ -114,7 +114,6 @@ class SpentPart(ManifestPart):
     cached: Count = 0
     cost: Number | None = 0.0
     tokens: Count = 0
-    seconds: Number = 0.0
 
 
 class GridPart(ManifestPart):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -53,8 +53,12 @@ class Vary(BaseModel):
     def variants(self, base: str) -> dict[str, dict[str, Any]]:
         """What each variant sets, by the variant's name; the base, which has the workflow's own name, comes first."""
         axes, found = self.values, dict[str, dict[str, Any]]()
-        firsts = [values[0] for values in axes.values()]
-        for choice in self._choices(firsts):
+        firsts = tuple(values[0] for values in axes.values())
+        choices: Iterable[tuple[Any, ...]] = itertools.product(*axes.values())
+        if self.protocol == "one":
+            moves = ((n, value) for n, values in enumerate(axes.values()) for value in values[1:])
+            choices = [firsts, *((*firsts[:n], value, *firsts[n + 1 :]) for n, value in moves)]
+        for choice in choices:
             moved = [(key, value) for key, value, first in zip(axes, choice, firsts, strict=True) if value is not first]
             settings: dict[str, Any] = {}
             for key, value in (*zip(axes, firsts, strict=True), *moved):
@@ -63,23 +67,28 @@ class Vary(BaseModel):
             found[f"{base}@{differences}" if moved else base] = settings
         return found
 
-    def _choices(self, firsts: list[Any]) -> Iterator[Sequence[Any]]:
-        """One value of every setting for each variant."""
-        if self.protocol == "cross":
-            yield from itertools.product(*self.values.values())
-            return
-        yield firsts
-        for index, values in enumerate(self.values.values()):
-            yield from ([*firsts[:index], value, *firsts[index + 1 :]] for value in values[1:])
-
     @model_validator(mode="after")
     def _check(self) -> Vary:
         if not self.values:
             raise ValueError("name at least one setting with its values, such as workflow.top_k: [8, 4]")
+        names: dict[str, str] = {}
         for key, values in self.values.items():
-            _check_key(key, key)
-            _check_values(key, values)
-        _check_together(self.values, self.protocol)
+            if not isinstance(values, list) or not values:
+                raise _invalid(key, "give a list of values, the base's first")
+            for number, value in enumerate(values):
+                for name in (key, *_changes(key, value)):
+                    _check_owner(name, key)
+                    if names.setdefault(_plain(name), name) != name:
+                        raise _invalid(key, f"{name} and {names[_plain(name)]} cannot vary in one grid")
+                    if name != key and name in self.values and (self.protocol == "cross" or not number):
+                        raise _invalid(key, f"it sets {name}, which varies by itself")
+                if not isinstance(_own(key, value), str | int | float) or _own(key, value) == "":
+                    expected = f"a text, a number, true or false, or a mapping that sets {key} to one"
+                    raise _invalid(key, f"invalid value {value!r}: expected {expected}")
+            labels = [_label(key, value) for value in values]
+            for number, label in enumerate(labels):
+                if file_name(label) in map(file_name, labels[:number]):
+                    raise _invalid(key, f"duplicate value {label}, or another one is the same in a path")
         return self
 
 
@@ -146,9 +155,14 @@ def _changes(key: str, value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {key: value}
 
 
+def _own(key: str, value: Any) -> Any:
+    """What a value sets its own key to."""
+    return _changes(key, value).get(key)
+
+
 def _label(key: str, value: Any) -> str:
-    """A value in a variant's name; a mapping counts as what it sets its own key to."""
-    own = _changes(key, value).get(key)
+    """A value in a variant's name."""
+    own = _own(key, value)
     return str(own).lower() if isinstance(own, bool) else str(own)
 
 
@@ -157,46 +171,9 @@ def _invalid(key: str, message: str) -> PydanticCustomError:
     return PydanticCustomError("vary", "{message}", {"message": message, "at": (key,)})
 
 
-def _check_key(name: Any, key: str) -> None:
+def _check_owner(name: Any, key: str) -> None:
     """Check that a name, which the values of a key set, says whose setting it is."""
     owner, _, setting = str(name).rpartition(".")
-    if owner in OWNERS and setting:
-        return
-    known = [f"{one}.{setting}" for one in OWNERS]
-    hint = "; an LLM varies by being listed in llms: several times, under different names" if "llm" in owner else ""
-    raise _invalid(key, unknown("setting", str(name), known) + hint)
-
-
-def _check_values(key: str, values: Any) -> None:
-    """Check the values of one key: their types, and that each has a name of its own, in a path too."""
-    if not isinstance(values, list) or not values:
-        raise _invalid(key, "give a list of values, the base's first")
-    labels: set[str] = set()
-    for value in values:
-        for name in _changes(key, value):
-            _check_key(name, key)
-        own = _changes(key, value).get(key)
-        if not isinstance(own, str | int | float) or own == "":
-            expected = f"a text, a number, true or false, or a mapping that sets {key} to one"
-            raise _invalid(key, f"invalid value {value!r}: expected {expected}")
-        label = _label(key, value)
-        if file_name(label) in labels:
-            raise _invalid(key, f"duplicate value {label}, or another one is the same in a path")
-        labels.add(file_name(label))
-
-
-def _check_together(axes: Mapping[str, list[Any]], protocol: str) -> None:
-    """Check that the base is clear, that no two settings share a name, and that no cross sets one twice."""
-    base: dict[str, tuple[str, Any]] = {}
-    plain: dict[str, str] = {}
-    crossed = {key: key for key in axes}
-    for key, values in axes.items():
-        for name, value in _changes(key, values[0]).items():
-            other, before = base.setdefault(name, (key, value))
-            if before != value:
-                raise _invalid(key, f"its first value sets {name} to {value}, but that of {other} sets it to {before}")
-        for name in (name for value in values for name in _changes(key, value)):
-            if (other := plain.setdefault(_plain(name), name)) != name:
-                raise _invalid(key, f"{name} and {other} cannot vary in one grid: variants are named without the owner")
-            if protocol == "cross" and (other := crossed.setdefault(name, key)) != key:
-                raise _invalid(key, f"it sets {name}, and so does {other}; with protocol: cross only one of them may")
+    if owner not in OWNERS or not setting:
+        hint = "; an LLM varies by being listed in llms: several times, under different names" if "llm" in owner else ""
+        raise _invalid(key, unknown("setting", str(name), [f"{one}.{setting}" for one in OWNERS]) + hint)

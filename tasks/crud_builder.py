@@ -28,11 +28,10 @@ from typing import Any
 
 import yaml
 
-from r_eval.environments.corpus.retrievers.bm25 import BM25
+from r_eval.environments.corpus.retrievers import BM25
 from r_eval.environments.corpus.sources import Document
 from r_eval.languages import Language, language_of
-from r_eval.llms.json_text import json_values
-from r_eval.tasks.llm_client import LLMClient, one_line, prompt
+from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt
 from r_eval.tasks.loaders.base import content_id
 from r_eval.tasks.loaders.crud_rag import is_error_message
 from r_eval.tasks.questions import folded, place_in_order
@@ -77,13 +76,13 @@ ASKED = {"continuing_writing": "beginning", "hallu_modified": "newsBeginning", "
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
-    """A report with its id; equal to another of the same id."""
+    """A report; equal to another of the same id. `query` finds others of its event."""
 
     id: str
     title: str = dataclasses.field(compare=False)
     text: str = dataclasses.field(compare=False)
     event: str = dataclasses.field(compare=False, default="")
-    keywords: tuple[str, ...] = dataclasses.field(compare=False, default=())
+    query: str = dataclasses.field(compare=False, default="")
 
 
 @dataclasses.dataclass
@@ -100,6 +99,10 @@ class CrudSet:
     reports: list[Report]
     records: dict[str, list[Record]] = dataclasses.field(default_factory=dict)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+
+
+class _Dropped(Exception):
+    """A record cannot be made; the message says why."""
 
 
 async def build(
@@ -124,22 +127,61 @@ async def build(
     """
     read = [Report(one.id, one.title or Path(one.id).stem, one.text.strip()) for one in documents]
     chinese = sum(language_of(report.text) == "zh" for report in read)
-    usual: Language = "zh" if 2 * chinese > len(read) else "en"
-    builder = _Builder(writer, similarity, language or usual, count, seed)
-    await builder.gather_reports(read)
-    await builder.make()
-    return builder.made
+    builder = _Builder(writer, similarity, language or ("zh" if 2 * chinese > len(read) else "en"))
+    related = await builder.related(read)
+    reports, made = builder.made.reports, builder.made
+    pairs = [(a, b) for a, b in itertools.combinations(reports, 2) if b in related[a]]
+    triples = [
+        (a, b, c)
+        for a, b, c in itertools.combinations(reports, 3)
+        if sum((b in related[a], c in related[a], c in related[b])) >= 2
+    ]
+    groups = dict.fromkeys(
+        tuple(sorted((report, *others[: MOST_REPORTS - 1]), key=lambda r: r.id))
+        for report, others in related.items()
+        if others
+    )
+    singles = [(report,) for report in reports]
+    candidates: dict[str, tuple[Iterable[tuple[Report, ...]], Callable[..., Awaitable[Record]]]] = {
+        "continuing_writing": ([(r, *others) for r, others in related.items() if others], builder.continuation),
+        "questanswer_1doc": (singles, builder.question),
+        "questanswer_2docs": (pairs, builder.question),
+        "questanswer_3docs": (triples, builder.question),
+        "hallu_modified": (singles, builder.hallucination),
+        "event_summary": (groups, builder.summary),
+    }
+    texts: set[str] = set()
+    for key, (chosen, make) in candidates.items():
+        found = made.records.setdefault(key, [])
+        rest = iter(sorted(chosen, key=lambda some: place_in_order("\0".join(report.id for report in some), seed)))
+        while batch := list(itertools.islice(rest, count - len(found))):
+            items = await asyncio.gather(*(make(*some) for some in batch), return_exceptions=True)
+            for some, item in zip(batch, items, strict=True):
+                if isinstance(item, _Dropped):
+                    made.dropped[f"{key}: {item}"] += 1
+                elif isinstance(item, BaseException):
+                    raise item
+                elif (text := folded(f"{key} {item[ASKED.get(key, 'questions')]}")) in texts:
+                    made.dropped[f"{key}: the same as an earlier one"] += 1
+                else:
+                    texts.add(text)
+                    ids = [report.id for report in (some[1:] if key == "continuing_writing" else some)]
+                    found.append({"ID": content_id(key, *(r.id for r in some)), **item, "text_ids": ids})
+    return made
 
 
 class _Builder:
-    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language, count: int, seed: int) -> None:
-        self.writer, self.similarity, self.language, self.count, self.seed = writer, similarity, language, count, seed
-        self.made = CrudSet(language, [])
-        self.related: dict[Report, list[Report]] = {}
-        self.texts: set[str] = set()
+    """Makes single records.
 
-    async def gather_reports(self, read: Sequence[Report]) -> None:
-        """Keep the usable reports, name their events, and find which are about the same one."""
+    Every method of a task takes the reports that a record is made of, and raises `_Dropped` where it cannot be made.
+    """
+
+    def __init__(self, writer: LLMClient, similarity: Similarity, language: Language) -> None:
+        self.writer, self.similarity, self.language = writer, similarity, language
+        self.made = CrudSet(language, [])
+
+    async def related(self, read: Sequence[Report]) -> dict[Report, list[Report]]:
+        """The usable reports with their events, each with those that are about the same one."""
         usable: list[Report] = []
         for report in read:
             if reason := self._unusable(report, usable):
@@ -147,125 +189,72 @@ class _Builder:
             else:
                 usable.append(report)
         reports = list(await asyncio.gather(*(self._named(report) for report in usable)))
-        self._drop("reports", "no event in the reply, so none other of it", sum(not r.event for r in reports))
         self.made.reports = reports
-        self.related = {report: [] for report in reports}
+        related: dict[Report, list[Report]] = {report: [] for report in reports}
         pairs = list(_neighbours([report for report in reports if report.event]))
         same = await asyncio.gather(*(self._ask("related", reports=self._shown(pair)) for pair in pairs))
         for (one, other), reply in zip(pairs, same, strict=True):
             if reply.strip().lower().startswith(YES):
-                self.related[one].append(other)
-                self.related[other].append(one)
-        alone = sum(bool(report.event) and not others for report, others in self.related.items())
-        self._drop("reports", "no other report of the same event", alone)
+                related[one].append(other)
+                related[other].append(one)
+        for report, others in related.items():
+            if not others:
+                reason = "no other report of the same event" if report.event else "no event in the reply"
+                self.made.dropped[f"reports: {reason}"] += 1
+        return related
 
-    async def make(self) -> None:
-        """Make the records, task by task."""
-        reports = self.made.reports
-        pairs = [(a, b) for a, b in itertools.combinations(reports, 2) if b in self.related[a]]
-        triples = [
-            (a, b, c)
-            for a, b, c in itertools.combinations(reports, 3)
-            if sum((b in self.related[a], c in self.related[a], c in self.related[b])) >= 2
-        ]
-        groups = dict.fromkeys(
-            tuple(sorted((report, *others[: MOST_REPORTS - 1]), key=lambda r: r.id))
-            for report, others in self.related.items()
-            if others
-        )
-        singles = [(report,) for report in reports]
-        candidates: dict[str, tuple[Iterable[tuple[Report, ...]], Callable[..., Awaitable[Record | str]]]] = {
-            "continuing_writing": ([(r, *others) for r, others in self.related.items() if others], self._continuation),
-            "questanswer_1doc": (singles, self._question),
-            "questanswer_2docs": (pairs, self._question),
-            "questanswer_3docs": (triples, self._question),
-            "hallu_modified": (singles, self._hallucination),
-            "event_summary": (groups, self._summary),
-        }
-        for key, (chosen, make) in candidates.items():
-            await self._fill(key, sorted(chosen, key=self._place), make)
-
-    def _place(self, reports: Sequence[Report]) -> bytes:
-        return place_in_order("\0".join(report.id for report in reports), self.seed)
-
-    async def _fill(
-        self, key: str, candidates: Iterable[tuple[Report, ...]], make: Callable[..., Awaitable[Record | str]]
-    ) -> None:
-        """Make one task's records until there are enough or nothing is left to make them of."""
-        found = self.made.records.setdefault(key, [])
-        rest = iter(candidates)
-        while batch := list(itertools.islice(rest, self.count - len(found))):
-            items = await asyncio.gather(*(make(*reports) for reports in batch))
-            for reports, item in zip(batch, items, strict=True):
-                if isinstance(item, str):
-                    self._drop(key, item)
-                elif (text := folded(f"{key} {item[ASKED.get(key, 'questions')]}")) in self.texts:
-                    self._drop(key, "the same as an earlier one")
-                else:
-                    self.texts.add(text)
-                    searched = reports[1:] if key == "continuing_writing" else reports
-                    ids = [report.id for report in searched]
-                    found.append({"ID": content_id(key, *(r.id for r in reports)), **item, "text_ids": ids})
-
-    async def _continuation(self, report: Report, *others: Report) -> Record | str:
-        beginning, rest = self._parted(report)
+    async def continuation(self, report: Report, *others: Report) -> Record:
+        """The beginning of a report, whose rest the others partly tell."""
+        beginning, rest = _parted(report)
         verdict = await self._supported(rest, others)
-        if verdict is None:
-            return "no verdict in the reply"
         if not verdict:
-            return "the other reports tell nothing of the rest"
+            raise _Dropped(
+                "no verdict in the reply" if verdict is None else "the other reports tell nothing of the rest"
+            )
         return {"event": report.event, "beginning": beginning, "continuing": rest, "held_out": report.id}
 
-    async def _question(self, *reports: Report) -> Record | str:
+    async def question(self, *reports: Report) -> Record:
+        """A question that takes all of the reports."""
         name = "question" if len(reports) == 1 else "questions"
-        reply = await self._ask(name, number=str(len(reports)), reports=self._shown(reports))
-        value = next((v.value for v in json_values(reply) if isinstance(v.value, dict)), {})
-        question, answer = (_line(value.get(key)) for key in ("question", "answer"))
+        value = await self._object(name, number=str(len(reports)), reports=self._shown(reports))
+        question, answer = _line(value.get("question")), _line(value.get("answer"))
         if not question or not answer:
-            return "no question in the reply"
+            raise _Dropped("no question in the reply")
         if folded(answer) in folded(question):
-            return "the question holds its answer"
-        if _unknown_figures(f"{question} {answer}", reports):
-            return "a figure that the reports do not have"
-        if reason := await self._unanswerable(question, answer, reports):
-            return reason
+            raise _Dropped("the question holds its answer")
+        _check_figures(f"{question} {answer}", reports)
+
+        async def is_answered(name: str, shown: Sequence[Report]) -> bool:
+            reply = await self._ask(name, question=question, reports=self._shown(shown))
+            return self.similarity(reply, [answer]) >= SAME
+
+        if not await is_answered("answer", reports):
+            raise _Dropped("its reports do not answer it")
+        if await is_answered("closed", ()):
+            raise _Dropped("answered without a report")
+        fewer = [[r for r in reports if r is not one] for one in reports] if len(reports) > 1 else []
+        if any(await asyncio.gather(*(is_answered("answer", some) for some in fewer))):
+            raise _Dropped("not all of its reports are needed")
         news = {f"news{place}": report.text for place, report in enumerate(reports, 1)}
         thoughts = str(value.get("thoughts", ""))[:LONGEST]
         return {"event": reports[0].event, **news, "thoughts": thoughts, "questions": question, "answers": answer}
 
-    async def _unanswerable(self, question: str, answer: str, reports: Sequence[Report]) -> str | None:
-        """Why a question is none that takes all of its reports; None where it is one."""
-
-        async def same(name: str, shown: Sequence[Report]) -> bool:
-            reply = await self._ask(name, question=question, reports=self._shown(shown))
-            return self.similarity(reply, [answer]) >= SAME
-
-        if not await same("answer", reports):
-            return "its reports do not answer it"
-        if await same("closed", ()):
-            return "answered without a report"
-        fewer = [[r for r in reports if r is not left_out] for left_out in reports] if len(reports) > 1 else []
-        if any(await asyncio.gather(*(same("answer", some) for some in fewer))):
-            return "not all of its reports are needed"
-        return None
-
-    async def _hallucination(self, report: Report) -> Record | str:
-        beginning, real = self._parted(report)
+    async def hallucination(self, report: Report) -> Record:
+        """What the LLM wrote from a beginning alone, with its errors corrected by the report."""
+        beginning, real = _parted(report)
         written = (await self._ask("continue", beginning=beginning)).strip()
-        if reason := _bad_text(written, report.text):
-            return reason
-        reply = await self._ask("correct", reports=self._shown([report]), continuation=written)
-        value = next((v.value for v in json_values(reply) if isinstance(v.value, dict)), {})
+        _check_text(written, report.text)
+        value = await self._object("correct", reports=self._shown([report]), continuation=written)
         errors, corrected = value.get("errors"), value.get("corrected")
         if not isinstance(errors, list) or not isinstance(corrected, str) or not corrected.strip():
-            return "no correction in the reply"
+            raise _Dropped("no correction in the reply")
         wrong = [str(error.get("wrong", "")).strip() for error in errors if isinstance(error, dict)]
         if not any(wrong) or folded(corrected) == folded(written):
-            return "no error found"
+            raise _Dropped("no error found")
         if not all(passage in written for passage in wrong):
-            return "an error that is not in the continuation"
+            raise _Dropped("an error that is not in the continuation")
         if await self._supported(corrected, [report]) != 2:
-            return "the correction is not supported in full"
+            raise _Dropped("the correction is not supported in full")
         return {
             "headLine": report.title,
             "newsBeginning": beginning,
@@ -275,31 +264,32 @@ class _Builder:
             "generatedBy": self.writer.name,
         }
 
-    async def _summary(self, *reports: Report) -> Record | str:
+    async def summary(self, *reports: Report) -> Record:
+        """An event, and a summary of its reports."""
         summary = (await self._ask("summary", reports=self._shown(reports))).strip()
         text = "\n".join(report.text for report in reports)
-        if reason := _bad_text(summary, text):
-            return reason
+        _check_text(summary, text)
         if 2 * len(summary) > len(text):
-            return "longer than half of its reports"
-        if _unknown_figures(summary, reports):
-            return "a figure that the reports do not have"
+            raise _Dropped("longer than half of its reports")
+        _check_figures(summary, reports)
         if await self._supported(summary, reports) != 2:
-            return "not supported in full"
+            raise _Dropped("not supported in full")
         return {"event": reports[0].event, "title": reports[0].title, "text": text, "summary": summary}
 
     async def _named(self, report: Report) -> Report:
         """A report with its event, as far as the LLM names one."""
-        reply = await self._ask("event", report=f"{report.title}\n{report.text}")
-        value = next((v.value for v in json_values(reply) if isinstance(v.value, dict)), {})
-        keywords = value.get("keywords")
-        words = tuple(str(word) for word in keywords[:10]) if isinstance(keywords, list) else ()
-        return dataclasses.replace(report, event=_line(value.get("event")), keywords=words)
+        value = await self._object("event", report=f"{report.title}\n{report.text}")
+        event, keywords = _line(value.get("event")), value.get("keywords")
+        words = keywords[:10] if isinstance(keywords, list) else []
+        return dataclasses.replace(report, event=event, query=" ".join(map(str, (event, *words))))
 
     async def _supported(self, text: str, reports: Sequence[Report]) -> int | None:
         """Whether reports support a text: 2 in full, 1 in part, 0 not at all; None where the LLM does not say."""
         reply = (await self._ask("supported", text=text, reports=self._shown(reports))).lower()[:40]
         return next((grade for word, grade in VERDICTS.items() if word in reply), None)
+
+    async def _object(self, name: str, **values: str) -> dict[str, Any]:
+        return next(iter(objects_in(await self._ask(name, **values))), {})
 
     async def _ask(self, name: str, **values: str) -> str:
         return await self.writer.complete(prompt(f"crud-{name}-{self.language}", **values))
@@ -317,15 +307,12 @@ class _Builder:
             return f"longer than {LONGEST:,} characters"
         return "the same as an earlier one" if any(report.text == other.text for other in earlier) else ""
 
-    def _parted(self, report: Report) -> tuple[str, str]:
-        """A report's beginning and its rest."""
-        ends = [match.end() for match in SENTENCES.finditer(report.text) if match.end() < len(report.text)]
-        at = next((end for end in ends if end >= BEGINNING * len(report.text)), ends[-1])
-        return report.text[:at].strip(), report.text[at:].strip()
 
-    def _drop(self, what: str, reason: str, number: int = 1) -> None:
-        if number:
-            self.made.dropped[f"{what}: {reason}"] += number
+def _parted(report: Report) -> tuple[str, str]:
+    """A report's beginning and its rest."""
+    ends = [match.end() for match in SENTENCES.finditer(report.text) if match.end() < len(report.text)]
+    at = next((end for end in ends if end >= BEGINNING * len(report.text)), ends[-1])
+    return report.text[:at].strip(), report.text[at:].strip()
 
 
 def _neighbours(reports: Sequence[Report]) -> Iterator[tuple[Report, Report]]:
@@ -333,7 +320,7 @@ def _neighbours(reports: Sequence[Report]) -> Iterator[tuple[Report, Report]]:
     index = BM25.of(f"{report.title}\n{report.text}" for report in reports) if reports else None
     seen: set[frozenset[int]] = set()
     for place, report in enumerate(reports):
-        hits = index.search(" ".join((report.event, *report.keywords)), NEIGHBOURS + 1) if index else []
+        hits = index.search(report.query, NEIGHBOURS + 1) if index else []
         for other in [hit.chunk for hit in hits if hit.chunk != place][:NEIGHBOURS]:
             if (pair := frozenset((place, other))) not in seen:
                 seen.add(pair)
@@ -344,16 +331,17 @@ def _line(value: Any) -> str:
     return one_line(value, LONGEST_LINE) or "" if isinstance(value, str) else ""
 
 
-def _bad_text(text: str, report: str) -> str:
-    """Why a text that an LLM wrote cannot be used; "" where it can."""
+def _check_text(text: str, report: str) -> None:
     if not text or is_error_message(text):
-        return "no text in the reply"
-    return "copied from the report" if folded(text) in folded(report) else ""
+        raise _Dropped("no text in the reply")
+    if folded(text) in folded(report):
+        raise _Dropped("copied from the report")
 
 
-def _unknown_figures(text: str, reports: Sequence[Report]) -> bool:
+def _check_figures(text: str, reports: Sequence[Report]) -> None:
     known = {figure for report in reports for figure in FIGURES.findall(f"{report.title} {report.text}")}
-    return not known.issuperset(FIGURES.findall(text))
+    if not known.issuperset(FIGURES.findall(text)):
+        raise _Dropped("a figure that the reports do not have")
 
 
 def write(made: CrudSet, out: Path, llm: str) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -14,12 +13,31 @@ from r_eval.errors import UserError
 from r_eval.languages import recognised
 from r_eval.records import Question
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.seasons import read_season
+from r_eval.tasks.seasons import Season, read_season
 
-SIZES = (1_000, 10_000, 100_000, 1_000_000)
-SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M")
-"""How the Hub names the size of a dataset."""
-USED_FOR = {"demonstrations": "shown to the LLM, never asked", "test": "asked"}
+CARD = """---
+{header}
+---
+
+# {name}
+
+Questions with gold answers for LLMs that use tools, in the question format of R-Eval. Demonstrations are shown to the
+LLM, never asked.
+{season}
+| split | questions | levels |
+| --- | --- | --- |
+{rows}
+
+`program` is a gold program over the query APIs of the environment, `evidence` what must be observed for an answer to
+count as supported, and `meta` further facts as a text of JSON.
+
+In a grid of R-Eval:
+
+```yaml
+tasks:
+  - {{task: questions, data: "hf:ORGANISATION/NAME", split: test, format: jsonl, environment: ENVIRONMENT}}
+```
+"""
 
 
 def export(source: Path, out: Path, name: str, licence: str, demonstrations: Path | None = None) -> Path:
@@ -46,7 +64,7 @@ def export(source: Path, out: Path, name: str, licence: str, demonstrations: Pat
     for split, questions in splits.items():
         (out / "data" / f"{split}.jsonl").write_text("".join(map(_line, questions)), encoding="utf-8")
     card = out / "README.md"
-    card.write_text(_card(name, licence, splits, _told(source)), encoding="utf-8")
+    card.write_text(_card(name, licence, splits, read_season(source)), encoding="utf-8")
     return card
 
 
@@ -56,22 +74,12 @@ def _line(question: Question) -> str:
     return json.dumps({"query": "", **row}, ensure_ascii=False) + "\n"
 
 
-def _told(source: Path) -> str:
-    """What the season file beside a question file says of it; "" without one."""
-    season = read_season(source)
-    if season is None:
-        return ""
-    return f"Version {season.version}, made over the environment `{season.environment or 'a file of triples'}`.\n"
-
-
-def _card(name: str, licence: str, splits: dict[str, list[Question]], told: str) -> str:
-    asked = splits["test"]
+def _card(name: str, licence: str, splits: dict[str, list[Question]], season: Season | None) -> str:
     header = {
         "pretty_name": name,
         "license": licence,
-        "language": sorted({recognised(question.question) for question in asked}),
+        "language": sorted({recognised(question.question) for question in splits["test"]}),
         "task_categories": ["question-answering"],
-        "size_categories": [SIZE_NAMES[bisect.bisect_right(SIZES, len(asked))]],
         "configs": [
             {
                 "config_name": "default",
@@ -79,32 +87,12 @@ def _card(name: str, licence: str, splits: dict[str, list[Question]], told: str)
             }
         ],
     }
-    rows = [f"| `{split}` | {len(found)} | {_levels(found)} | {USED_FOR[split]} |" for split, found in splits.items()]
-    return "\n".join(
-        [
-            "---",
-            yaml.safe_dump(header, sort_keys=False, allow_unicode=True).strip(),
-            "---",
-            "",
-            f"# {name}",
-            "",
-            "Questions with gold answers for LLMs that use tools, in the question format of R-Eval.",
-            told,
-            "| split | questions | levels | |",
-            "| --- | --- | --- | --- |",
-            *rows,
-            "",
-            "`program` is a gold program over the query APIs of the environment, `evidence` what must be observed for "
-            "an answer to count as supported, and `meta` further facts as a text of JSON.",
-            "",
-            "In a grid of R-Eval:",
-            "",
-            "```yaml",
-            "tasks:",
-            '  - {task: questions, data: "hf:ORGANISATION/NAME", split: test, format: jsonl, environment: ENVIRONMENT}',
-            "```",
-            "",
-        ]
+    source = f"the environment `{season.environment or 'a file of triples'}`" if season else ""
+    return CARD.format(
+        header=yaml.safe_dump(header, sort_keys=False, allow_unicode=True).strip(),
+        name=name,
+        season=f"Version {season.version}, made over {source}.\n" if season else "",
+        rows="\n".join(f"| `{split}` | {len(found)} | {_levels(found)} |" for split, found in splits.items()),
     )
 
 

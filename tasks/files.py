@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import string
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from r_eval.errors import UserError, describe_invalid
 from r_eval.files import YamlFile
 from r_eval.plugins import unknown
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
 
 
 class Part(BaseModel):
@@ -26,15 +23,31 @@ class Part(BaseModel):
 File = TypeVar("File", bound=Part)
 
 
-def first_complaint(error: ValidationError, whole: str = "") -> str:
-    """The first complaint, with the place that it is about.
+def slots(*names: str) -> AfterValidator:
+    """For the type of a sentence: it has these slots, each with nothing but its name between the braces."""
 
-    Args:
-        whole: What to call the whole file, where the complaint is about that.
-    """
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"]) or whole
-    return f"{where}: {describe_invalid(first)}" if where else describe_invalid(first)
+    def check(text: str) -> str:
+        found = [part[1:] for part in string.Formatter().parse(text) if part[1] is not None]
+        if sorted({name or "" for name, _, _ in found}) != sorted(names) or any(
+            spec or kind for _, spec, kind in found
+        ):
+            wanted = " and ".join(f"{{{name}}}" for name in names) or "no slot"
+            raise ValueError(f"must hold {wanted} and no other slot: {text!r}")
+        return text
+
+    return AfterValidator(check)
+
+
+def complaint(error: ValidationError, model: type[BaseModel]) -> str:
+    """One sentence about the first thing that is wrong; a misspelt key before the missing one that it was meant for."""
+    first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    key = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"the key {key} is missing"
+    if first["type"] == "extra_forbidden":
+        return unknown("key", key, model.model_fields)
+    message = "is no JSON object" if first["type"] == "model_type" else describe_invalid(first)
+    return f"{key}: {message}" if key else message
 
 
 def read_file(path: Path, what: str, form: type[File]) -> File:
@@ -44,64 +57,44 @@ def read_file(path: Path, what: str, form: type[File]) -> File:
         what: What the file should be, for the message about one that is not there.
 
     Raises:
-        UserError: It is not there, not YAML, or a key is wrong; names the line and the key.
+        UserError: It is not there, not YAML, or a key is wrong; names the line and the key. A misspelt key comes
+            before the missing one that it was meant for. Where a value may be of several kinds, pydantic complains
+            about each of them: what goes deepest is what was meant.
     """
     file = YamlFile(path, what)
     try:
         return form.model_validate(file.data)
     except ValidationError as error:
-        raise UserError(complaint(error, file, form)) from None
+        errors = [(_keys(one["loc"], file.data, one["type"] == "missing"), one) for one in error.errors()]
+        first = [pair for pair in errors if pair[1]["loc"][:3] == errors[0][1]["loc"][:3]]
+        keys, found = max(first, key=lambda pair: (not pair[1]["type"].endswith("_type"), len(pair[0])))
+        for other, one in errors:
+            if one["type"] == "extra_forbidden" and other[:-1] == keys[:-1]:
+                keys, found = other, one
+        place, key = file.at(keys), ".".join(map(str, keys))
+        why = describe_invalid(found)
+        if found["type"] == "extra_forbidden":
+            why = unknown("key", str(keys[-1]), dict.fromkeys(_names(form)))
+        elif found["type"] == "missing":
+            why = "the key is missing"
+        raise UserError(f"{place}: {key}: {why}" if key else f"{place}: {why}") from None
 
 
-def complaint(error: ValidationError, file: YamlFile, form: type[Part]) -> str:
-    """The first complaint, with its line and the keys that lead to it.
-
-    A misspelt key comes before the missing one that it was meant for. Where a value may be of several kinds, pydantic
-    complains about each of them: what goes deepest is what was meant.
-    """
-    errors = error.errors()
-    same = [e for e in errors if e["loc"][:3] == errors[0]["loc"][:3]]
-    first = max(same, key=lambda e: (not e["type"].endswith("_type"), len(_keys(e, file.data))))
-    first = next((e for e in errors if e["type"] == "extra_forbidden" and e["loc"][:-1] == first["loc"][:-1]), first)
-    keys = _keys(first, file.data)
-    place, key = file.at(keys), ".".join(map(str, keys))
-    if first["type"] == "extra_forbidden":
-        return f"{place}: {key}: {unknown('key', str(keys[-1]), _known(form, keys[:-1]))}"
-    if first["type"] == "missing":
-        return f"{place}: {key}: the key is missing"
-    return f"{place}: {key}: {describe_invalid(first)}" if key else f"{place}: {describe_invalid(first)}"
-
-
-def _keys(error: ErrorDetails, data: Any) -> list[int | str]:
+def _keys(loc: tuple[int | str, ...], data: Any, missing: bool) -> list[int | str]:
     """The parts of a complaint's place that are keys of the file: the others name the kinds that a value may be of."""
-    kept: list[int | str] = []
-    for part in error["loc"]:
-        inside = part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int)
-        if inside:
+    found: list[int | str] = []
+    for part in loc:
+        if part in data if isinstance(data, dict) else isinstance(data, list) and isinstance(part, int):
             data = data[part]
-            kept.append(part)
-    if error["type"] == "missing":
-        kept.append(error["loc"][-1])
-    return kept
+            found.append(part)
+    return [*found, loc[-1]] if missing else found
 
 
-def _known(form: type[Part], keys: Sequence[int | str]) -> list[str]:
-    """The keys that may stand where these lead to."""
-    found: list[type[Part]] = [form]
-    for key in keys:
-        if isinstance(key, str):
-            fields = [model.model_fields.get(key) or _by_alias(model, key) for model in found]
-            found = [part for field in fields if field for part in _parts(field.annotation)] or found
-    return [field.alias or name for model in found for name, field in model.model_fields.items()]
-
-
-def _by_alias(model: type[Part], key: str) -> FieldInfo | None:
-    return next((field for field in model.model_fields.values() if field.alias == key), None)
-
-
-def _parts(annotation: Any) -> Iterator[type[Part]]:
-    """The models in an annotation, such as that of `list[Template] | None`."""
+def _names(annotation: Any) -> Iterator[str]:
+    """The keys of all models in an annotation, such as that of `list[Template] | None`, and of the models in those."""
     if isinstance(annotation, type) and issubclass(annotation, Part):
-        yield annotation
+        for name, field in annotation.model_fields.items():
+            yield field.alias or name
+            yield from _names(field.annotation)
     for inner in get_args(annotation):
-        yield from _parts(inner)
+        yield from _names(inner)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from r_eval.errors import UserError
 from r_eval.llms.base import LLM, LLMError, Message, Request, make_llm
+from r_eval.llms.json_text import json_values
 from r_eval.llms.reasoning import split_reasoning
 from r_eval.llms.replay import ReplyStores
 from r_eval.llms.reply_store import ReplyStore
@@ -90,6 +91,13 @@ def prompt(name: str, /, **values: str) -> str:
 def prompt_file(name: str) -> str:
     """The text of a file among the prompts."""
     return files("r_eval.tasks").joinpath("prompts", name).read_text(encoding="utf-8").strip()
+
+
+def objects_in(reply: str) -> list[dict[str, Any]]:
+    """The JSON objects in a reply, and in its lists."""
+    values = [found.value for found in json_values(reply)]
+    flat = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [one for one in flat if isinstance(one, dict)]
 
 
 def one_line(text: str, longest: int) -> str | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from r_eval.errors import UserError, describe_invalid
+from r_eval.errors import UserError
 from r_eval.files import read_text
-from r_eval.plugins import unknown
 from r_eval.records import Question
+from r_eval.tasks.files import complaint
 from r_eval.text import clean_data
 
 HINT = "; a question file has one JSON object per line, and data: FILE reads CSV and JSON arrays"
@@ -53,22 +53,11 @@ def _question(line: str, where: str) -> Question:
     try:
         question = Question.model_validate(record)
     except ValidationError as error:
-        raise UserError(f"{where}: {_complaint(error)}") from None
+        hint = "; a public question file has none, use the private one" if "answers" not in record else ""
+        raise UserError(f"{where}: {complaint(error, Question)}{hint}") from None
     if not all(answer.strip() for answer in question.answers):
         raise UserError(f"{where}: answers: an empty answer can never be matched; give the text of the answer")
     return question
-
-
-def _complaint(error: ValidationError) -> str:
-    """What is wrong with a question; a misspelt key before the missing one that it was meant for."""
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        return unknown("key", key, Question.model_fields)
-    if first["type"] == "missing":
-        hint = "; a public question file has none, use the private one" if key == "answers" else ""
-        return f"the key {key} is missing{hint}"
-    return f"{key}: {describe_invalid(first)}"
 
 
 def write_questions(path: Path, questions: Iterable[Question]) -> None:
@@ -83,10 +72,10 @@ def in_order(questions: Iterable[Question], seed: int) -> list[Question]:
 
     The variants of a sample (see `r_eval.tasks.loaders.prgb`) stand together, as they were.
     """
-    return sorted(questions, key=lambda q: place_in_order(_sample(q), seed))
+    return sorted(questions, key=lambda q: place_in_order(sample_id(q), seed))
 
 
-def _sample(question: Question) -> str:
+def sample_id(question: Question) -> str:
     """The id of what is asked in variants; a question's own where it is none."""
     sample = question.meta.get("document")
     return sample if isinstance(sample, str) and question.meta.get("variant") is not None else question.id

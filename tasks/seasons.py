@@ -13,37 +13,22 @@ import collections
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from packaging.version import Version
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from r_eval.environments.base import Environment
 from r_eval.environments.opening import located
-from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
-from r_eval.files import is_file
+from r_eval.files import is_file, read_text
 from r_eval.records import Question
-from r_eval.tasks.files import first_complaint
+from r_eval.tasks.files import complaint
 from r_eval.tasks.questions import folded, read_questions, write_questions
-from r_eval.tasks.solving import solve
 
 FIRST = "1.0.0"
 """The version of a first season, and of a question file without one."""
-_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}", re.ASCII)
-
-
-class Previous(BaseModel):
-    """The season before: its version, the hash and the name of its question file ("" where that is private)."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    version: str
-    questions: str
-    file: str = ""
 
 
 class Season(BaseModel):
@@ -57,40 +42,28 @@ class Season(BaseModel):
         count: How many questions the file holds.
         templates: Hash of the template or graph file's content; "" where that is kept private.
         file: Name of the template or graph file.
-        changes: What is different from the season before, a sentence each.
+        previous: Name of the question file of the season before.
         part: Which half of a split set the file is; "" where it is whole.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
-    schema_: Literal[1] = Field(default=1, validation_alias="schema", serialization_alias="schema")
-    version: str = FIRST
+    schema_: Literal[1] = Field(default=1, alias="schema")
+    version: Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2}$")] = FIRST
     environment: str
     environment_version: str
     seed: int | None = None
     count: int
     templates: str = ""
     file: str = ""
-    previous: Previous | None = None
-    changes: list[str] = []
+    previous: str = ""
     part: Literal["", "public", "private"] = ""
 
-    @field_validator("version")
-    @classmethod
-    def _three_numbers(cls, text: str) -> str:
-        if _VERSION.fullmatch(text) is None:
-            raise ValueError(f"{text[:40]!r} is no version: expected major.minor.patch in numbers, such as 1.10.0")
-        return text
-
-    def from_folder(self, old: Path, new: Path | None) -> Season:
-        """The same for a sidecar in another folder; with the bare names of files where that is None."""
-
-        def named(name: str) -> str:
-            return name.rpartition("/")[2] if new is None or not name else os.path.relpath(old / name, new)
-
-        environment = named(self.environment) if new is None else environment_from(located(self.environment, old), new)
-        before = self.previous and self.previous.model_copy(update={"file": named(self.previous.file)})
-        return self.model_copy(update={"environment": environment, "file": named(self.file), "previous": before})
+    def from_folder(self, old: Path, new: Path) -> Season:
+        """The same for a sidecar in another folder."""
+        file, previous = (name and os.path.relpath(old / name, new) for name in (self.file, self.previous))
+        environment = environment_from(located(self.environment, old), new)
+        return self.model_copy(update={"environment": environment, "file": file, "previous": previous})
 
 
 def season_path(questions: Path) -> Path:
@@ -105,20 +78,18 @@ def read_season(questions: Path) -> Season | None:
         UserError: The sidecar is damaged; names the file and the key.
     """
     path = season_path(questions)
-    try:
-        return Season.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    if not path.exists():
         return None
+    try:
+        return Season.model_validate_json(read_text(path, "season file"))
     except ValidationError as error:
-        raise UserError(f"{path}: {first_complaint(error, whole='file')}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: cannot be read as JSON ({error})") from None
+        raise UserError(f"{path}: {complaint(error, Season)}") from None
 
 
 def write_season(questions: Path, season: Season) -> None:
     """Write the sidecar of a question file; of a public season, only the keys that it states."""
     data = season.model_dump(
-        by_alias=True, exclude_unset=season.seed is None, exclude=set() if season.part else {"part"}
+        by_alias=True, exclude_unset=season.seed is None, exclude=None if season.part else {"part"}
     )
     text = json.dumps({"schema": season.schema_, **data}, ensure_ascii=False, indent=1)
     season_path(questions).write_text(text + "\n", encoding="utf-8")
@@ -130,9 +101,9 @@ def keep_season(questions: Path, copy: Path) -> None:
     Raises:
         UserError: The sidecar is damaged.
     """
-    season = read_season(questions)
-    if season is not None:
-        write_season(copy, season.from_folder(questions.parent, None))
+    if (season := read_season(questions)) is not None:
+        names = {key: getattr(season, key).rpartition("/")[2] for key in ("environment", "file", "previous")}
+        write_season(copy, season.model_copy(update=names))
 
 
 def environment_from(name: str, folder: Path) -> str:
@@ -155,10 +126,10 @@ class Refresher:
         paths: Question files of earlier seasons; those before them are found through their sidecars, in their folders.
 
     Attributes:
-        earlier: The earlier files by their resolved paths, each with its questions and season.
+        earlier: The earlier files by their resolved paths, each with its questions.
         path, questions, season: Of the latest.
         version, seed: Of the season to be made, unless it is given another seed.
-        lost: A sentence for every earlier season whose file could not be found or has changed since.
+        lost: A sentence for every earlier season whose file is not there.
 
     Raises:
         UserError: A file cannot be read; names it.
@@ -166,38 +137,30 @@ class Refresher:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.lost: list[str] = []
-        self.earlier: dict[Path, tuple[list[Question], Season | None]] = {}
-        waiting = list(paths)
+        self.earlier: dict[Path, list[Question]] = {}
+        versions: dict[Path, Version] = {}
+        waiting = [path.resolve() for path in paths]
         while waiting:
-            path = waiting.pop().resolve()
+            path = waiting.pop()
             if path in self.earlier:
                 continue
             season = read_season(path)
-            self.earlier[path] = read_questions(path), season
-            if season is None or (previous := season.previous) is None:
-                continue
-            files = (path.parent / previous.file, *sorted(path.parent.glob("*.jsonl")))
-            found = next((f for f in files if f.is_file() and content_hash(f) == previous.questions), None)
-            if found is not None:
-                waiting.append(found)
-            else:
-                self.lost.append(
-                    f"season {previous.version} {previous.file} is not in the folder of {path.name}: its questions may "
-                    "come again, unless a further --refresh names its file"
-                )
-        self.asked = [question for questions, _ in self.earlier.values() for question in questions]
+            self.earlier[path], versions[path] = read_questions(path), Version(season.version if season else FIRST)
+            if season is not None and season.previous:
+                before = (path.parent / season.previous).resolve()
+                if before.is_file():
+                    waiting.append(before)
+                else:
+                    text = "is not there: its questions may come again, unless a further --refresh names its file"
+                    self.lost.append(f"the season before {path.name}, {season.previous}, {text}")
+        self.asked = [question for questions in self.earlier.values() for question in questions]
         self._texts = {folded(question.question) for question in self.asked}
         self._programs = {question.program for question in self.asked if question.program}
-        self.path = max(self.earlier, key=lambda path: (Version(self._version(path)), path))
-        self.questions, self.season = self.earlier[self.path]
-        old = Version(self._version(self.path))
-        self.version = f"{old.major}.{old.minor + 1}.0"
+        self.path = max(versions, key=lambda path: (versions[path], path))
+        self.questions, self.season = self.earlier[self.path], read_season(self.path)
+        self.version = f"{versions[self.path].major}.{versions[self.path].minor + 1}.0"
         text = f"{(self.season.seed if self.season else None) or 0}/{self.version}"
         self.seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest())
-
-    def _version(self, path: Path) -> str:
-        season = self.earlier[path][1]
-        return season.version if season else FIRST
 
     def new(self, made: Iterable[Question]) -> list[Question]:
         """Those that no earlier season has asked."""
@@ -205,49 +168,22 @@ class Refresher:
 
     def choose(self, made: Iterable[Question], count: int) -> list[Question]:
         """So many of the new ones, in the order made: of each type or template in turn, so that none is crowded out."""
-        turns: collections.Counter[Any] = collections.Counter()
+        turns: collections.Counter[str] = collections.Counter()
         ranked = []
         for place, question in enumerate(new := self.new(made)):
-            kind = question.meta.get("type") or question.meta.get("template")
-            ranked.append((turns[str(kind)], place))
-            turns[str(kind)] += 1
+            kind = str(question.meta.get("type") or question.meta.get("template"))
+            ranked.append((turns[kind], place))
+            turns[kind] += 1
         return [new[place] for place in sorted(place for _, place in sorted(ranked)[:count])]
 
-    async def next_season(self, season: Season, folder: Path, opened: Environment, sandbox: Sandbox) -> Season:
-        """A first season as the one after those that were read, with the note of what changed.
+    def next_season(self, season: Season, folder: Path) -> Season:
+        """A first season as the one after those that were read.
 
         Args:
             folder: Of the question file.
-            opened: The environment, over which old programs run again.
         """
-        old = self.season or season
-        solved = await solve(self.questions, opened, sandbox)
-        failed = [run.question.id for run in solved if run.error]
-        other = [run.question.id for run in solved if not run.error and not run.is_right]
-        changes = [
-            *([] if self.season else [f"{self.path.name} has no season file: it counts as {FIRST}"]),
-            _changed("environment", old.environment.rpartition("/")[2], season.environment.rpartition("/")[2]),
-            _changed("environment's knowledge", old.environment_version, season.environment_version),
-            _changed(f"file {Path(season.file).name}", old.templates or season.templates, season.templates),
-            f"old questions: {len(self.questions):,}, of which {len(solved):,} have a program to run again",
-            f"old questions with another answer today: {_listed(other)}",
-            f"old questions that can no longer be solved: {_listed(failed)}",
-            *self.lost,
-        ]
-        previous = Previous(
-            version=self._version(self.path),
-            questions=content_hash(self.path),
-            file=os.path.relpath(self.path, folder.resolve()),
-        )
-        return season.model_copy(update={"version": self.version, "previous": previous, "changes": changes})
-
-
-def _changed(what: str, before: str, now: str) -> str:
-    return f"the {what} is the same" if before == now else f"the {what} has changed: {before} -> {now}"
-
-
-def _listed(ids: Sequence[str]) -> str:
-    return f"{len(ids):,} ({', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''})" if ids else "0"
+        previous = os.path.relpath(self.path, folder.resolve())
+        return season.model_copy(update={"version": self.version, "previous": previous})
 
 
 def split(questions: Iterable[Question], seed: int = 0) -> list[Question]:
@@ -273,8 +209,8 @@ def split(questions: Iterable[Question], seed: int = 0) -> list[Question]:
 def write_set(questions: Sequence[Question], out: Path, season: Season | None, private: Path | None, seed: int) -> None:
     """Write a question set, or its public and private halves.
 
-    A public line has `id`, `question` and perhaps `context`; of the season, the public half states neither seed,
-    templates nor changes, since from these the answers can be made.
+    A public line has `id`, `question` and perhaps `context`; of the season, the public half states neither seed
+    nor templates, since from these the answers can be made.
 
     Args:
         out: The question file, or its public half where `private` is given.

@@ -13,7 +13,7 @@ import dataclasses
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -23,8 +23,7 @@ from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.files import read_yaml
-from r_eval.llms.json_text import json_values
-from r_eval.tasks.llm_client import LLMClient, prompt
+from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
 from r_eval.tasks.phrases import words
 from r_eval.tasks.templates.generate import generate
 from r_eval.tasks.templates.programs import BROKEN, canonical
@@ -61,19 +60,15 @@ async def suggest(
     sandbox: Sandbox,
     count: int,
     seed: int = 0,
-    progress: Callable[[int, int], None] = lambda replies, kept: None,
 ) -> Suggested:
     """Have templates drafted until so many are kept, or nothing new comes any more.
-
-    Args:
-        progress: Called after each reply with the number of replies, and of templates that are kept.
 
     Raises:
         UserError: The LLM failed, or the written templates do not fit the environment.
     """
     found = Suggested()
-    known = {mark for template in written for mark in marks(template)}
-    chance, idle, replies = random.Random(seed), 0, 0
+    marks = {mark for template in written for mark in marks_of(template)}
+    chance, idle = random.Random(seed), 0
     values = {
         "description": environment.description,
         "apis": "\n".join(spec.stub() for spec in environment.specs().values()),
@@ -89,43 +84,26 @@ async def suggest(
             if len(found.templates) >= count:
                 break
             template = _template(draft, {template.id for template in [*written, *found.templates]})
-            if template is None:
-                found.dropped["not a template"] += 1
-            elif (reason := await _rejection_reason(template, known, environment, sandbox, seed)) is not None:
-                found.dropped[reason] += 1
+            reason = await _rejection_reason(template, marks, environment, sandbox, seed)
+            if template is None or reason is not None:
+                found.dropped[reason or ""] += 1
             else:
-                known |= marks(template)
+                marks |= marks_of(template)
                 found.templates.append(template)
         idle = idle + 1 if len(found.templates) == before else 0
-        replies += 1
-        progress(replies, len(found.templates))
     return found
 
 
-def drafts(reply: str) -> Iterator[Any]:
-    """The drafts in a reply, in YAML or JSON; what is no mapping is none."""
-    reply = reply[:LONGEST]
-    for block in FENCE.findall(reply) or [reply]:
+def drafts(reply: str) -> list[Any]:
+    """The drafts in a reply, a list in YAML or JSON; what is no mapping is none."""
+    found: list[Any] = []
+    for block in FENCE.findall(reply[:LONGEST]) or [reply[:LONGEST]]:
         try:
-            data = read_yaml(block, _NoAliases)
+            data = read_yaml(block)
         except (yaml.YAMLError, ValueError, RecursionError):
-            data = None
-        if not isinstance(data, dict | list):
-            data = [found.value for found in json_values(block)]
-            data = data[0] if len(data) == 1 and isinstance(data[0], list) else data
-        if isinstance(data, dict):
-            lists = [value for value in data.values() if isinstance(value, list)]
-            data = lists[0] if lists and "question" not in data else [data]
-        yield from [one if isinstance(one, dict) else None for one in data] or [None]
-
-
-class _NoAliases(yaml.SafeLoader):
-    """YAML without aliases: a few of them that name each other are a tree of any size."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias")
-        return super().compose_node(parent, index)
+            data = objects_in(block)
+        found += data if isinstance(data, list) else objects_in(block) or [data]
+    return found or [None]
 
 
 def _template(draft: Any, ids: set[str]) -> Template | None:
@@ -142,15 +120,17 @@ def _template(draft: Any, ids: set[str]) -> Template | None:
 
 
 async def _rejection_reason(
-    template: Template, known: set[str], environment: Environment, sandbox: Sandbox, seed: int
+    template: Template | None, marks: set[str], environment: Environment, sandbox: Sandbox, seed: int
 ) -> str | None:
     """Why a draft is not kept; None where it is."""
-    if known & marks(template):
+    if template is None:
+        return "not a template"
+    if marks & marks_of(template):
         return "not new"
-    calls = [node.func for node in ast.walk(ast.parse(template.program)) if isinstance(node, ast.Call)]
-    if not {called.id for called in calls if isinstance(called, ast.Name)} & set(environment.specs()):
+    names = {node.id for node in ast.walk(ast.parse(template.program)) if isinstance(node, ast.Name)}
+    if not names & set(environment.specs()):
         return "calls no API"
-    file = TemplateFile(environment="", languages=template.languages, templates=[template])
+    file = TemplateFile(environment="", templates=[template])
     try:
         made = await asyncio.wait_for(generate(file, environment, sandbox, TRIED, seed), SECONDS)
     except UserError:
@@ -165,12 +145,10 @@ async def _rejection_reason(
     return "always the same answer" if len({question.answers[0] for question in made.questions}) == 1 else None
 
 
-def marks(template: Template) -> set[str]:
+def marks_of(template: Template) -> set[str]:
     """What two templates that ask the same have in common: a text, or the program, whatever names they use."""
-    languages: list[str | None] = [*template.languages] or [None]
-    texts = [text for language in languages for text in template.phrasings(language)]
-    program = canonical(template.program, list(template.kinds))
-    return {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in texts} | {f"program {program}"}
+    texts = {"text " + " ".join(words(SLOT.sub(" _ ", text))) for text in template.phrasings}
+    return {*texts, f"program {canonical(template.program, list(template.kinds))}"}
 
 
 def _records(environment: Environment, written: Sequence[Template]) -> str:
@@ -178,16 +156,15 @@ def _records(environment: Environment, written: Sequence[Template]) -> str:
     lines = []
     for kind in sorted({kind for template in written for kind in template.kinds.values()}):
         try:
-            found = environment.records(kind)
+            example = next(iter(environment.records(kind)), {})
         except KeyError:
             raise UserError(f"the written templates do not fit: the environment has no records of '{kind}'") from None
-        lines.append(f"- {kind}: {json.dumps(_short(found[0] if found else {}), ensure_ascii=False)}")
+        text = json.dumps({key: _short(value) for key, value in example.items()}, ensure_ascii=False)
+        lines.append(f"- {kind}: {text}")
     return "\n".join(lines)
 
 
 def _short(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _short(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_short(inner) for inner in value[:3]]
     return value[:FIELD_CHARACTERS] if isinstance(value, str) else value

@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from r_eval.llms.base import make_llm
-from r_eval.llms.hf import HF, CausalModel
+from r_eval.llms.hf import HF
 
 EMBEDDED = "hf/smollm2-135m"
 
@@ -15,13 +15,12 @@ def embedded_hf(**settings: Any) -> HF:
     """An LLM with settings of its own, not open yet, over the model that is loaded."""
     llm = make_llm(EMBEDDED, {"dtype": "float32", **settings})
     assert isinstance(llm, HF)
-    loaded = _loaded()
-    llm._load = lambda: CausalModel(llm, loaded._model, loaded._tokenizer, llm.settings.context)  # type: ignore[method-assign]
+    llm._load = _loaded  # type: ignore[method-assign]
     return llm
 
 
 @functools.cache
-def _loaded() -> CausalModel:
+def _loaded() -> tuple[Any, Any]:
     llm = make_llm(EMBEDDED, {"dtype": "float32"})
     assert isinstance(llm, HF)
     return llm._load()

@@ -10,7 +10,7 @@ import pytest
 
 import r_eval
 from r_eval import Grid, Run, UserError, load_run, run
-from r_eval.runner.run import RunOptions
+from r_eval.runner.run import arun
 
 LLM = 'def reply(request):\n    return "Ada 张伟"\n'
 
@@ -29,7 +29,7 @@ def test_the_package_shows_its_public_names_and_no_others() -> None:
 
 def test_run_names_its_options_and_they_are_those_of_arun() -> None:
     options = inspect.signature(run).parameters
-    assert options.keys() == {"grid", "out", *RunOptions.__annotations__}
+    assert options.keys() | {"rule"} == inspect.signature(arun).parameters.keys()
     assert {"limit", "connections", "engine", "fresh", "cache"} <= options.keys()
 
 

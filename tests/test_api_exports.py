@@ -1,14 +1,11 @@
-"""What a run gives to other tools: frames, Parquet, JSON Lines, and HTML for notebooks."""
+"""A run as a notebook shows it."""
 
 from __future__ import annotations
 
 import base64
-import json
 import re
 import sys
-from pathlib import Path
 
-import pandas
 import pytest
 
 from r_eval import Grid, Run, run
@@ -28,22 +25,6 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     llm = {"llm": f"scripted/{folder / 'llm.py'}:markup", "name": "<b>markup</b>"}
     grid = Grid(workflows=["direct", "oracle"], llms=[llm], tasks=["wiki/high-freq"], samples=3)
     return run(grid, out=folder / "run")
-
-
-def test_the_lines_of_json_are_the_rows_of_the_frame(done: Run, tmp_path: Path) -> None:
-    done.to_jsonl(tmp_path / "rows.jsonl")
-    lines = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    rows = done.to_pandas().to_dict("records")
-    assert [list(line) for line in lines] == [list(row) for row in rows]
-    assert [line["answer"] for line in lines] == [row["answer"] for row in rows]
-    assert [line["score"] for line in lines] == [row["score"] for row in rows]
-
-
-def test_parquet_holds_the_frame(done: Run, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    done.to_parquet(tmp_path / "rows.parquet")
-    read = pandas.read_parquet(tmp_path / "rows.parquet")
-    pandas.testing.assert_frame_equal(read, done.to_pandas())
 
 
 def test_a_notebook_shows_response_types_and_deployment_as_pictures(done: Run) -> None:

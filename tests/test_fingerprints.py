@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval import Grid, fingerprints
-from r_eval.fingerprints import changed_parts, code_hash, file_hash, settings_hashes
+from r_eval import Grid
+from r_eval.fingerprints import changed_parts, code_hash, settings_hashes
 from r_eval.runner.plan import resolve
 from r_eval.workflows.base import prompt_text
 
@@ -114,23 +114,23 @@ HARMLESS: dict[str, Callable[[Path], object]] = {
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "code": (
         replaced("trams.py", ("[: self._top]", "[: self._top - 1]")),
-        "environment code trams.py, where only code",
+        "environment code trams.py",
     ),
     "what models read of an API": (
         replaced("trams.py", ("The number of the line", "A number")),
         "environment APIs, environment code trams.py (",
     ),
     "a setting": (replaced("grid.yaml", ("stops: stops.csv", "stops: stops.csv, top: 2")), "environment settings ("),
-    "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops), where only data"),
+    "data": (replaced("stops.csv", ("Bellevue", "Stadelhofen")), "environment file stops.csv (stops)"),
     "a file of the same size": (replaced("stops.csv", ("Bellevue", "Bellevux")), "environment file stops.csv (stops)"),
     "a file in a list": (replaced("more/a.txt", ("a", "b")), "environment file a.txt (extra.0), environment file more"),
     "a new file in a folder": (
         lambda desk: (desk / "more" / "b.txt").write_text("", encoding="utf-8"),
-        "environment file more (extra.1), where only data",
+        "environment file more (extra.1)",
     ),
     "the workflow": (
         replaced("mine.py", ("reply.text", "reply.text.strip()")),
-        "workflow code mine.py, where only code",
+        "workflow code mine.py",
     ),
     "a prompt": (replaced("prompts/mine.md", ("brief", "short")), "workflow prompt mine ("),
     "a question": (replaced("own.jsonl", ("Wo?", "Where?")), "task ("),
@@ -178,56 +178,16 @@ def test_a_prompt_is_read_once_a_plan(desk: Path) -> None:
     assert before.parts["workflow prompt mine"] != after.parts["workflow prompt mine"]
 
 
-SAME = [
-    ("x = 1", "x=1 # one"),
-    ("x = (1, 2)", "x = (\n    1,\n    2,\n)"),
-    ("f('a' 'b')", "f('ab')"),
-    ("if a:\n    b()", "if a: b()"),
-    ("x = u'a'", "x = 'a'"),
-    ("x = 0x10", "x = 16"),
-]
-DIFFERENT = [
-    ("x = 1", "x = True"),
-    ("x = 1", "x = 1.0"),
-    ("a - (b - c)", "a - b - c"),
-    ("f(a, b)", "f(b, a)"),
-    ("f(g(a), b)", "f(g(a, b))"),
-    ("def f():\n    'A.'", "def f():\n    'B.'"),
-    ("if a:\n    b()\n    c()", "if a:\n    b()\nc()"),
-    ("global a, b", "global b, a"),
-    ("x = 'a # b'", "x = 'a'"),
-    ("{a: b, c: d}", "{a: c, b: d}"),
-    ("a(b)(c)", "a(b, c)"),
-    ("x: int = 1", "x = 1"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_code_is_told_apart_by_what_it_means(one: str, other: str) -> None:
-    assert code_hash(one.encode()) == code_hash(other.encode())
-
-
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_code_that_means_another_thing_has_another_hash(one: str, other: str) -> None:
-    assert code_hash(one.encode()) != code_hash(other.encode())
+def test_code_is_told_apart_by_what_it_means() -> None:
+    assert code_hash(b"if a:\n    b()  # Ada") == code_hash(b"if a: b()")
+    assert (
+        len({code_hash(code) for code in (b"a - (b - c)", b"a - b - c", b"'A.'", b"'B.'", b"x = 1", b"x = 1.0")}) == 6
+    )
 
 
 @pytest.mark.parametrize("source", [b"def f(:", b"\xff\xfe", b"x = 1\0", b"(" * 5000, b"-" * 200_000 + b"1"])
 def test_what_is_no_python_is_hashed_as_it_is(source: bytes) -> None:
     assert code_hash(source) != code_hash(source + b" ")
-
-
-def test_a_large_file_is_looked_at_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprints, "WHOLE", 1 << 22)
-    path = tmp_path / "model"
-    hashes = []
-    for size, at in ((1 << 23, 0), (1 << 23, 1 << 22), (1 << 23, (1 << 23) - 1), ((1 << 23) + 1, 0)):
-        with path.open("wb") as file:
-            file.truncate(size)
-            file.seek(at)
-            file.write(b"x")
-        hashes.append(file_hash(path))
-    assert len(set(hashes)) == 4
 
 
 def test_settings_that_name_no_file_are_as_they_are(tmp_path: Path) -> None:
@@ -242,6 +202,3 @@ def test_of_parts_that_changed_the_more_exact_ones_are_named() -> None:
     new = {"environment": "2", "environment code a.py": "2", "llm": "2", "seed": "0"}
     assert changed_parts(old, new) == "environment code a.py, llm"
     assert changed_parts(old, old) == "fingerprint"
-    assert changed_parts({}, {"environment code a.py": "1"}) == (
-        "environment code a.py, where only code, no settings, APIs or data, changed"
-    )

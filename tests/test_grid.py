@@ -108,12 +108,6 @@ def test_the_short_and_the_long_form_of_an_entry_are_the_same(desk: Path) -> Non
     assert short == Grid(**entries, conditions=[{"condition": "clean"}])
 
 
-def test_a_grid_needs_llms_workflows_and_tasks_only(desk: Path) -> None:
-    grid = Grid.load(written(desk, "llms: [openai/m]\nworkflows: [direct]\ntasks: [aminer/*]\n"))
-    assert (grid.name, grid.seed, grid.samples, grid.epochs, grid.shots) == ("grid", 0, None, 1, 1)
-    assert [c.condition for c in grid.conditions] == ["clean"]
-
-
 def test_the_name_comes_from_the_file_whatever_it_is_called(desk: Path) -> None:
     path = written(desk, VALID).rename(desk / "my grid (2).yaml")
     assert re.fullmatch(r"[\w.-]+", Grid.load(path).name)
@@ -145,15 +139,6 @@ def test_connections_and_price_do_not_change_what_a_cell_is(desk: Path) -> None:
     other = resolve(Grid(**{**VALID, "llms": [{"llm": "openai/m", "connections": 3, "price": price}]}))
     assert fingerprints(plain) == fingerprints(other)
 
-
-@pytest.mark.parametrize("unicode", ["grid: ü", "# コメント"])
-def test_a_byte_order_mark_and_other_scripts_are_read(desk: Path, unicode: str) -> None:
-    text = f"{'# ' + unicode}\n{yaml.safe_dump(VALID)}"
-    (desk / "grid.yaml").write_text(text, encoding="utf-8-sig")
-    assert Grid.load(desk / "grid.yaml").samples == 1
-
-
-# Mistakes
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "unknown key of a task": (
@@ -262,26 +247,6 @@ def test_a_grid_in_python_gets_the_same_sentences() -> None:
         Grid(workflow=["react"], **parts)
     with pytest.raises(UserError, match="Grid: samples: must be a whole number, not 'two'"):
         Grid(workflows=["react"], samples="two", **parts)
-
-
-LINES: dict[str, tuple[str, str]] = {
-    "not an object": ("[1]", r"questions\.jsonl:3: "),
-    "without answers": (
-        '{"id": "x", "question": "?", "level": "KS"}',
-        r"jsonl:3: the key answers is missing",
-    ),
-    "an unknown level": (json.dumps({**QUESTION, "id": "x", "level": "hard"}), r"questions\.jsonl:3: level: "),
-    "an id twice": (json.dumps(QUESTION), r"questions\.jsonl:3: the id 'a' stands twice.*line 1"),
-}
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_an_unreadable_question_is_named_by_its_line(desk: Path, line: str) -> None:
-    content, complaint = LINES[line]
-    (desk / "questions.jsonl").write_text(f"{json.dumps(QUESTION)}\n\n{content}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=complaint):
-        run(Grid.load(written(desk, {**VALID, "tasks": [OWN]})))
-    assert not (desk / "runs").exists()
 
 
 def test_a_mistake_in_a_plug_in_is_the_plug_ins(desk: Path) -> None:

@@ -97,7 +97,6 @@ def test_the_board_has_every_system_on_its_versions(desk: Path) -> None:
     lines = board(desk)
     assert {line["version"] for line in lines if line["llm"] == "careful"} == set(VERSIONS)
     assert {line["version"] for line in lines if line["llm"] == "hasty"} == {"1.0.0"}
-    assert {(line["retriever"], line["top_k"]) for line in lines} >= {("bm25", "2"), ("bm25", "4")}
     for line in lines:
         total = float(line["retrieval_score"]) + float(line["generation_score"])
         assert float(line["total_score"]) == pytest.approx(total)
@@ -106,7 +105,7 @@ def test_the_board_has_every_system_on_its_versions(desk: Path) -> None:
 
 def test_only_systems_of_the_newest_version_are_current(rows: pandas.DataFrame) -> None:
     assert set(standings(rows)["llm"]) == {"careful", "hasty"}
-    assert set(standings(rows, current=True)["llm"]) == set(standings(rows, 1)["llm"]) == {"careful"}
+    assert set(standings(rows, 1)["llm"]) == {"careful"}
 
 
 def test_the_board_is_of_all_types(rows: pandas.DataFrame) -> None:

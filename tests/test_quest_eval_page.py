@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,7 @@ from r_eval.analysis.metrics import names
 from r_eval.folder import Cell, CellWriter, RunFolder
 from tests import documents
 from tests.analysis.conftest import episode, write_manifest
-from tests.analysis.metrics.test_quest_eval import FACTS, KENYA, Table
+from tests.analysis.metrics.test_quest_eval import KENYA, Table
 from tests.serving import serving
 
 pytest.importorskip("jieba", reason="jieba is not installed")
@@ -21,7 +19,6 @@ pytest.importorskip("jieba", reason="jieba is not installed")
 PAGE = Path(__file__).parents[1] / "docs" / "quest-eval.md"
 TASK = "wiki/high-freq"
 ANSWERS = ["Nairobi was founded in 1899.", "The railway founded Nairobi.", "Nairobi"]
-RECORD = {"key_info": ["内罗毕"], "question": ["肯尼亚的首都是哪里？", "何时？"], "answers": ["内罗毕", "无法推断"]}
 
 
 def write_run(path: Path) -> None:
@@ -54,20 +51,7 @@ def test_the_command_prints_what_the_page_says(tmp_path: Path, monkeypatch: pyte
 
 def test_the_python_of_figure_6_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(documents.block(PAGE, "python", "red fox"), {})
-    assert capsys.readouterr().out == "0.6666666666666666 0.75 0.5 0.5\n3 0 1 0 0\n"
-
-
-def test_the_python_over_a_published_cache_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("R_EVAL_REPLIES", str(tmp_path / "replies.sqlite"))
-    monkeypatch.chdir(tmp_path)
-    Path("QuestAnswer1Doc_quest_gt_save.json").write_text(json.dumps({"a1": RECORD}), encoding="utf-8")
-    monkeypatch.setitem(FACTS, "肯尼亚的首都是哪里？", "内罗毕")
-    found: dict[str, Any] = {}
-    with serving(Table().app()) as url:
-        write_evaluator(tmp_path, url)
-        exec(documents.block(PAGE, "python", "read_published"), found)
-    assert found["evaluated"].scores[0].combined == 1.0
-    assert found["evaluated"].counts()["n_gt_unanswerable"] == 1
+    assert capsys.readouterr().out == "0.6666666666666666 0.75 0.5 0.5\n3 0 1 0\n"
 
 
 def test_every_metric_of_the_page_is_there() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from r_eval import Grid
-from r_eval.tasks.loaders.finding import formats
+from r_eval.tasks.loaders import formats
 from r_eval.tasks.questions import read_questions
 from tests import documents
 

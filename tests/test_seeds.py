@@ -66,9 +66,5 @@ def test_systems_draw_the_same_for_a_question_and_other_epochs_another(tmp_path:
     assert all(len(seeds) == 4 and len(set(seeds)) == 2 for seeds in sent.values())
 
 
-def test_the_number_of_connections_changes_no_seed(tmp_path: Path) -> None:
-    assert seeds_sent(tmp_path / "1", 1, temperature=0.7) == seeds_sent(tmp_path / "9", 9, temperature=0.7)
-
-
 def test_a_greedy_llm_is_sent_no_seed(tmp_path: Path) -> None:
     assert {seed for seeds in seeds_sent(tmp_path, 1).values() for seed in seeds} == {None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 from r_eval.environments.base import Environment, NotFound, query_api
@@ -61,10 +60,8 @@ def made(
     count: int = 100,
     seed: int = 0,
     town: Environment | None = None,
-    languages: Sequence[str] = (),
-    **how: Any,
 ) -> Generated:
     """The questions of templates over a town; what a template leaves out is that of `BASE`."""
     every = [{**BASE, **template} for template in templates or ({},)]
     file = TemplateFile.model_validate({"environment": "town", "templates": every})
-    return asyncio.run(generate(file, town or Town(), sandbox, count, seed, languages, **how))
+    return asyncio.run(generate(file, town or Town(), sandbox, count, seed))

@@ -277,6 +277,16 @@ def tool_specs(session: SessionProtocol) -> list[ToolSpec]:
     return [ToolSpec(s.name, f"{s.summary} {s.details}".strip(), s.json_schema()) for s in session.specs.values()]
 
 
+def completed(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
+    """A conversation as one text for a base model to complete: the reply goes on after `start`.
+
+    An empty line stands before everything but what the LLM said and what it observed, which follow at once.
+    """
+    follows = [m.role == "assistant" or m.content.startswith("Observation ") for m in messages]
+    parts = [m.content if is_next else f"\n{m.content}" for m, is_next in zip(messages, follows, strict=True)]
+    return (Message("user", "\n".join([*parts, start]).strip()),)
+
+
 def with_note(messages: Sequence[Message], text: str) -> tuple[Message, ...]:
     """A conversation with a text of the workflow at its end: in the latest message where that is the user's or a
     tool's, since many chat templates want the turns of user and assistant to alternate.

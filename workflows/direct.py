@@ -5,8 +5,6 @@ A base model is given one text, which ends in "Answer:".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from r_eval.llms.base import Message, Request
 from r_eval.workflows.answers import free_answer
 from r_eval.workflows.base import (
@@ -16,6 +14,7 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
+    completed,
     ended,
     finished,
     prompt,
@@ -62,12 +61,3 @@ async def answered(
         request = Request(completed(messages, start), stop=(stop,) if question.long else (stop, "\n\n"))
     answer = free_answer((await llm.generate(request)).text, question.long)
     return finished(answer, "text") if answer else ended("gave_up", "empty_reply")
-
-
-def completed(messages: Sequence[Message], start: str) -> tuple[Message, ...]:
-    """A conversation as one text for a base model to complete: the reply goes on after `start`.
-
-    An empty line stands before everything but what the LLM said, which follows at once.
-    """
-    parts = [m.content if m.role == "assistant" else f"\n{m.content}" for m in messages]
-    return (Message("user", "\n".join([*parts, start]).strip()),)

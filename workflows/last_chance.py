@@ -13,8 +13,17 @@ from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import LLMError, Reply, Request
 from r_eval.records import Outcome
 from r_eval.workflows.answers import final_answer
-from r_eval.workflows.base import FINISH, LimitReached, LLMProtocol, Workflow, WorkflowResult, ended, prompt, with_note
-from r_eval.workflows.direct import completed
+from r_eval.workflows.base import (
+    FINISH,
+    LimitReached,
+    LLMProtocol,
+    Workflow,
+    WorkflowResult,
+    completed,
+    ended,
+    prompt,
+    with_note,
+)
 
 HOW = "last_chance"
 

@@ -25,11 +25,12 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
+    completed,
     ended,
     finished,
     prompt,
 )
-from r_eval.workflows.direct import LABELS, completed
+from r_eval.workflows.direct import LABELS
 
 MAX_FENCED, MAX_BARE = 200_000, 20_000
 """Characters of a reply in which a program is looked for, with a fence and without."""

@@ -33,11 +33,12 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
+    completed,
     ended,
     positive,
     prompt,
 )
-from r_eval.workflows.direct import LABELS, answered, completed
+from r_eval.workflows.direct import LABELS, answered
 
 RETRIEVE = "retrieve"
 """A query API of this name is the search, wherever there is one."""

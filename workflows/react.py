@@ -7,16 +7,14 @@ query API with one parameter is written `Search[Kenya]`, one with several `searc
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import re
 from collections.abc import Sequence
 
 from r_eval.environments.schema import ApiSpec
 from r_eval.llms.base import Message, Request, ToolCall
 from r_eval.llms.tool_calls import parse_action
 from r_eval.records import Step
-from r_eval.workflows.answers import action_answer
+from r_eval.workflows.answers import THOUGHT, action_answer
 from r_eval.workflows.base import (
     Demonstration,
     LimitReached,
@@ -26,36 +24,18 @@ from r_eval.workflows.base import (
     TaskInput,
     Workflow,
     WorkflowResult,
+    completed,
     finished,
     prompt,
 )
 
-ACTION = re.compile(r"\n(?:[^\S\n]|[*_#>])*+Action\b.*", re.DOTALL | re.IGNORECASE)
-LABEL = re.compile(r"[*_#> ]*+(Thought|Action)\s*+\d*+[*_ ]*+[:：][*_ ]*+", re.IGNORECASE)
 STOP = ("\nObservation",)
-STOP_OF_THOUGHT = ("\nAction", "\nObservation")
-STOP_OF_QUESTION = "\nQuestion:"
-STOP_OF_ACTION = ("\nObservation", "\nThought")
 
 
 class ReAct(Workflow):
-    """Interleaved reasoning and acting.
+    """Interleaved reasoning and acting. For a base model all is one text, which ends in "Thought 1:"."""
 
-    Args:
-        prompting: "chat": thoughts and actions are the assistant's messages, observations the user's. "completion": all
-            is one text which ends in "Thought 1:", and the reply goes on from there, as always with a base model.
-        replies: 1: thought and action come in one reply. 2: each is asked for in turn, as the paper's code does, for
-            LLMs that do not stop where they are told to.
-    """
-
-    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable", "react_action")
-
-    def __init__(self, prompting: str = "chat", replies: int = 1) -> None:
-        if prompting not in ("chat", "completion"):
-            raise ValueError(f"prompting must be chat or completion, not {prompting!r}")
-        if isinstance(replies, bool) or replies not in (1, 2):
-            raise ValueError(f"replies must be 1 or 2, not {replies!r}")
-        self.prompting, self.replies = prompting, replies
+    PROMPTS = ("react", "react_thought", "react_finish", "react_unreadable")
 
     async def run(
         self, question: TaskInput, session: SessionProtocol, llm: LLMProtocol, limits: Limits
@@ -67,51 +47,20 @@ class ReAct(Workflow):
                 return finished(action_answer(action), "finish")
             observation = await observation_of(action, step, session, llm)
             messages += [message, Message("user", f"Observation {step}: {observation}")]
-        raise LimitReached("steps", f"no Finish within {limits.steps} steps", self._sent(messages, llm))
-
-    def most_calls(self, limits: Limits) -> int:
-        return super().most_calls(limits) + (self.replies - 1) * limits.steps
+        raise LimitReached("steps", f"no Finish within {limits.steps} steps", messages)
 
     async def act(
         self, messages: Sequence[Message], step: int, session: SessionProtocol, llm: LLMProtocol
     ) -> tuple[Message, ToolCall | None]:
         """The LLM's thought and action, without any observation that it invents: its message, and the action in it."""
-        if self.replies == 1:
-            message, is_cut = await self._line(messages, f"Thought {step}:", STOP, llm)
-            return message, parse_action(message.content, session.specs, is_cut)
-        first, _ = await self._line(messages, f"Thought {step}:", STOP_OF_THOUGHT, llm)
-        thought = ACTION.sub("", first.content)
-        conversation = [*messages, dataclasses.replace(first, content=thought)]
-        if not self._completes(llm):
-            conversation.append(Message("user", prompt(ReAct, "react_action", step=str(step))))
-        second, is_cut = await self._line(conversation, f"Action {step}:", STOP_OF_ACTION, llm)
-        message = dataclasses.replace(second, content=f"{thought}\n{second.content}")
-        return message, parse_action(message.content, session.specs, is_cut)
-
-    async def _line(
-        self, messages: Sequence[Message], start: str, stop: tuple[str, ...], llm: LLMProtocol
-    ) -> tuple[Message, bool]:
-        """A reply that begins, or is to be read as if it began, with `start`; and whether its end was cut off."""
-        if self._completes(llm):
-            stop = (*stop, STOP_OF_QUESTION)
-        reply = await llm.generate(Request(self._sent(messages, llm, start), stop=stop))
+        start = f"Thought {step}:"
+        request = Request(tuple(messages), stop=STOP)
+        if not llm.chat:
+            request = Request(completed(messages, start), stop=(*STOP, "\nQuestion:"))
+        reply = await llm.generate(request)
         text = reply.text.strip()
-        label = LABEL.match(text)
-        labelled = label is not None and start.startswith(label[1].capitalize())
-        given = self._completes(llm) or start.startswith("Action")
-        return reply.message(f"{start} {text}" if given and not labelled else text), reply.finish == "length"
-
-    def _completes(self, llm: LLMProtocol) -> bool:
-        """Whether all is one text: where the settings say so, and for a base model."""
-        return self.prompting == "completion" or not llm.chat
-
-    def _sent(self, messages: Sequence[Message], llm: LLMProtocol, start: str = "") -> tuple[Message, ...]:
-        """The conversation as it is sent; one text that ends in `start` where the reply is to complete it."""
-        if not self._completes(llm):
-            return tuple(messages)
-        follows = [m.role == "assistant" or m.content.startswith("Observation ") for m in messages]
-        parts = [m.content if is_next else f"\n{m.content}" for m, is_next in zip(messages, follows, strict=True)]
-        return (Message("user", "\n".join([*parts, start]).strip()),)
+        message = reply.message(text if llm.chat or THOUGHT.match(text) else f"{start} {text}")
+        return message, parse_action(message.content, session.specs, reply.finish == "length")
 
 
 async def observation_of(action: ToolCall | None, step: int, session: SessionProtocol, llm: LLMProtocol) -> str:

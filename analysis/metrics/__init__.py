@@ -14,7 +14,6 @@ from r_eval.analysis.metrics.registry import (
     get,
     get_trusted,
     names,
-    score_all,
     summaries,
 )
 
@@ -26,7 +25,6 @@ __all__ = [
     "get",
     "get_trusted",
     "names",
-    "score_all",
     "summaries",
     "token_f1",
 ]

@@ -192,8 +192,7 @@ CUE = re.compile(
     r"|(?-i:(?<=[a-z])/(?=[A-Z]))",
     re.IGNORECASE,
 )
-CUES = frozenset({"not", "never", "or", "rather", "instead", "longer"})
-"""What an answer must hold to be worth reading, and the same of a text of ASCII letters and digits."""
+"""What an answer must hold to be worth reading."""
 _DENIED = re.compile(
     r"(?:\b(?:not(?! only\b)|never|no longer|rather than|instead of|не)\b|\b\w{2,6}n['’]t\b|而?不是|并非|而非)"
     r"[^,.;!?，。；！？]*?(?=[,;!?，。；！？]|\.(?:\s|$)|\bbut\b|\bа\b|而是|$)",

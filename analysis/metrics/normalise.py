@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from r_eval.languages import one_letter
+from r_eval.languages import HAN, KANA, one_letter
 
 ARTICLES = frozenset({"a", "an", "the"})
 TokenRow = tuple[str, ...]
@@ -38,9 +38,9 @@ _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){2,9}(?:,\d+)?|(?:\.\d{3}),\d{1,2})(?![\d.,]*\d)")
 _COMMA = re.compile(r"(?<![\d.,])(\d+),(\d{1,2})(?![\d,]|\.\d)")
 _INITIALS = re.compile(rf"(?<!{_WORD}){_LETTER}(?:\.{_LETTER})+(?!{_WORD})\.?")
-_DOTTED = re.compile(rf"{_LETTER}\.{_LETTER}")
+_CJK = re.compile(f"[{HAN}{KANA}]")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_HAS_CAMEL = re.compile(r"[a-z][A-Z]")
+_BARE_POINT = re.compile(r"^(-?)\.")
 _ZEROS = re.compile(r"(?<=\d)\.0+$")
 _TOKEN = re.compile(
     rf"(?:(?<!\S)(?<!\d )-(?=\.?\d))?"  # a minus sign, not the dash of a range
@@ -63,49 +63,28 @@ def tokens(text: str, camel: bool = False, thousands: bool = True) -> TokenRow:
 
 def words(text: str, camel: bool = False, thousands: bool = True) -> list[str]:
     """The tokens of a text, articles included."""
+    raw = unicodedata.normalize("NFKC", text)
     if camel:
         text = _CAMEL.sub(" ", text)
-    plain = plain_words(text)
-    return _careful(text, thousands) if plain is None else plain
-
-
-def plain_words(text: str) -> list[str] | None:
-    """The tokens, articles included, of a text of ASCII letters and digits, the common case; None of any other."""
-    plain = (text[:-1] if text[-1:] == "." else text).replace(", ", " ")
-    return plain.lower().split() if plain.isascii() and plain.replace(" ", "").isalnum() else None
+    if thousands:
+        text = one_notation(text)
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_SEPARATE)
+    if thousands:
+        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+    text = _INITIALS.sub(lambda match: match[0].replace(".", "") + " ", text)
+    found = [_polish(word) for word in _TOKEN.findall(text)]
+    return found or [char for char in raw if unicodedata.category(char)[0] not in "ZC"]
 
 
 def without_articles(found: list[str]) -> TokenRow:
     """The tokens but a, an, the; all of them where nothing else is there."""
-    if ARTICLES.isdisjoint(found):
-        return tuple(found)
-    return tuple([word for word in found if word not in ARTICLES]) or tuple(found)
+    return tuple([word for word in found if word not in ARTICLES] or found)
 
 
-def has_camel(text: str) -> bool:
-    """Whether reading the text with `camel` gives other tokens."""
-    return not text[1:].islower() and _HAS_CAMEL.search(text) is not None
-
-
-def _careful(text: str, thousands: bool) -> list[str]:
-    raw = text
-    if thousands:
-        text = one_notation(text)
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = unicodedata.normalize("NFKC", text.casefold())
-    else:
-        text = text.lower()
-    text = text.translate(_SEPARATE)
-    if thousands and "," in text:
-        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
-    if _DOTTED.search(text):
-        text = _INITIALS.sub(lambda match: match[0].replace(".", "") + " ", text)
-    plain = text.replace(",", " ").replace(". ", " ")
-    if plain.removesuffix(".").replace(" ", "").isalnum():  # nothing left that could be in a word
-        return plain.removesuffix(".").split()
-    found = [_polish(word) for word in _TOKEN.findall(text)]
-    return found or [char for char in unicodedata.normalize("NFKC", raw) if unicodedata.category(char)[0] not in "ZC"]
+def readings(text: str) -> tuple[TokenRow, ...]:
+    """The ways to read a text as tokens, camel case apart the second; none of a text that has none."""
+    cuts = (tokens(text), tokens(text, camel=True)) if _CAMEL.search(text) else (tokens(text),)
+    return tuple(filter(None, dict.fromkeys(cuts)))
 
 
 def one_notation(text: str) -> str:
@@ -114,23 +93,17 @@ def one_notation(text: str) -> str:
     >>> one_notation("12,000 or 1.234.567,5 or 3,5 or 1'000, but 1.234 and 1,2,3")
     '12000 or 1234567.5 or 3.5 or 1000, but 1.234 and 1,2,3'
     """
-    if not text.isascii() or "'" in text:
-        text = _SPACED.sub("", text).replace("\u066b", ".").replace("\u066c", "")
-    if "," in text or text.count(".") > 1:
-        text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
-        text = _POINTS.sub(lambda match: match[0].replace(".", "").replace(",", "."), text)
-        text = _COMMA.sub(r"\1.\2", text)
-    return text
+    text = _SPACED.sub("", text).replace("\u066b", ".").replace("\u066c", "")
+    text = _THOUSANDS.sub(lambda match: match[0].replace(",", ""), text)
+    text = _POINTS.sub(lambda match: match[0].replace(".", "").replace(",", "."), text)
+    return _COMMA.sub(r"\1.\2", text)
 
 
 def _polish(word: str) -> str:
-    if "'" in word:
-        word = word.replace("'", "")
-    if "." in word:
-        word = _ZEROS.sub("", word) if word.count(".") == 1 else word
-        word = word.replace("-.", "-0.") if word.startswith("-.") else word
-        word = f"0{word}" if word.startswith(".") else word
-    return word
+    word = word.replace("'", "")
+    if word.count(".") == 1:
+        word = _ZEROS.sub("", word)
+    return _BARE_POINT.sub(r"\g<1>0.", word)
 
 
 class _Separate(dict[int, str]):
@@ -155,20 +128,7 @@ class _Separate(dict[int, str]):
             return ""
         if category[0] in "PSZC":
             return " "
-        return f" {char} " if _is_cjk(char) else one_letter(char)
-
-
-def _is_cjk(char: str) -> bool:
-    code = ord(char)
-    return (
-        0x3005 <= code <= 0x3007
-        or 0x3040 <= code <= 0x30FF
-        or 0x31F0 <= code <= 0x31FF
-        or 0x3400 <= code <= 0x4DBF
-        or 0x4E00 <= code <= 0x9FFF
-        or 0xF900 <= code <= 0xFAFF
-        or 0x20000 <= code <= 0x3FFFD
-    )
+        return f" {char} " if _CJK.match(char) else one_letter(char)
 
 
 _SEPARATE = _Separate()

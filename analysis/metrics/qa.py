@@ -24,15 +24,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from r_eval.analysis.metrics.closed import CUE, CUES, claims, closed_value, pair_of, verdict
+from r_eval.analysis.metrics.closed import CUE, claims, closed_value, pair_of, verdict
 from r_eval.analysis.metrics.literals import gold_values, list_values, split
-from r_eval.analysis.metrics.normalise import TokenRow, has_camel, plain_words, tokens, without_articles, words
+from r_eval.analysis.metrics.normalise import TokenRow, tokens, without_articles, words
 from r_eval.analysis.metrics.segment import bare, segments
 from r_eval.analysis.metrics.values import in_notation_of, value_of
 from r_eval.errors import UserError
 from r_eval.tasks.placeholders.expressions import BadExpression, Expression, failing, parse
 
-_CACHED_LENGTH = 512
 _SHORT, _SENTENCE = 8, 30
 """Tokens of a gold that an answer can state, and of a sentence that states it."""
 _DIGITS = re.compile(r"\d+")
@@ -44,9 +43,10 @@ _LOOSE = (("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u
 
 
 class ParsedText(NamedTuple):
-    """A text as it is compared: its tokens, and the other ways to cut it where there are any.
+    """A text as it is compared: its tokens, and the other ways to cut it.
 
     Attributes:
+        camel, apart: With words apart in camel case; with commas between numbers, not in them.
         closed: The value of a text that is nothing but a verdict.
         several: Whether it joins values by ";".
         has_cue: Whether it may deny something, or leave it open (`claims`).
@@ -54,8 +54,8 @@ class ParsedText(NamedTuple):
 
     text: str
     tokens: TokenRow
-    camel: TokenRow | None
-    apart: TokenRow | None
+    camel: TokenRow
+    apart: TokenRow
     closed: str | None
     several: bool
     has_cue: bool
@@ -156,8 +156,7 @@ def overlap(found: Sequence[str], wanted: Sequence[str]) -> float:
     """F1 of two multisets; 1 where both are empty, 0 where one is."""
     if not found or not wanted:
         return float(not found and not wanted)
-    common = sum((Counter(found) & Counter(wanted)).values())
-    return f_measure(common, len(found), len(wanted))
+    return f_measure((Counter(found) & Counter(wanted)).total(), len(found), len(wanted))
 
 
 def f_measure(common: int, found: int, wanted: int) -> float:
@@ -168,34 +167,19 @@ def f_measure(common: int, found: int, wanted: int) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
+@lru_cache(maxsize=1_024)
 def read(text: str) -> ParsedText:
-    """The reading of a text; short ones are remembered, since golds and answers come back."""
-    return _cached(text) if len(text) <= _CACHED_LENGTH else _read(text)
+    """The reading of a text; golds come back, so that the last ones are remembered."""
+    values = list_values(text)
+    parts = [text] if values is None else values
 
+    def cut(camel: bool = False, thousands: bool = True) -> TokenRow:
+        return without_articles([word for part in parts for word in words(part, camel, thousands)])
 
-def _read(text: str) -> ParsedText:
-    simple = plain_words(text)
-    if simple is not None:
-        plain = without_articles(simple)
-        camel = tokens(text, camel=True) if has_camel(text) else None
-        return ParsedText(text, plain, camel, None, closed_value(plain), False, not CUES.isdisjoint(plain))
-    values = list_values(text) if text[:1] in "[{( \n\t" else None
-    several = ";" in text
-    plain = tokens(text) if values is None else _tokens(text, values)
-    camel = _tokens(text, values, camel=True) if has_camel(text) else None
-    apart = _tokens(text, values, thousands=False) if "," in text and values is None else None
-    if values is not None:
-        text = " ".join(values)
-    return ParsedText(text, plain, camel, apart, closed_value(plain), several, CUE.search(text) is not None)
-
-
-_cached = lru_cache(maxsize=32_768)(_read)
-
-
-def _tokens(text: str, values: list[str] | None, camel: bool = False, thousands: bool = True) -> TokenRow:
-    if values is None:
-        return tokens(text, camel, thousands)
-    return without_articles([word for value in values for word in words(value, camel, thousands)])
+    plain, whole = cut(), " ".join(parts)
+    apart = cut(thousands=False) if values is None else plain
+    has_cue = CUE.search(whole) is not None
+    return ParsedText(whole, plain, cut(camel=True), apart, closed_value(plain), ";" in text, has_cue)
 
 
 def pair_f1(found: ParsedText, gold: ParsedText) -> float:
@@ -206,19 +190,16 @@ def pair_f1(found: ParsedText, gold: ParsedText) -> float:
         return 0.0
     if gold.closed is not None or found.closed is not None:
         return _closed(found, gold)
+    is_list = found.several or gold.several
     value = value_of(gold.text)
     if value is not None:
         text = in_notation_of(value, found.text)
         if text is None:
-            return 0.0 if found.apart is None or not gold.several else _overlap(found.apart, gold.tokens)
+            return overlap(found.apart, gold.tokens) if gold.several and found.apart != found.tokens else 0.0
         found = found if text is found.text else read(text)
-    score = _overlap(found.tokens, gold.tokens)
-    if found.camel or gold.camel:
-        score = max(score, _overlap(found.camel or found.tokens, gold.camel or gold.tokens))
-    if found.apart or gold.apart:
-        ours, theirs = found.apart or found.tokens, gold.apart or gold.tokens
-        if found.several or gold.several or ours == theirs:
-            score = max(score, _overlap(ours, theirs))
+    score = max(overlap(found.tokens, gold.tokens), overlap(found.camel, gold.camel))
+    if is_list or found.apart == gold.apart:
+        score = max(score, overlap(found.apart, gold.apart))
     if score < 1.0 and (_same_letters(found.tokens, gold.tokens) or _states(found.tokens, gold.tokens)):
         return 1.0
     return score
@@ -248,20 +229,6 @@ def _states(found: TokenRow, gold: TokenRow) -> bool:
     while end and before[end - 1] in _LINKS:
         end -= 1
     return not _COPULAS.isdisjoint(before[max(0, end - 2) : end])
-
-
-def _overlap(found: TokenRow, gold: TokenRow) -> float:
-    if frozenset(found).isdisjoint(gold):
-        return 0.0
-    if len(found) + len(gold) > 40:
-        common = sum((Counter(found) & Counter(gold)).values())
-    else:
-        rest, common = list(gold), 0
-        for token in found:
-            if token in rest:
-                rest.remove(token)
-                common += 1
-    return 2 * common / (len(found) + len(gold))
 
 
 def _same_letters(found: TokenRow, gold: TokenRow) -> bool:

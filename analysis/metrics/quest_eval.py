@@ -10,73 +10,39 @@ text answers too. F is the F1 of words between the two answers to a question.
   divides the same sum by n, which is formula 2. (`#all` and `#answered` may be named for either.)
 - `quest_eval@LLM`: the mean of F over A, 0 for what the text does not answer.
 
-Where B is empty all are 0. Where A is empty there was nothing to answer, which is no fault of the system: NaN, counted
-as not scored, as where the LLM failed or its replies cannot be read. Of several golds the one with the best
-`quest_eval` counts.
+Where B is empty all are 0. Where A is empty there was nothing to answer, which is no fault of the system: NaN, as where
+the LLM failed or its replies cannot be read. Of several golds the one with the best `quest_eval` counts.
 
-A reference is asked about once for all texts, and every reply is in the cache of replies; how the LLM is asked and read
-is in `quest_replies`.
+The prompts are in `prompts/quest_*.md`, in English and Chinese. Each question has an id, and an answer belongs to the
+question whose id it bears (the published code goes by place, so that one answer too few moves all that follow). An
+answer that says that there is none ("not mentioned.", "无法推断") counts as `UNANSWERABLE`, but only as a whole:
+"political uncertainty" is an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import math
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any, NamedTuple
 
-from r_eval.analysis.metrics.judge import ask, ask_llm, prompt_file
-from r_eval.analysis.metrics.published import word_f1_published
+from r_eval.analysis.metrics.judge import Case, Complete, LLMMetric, ask, prompt_data, prompt_file
 from r_eval.analysis.metrics.qa import word_f1
-from r_eval.analysis.metrics.quest_replies import (
-    UNANSWERABLE,
-    Sheet,
-    answers_prompt,
-    questions_prompt,
-    read_answers,
-    read_published,
-    read_questions,
-)
-from r_eval.analysis.metrics.registry import Batched
 from r_eval.errors import UserError
 from r_eval.languages import Language, language_of
 
-if TYPE_CHECKING:
-    from r_eval.tasks.llm_client import LLMClient
-
-__all__ = [
-    "PUBLISHED",
-    "UNANSWERABLE",
-    "Evaluated",
-    "Evaluator",
-    "Pair",
-    "Precision",
-    "QuestCase",
-    "QuestEval",
-    "QuestScore",
-    "Recall",
-    "Sheet",
-    "evaluate",
-    "published",
-    "read_published",
-    "score",
-]
-
-PUBLISHED = "无法推断"
-"""The one phrase that stands for no answer in the published code."""
-
-_MOST_SCORES = 4_096
-_NO_SCORE = {
-    "unread": "no reply could be read",
-    "unusable": "the reference answers no question",
-    "no_reference": "there is no reference",
-    "failed": "the LLM failed: ",
-}
-Say = Callable[[str], Awaitable[str]]
-"""Sends a prompt to an LLM and returns its reply; raises UserError where the LLM fails."""
+UNANSWERABLE = "<Unanswerable>"
+Sheet = tuple[list[str], list[str | None]]
+"""The questions about a reference, and its own answer to each."""
+_LONGEST_PHRASE = 80
+"""Characters beyond which an answer says something."""
+_ID = re.compile(r"\D{0,12}0{0,3}([1-9]\d{0,4})\W{0,2}")
 
 
 class Pair(NamedTuple):
@@ -91,14 +57,6 @@ class Pair(NamedTuple):
     given: str | None
 
 
-class QuestCase(NamedTuple):
-    """A generated text and its reference; `sheet` has the questions where they are known, as from a published cache."""
-
-    answer: str
-    reference: str
-    sheet: Sheet | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class QuestScore:
     """One generated text against one reference.
@@ -110,7 +68,6 @@ class QuestScore:
         n_gt_unanswerable: Of these, to which the reference has no answer.
         n_gm_unanswerable: Of those that count, to which the generated text has no answer.
         n_misaligned: To which one side has no reply under their id, and the reference is not known to have no answer.
-        why: In one word, why there is no score: a key of `_NO_SCORE`; "" otherwise.
     """
 
     recall: float = math.nan
@@ -122,38 +79,36 @@ class QuestScore:
     n_gt_unanswerable: int = 0
     n_gm_unanswerable: int = 0
     n_misaligned: int = 0
-    why: str = ""
-
-    @property
-    def n_dropped(self) -> int:
-        """Questions that are in no score but those of "all"."""
-        return self.n_gt_unanswerable + self.n_misaligned
-
-    @property
-    def scored(self) -> bool:
-        return not math.isnan(self.combined)
 
 
-@dataclass(slots=True)
-class Evaluated:
-    """The scores of some rows, in their order; `error` is what the LLM said where it failed last."""
+def score(pairs: Sequence[Pair]) -> QuestScore:
+    """The score of one generated text from its answers and the reference's; one pair per question.
 
-    scores: list[QuestScore] = field(default_factory=list)
-    error: str = ""
+    >>> found = score([Pair("a b c", "a x y"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)])
+    >>> round(found.recall, 3), round(found.precision, 3), round(found.combined, 3)
+    (0.667, 0.667, 0.444)
+    """
+    bad = sum(pair.gold == UNANSWERABLE for pair in pairs)
+    misaligned = sum(pair.gold is None or (pair.gold != UNANSWERABLE and pair.given is None) for pair in pairs)
+    used = [(gold, given) for gold, given in pairs if gold not in (None, UNANSWERABLE) and given is not None]
+    if not used:
+        return QuestScore(n_questions=len(pairs), n_gt_unanswerable=bad, n_misaligned=misaligned)
+    values = [word_f1(given, [gold]) for gold, given in used if gold is not None and given != UNANSWERABLE]
+    total, answered, every = math.fsum(values), len(values), len(pairs) - misaligned
+    return QuestScore(
+        recall=answered / len(used),
+        recall_all=answered / every,
+        precision=total / answered if answered else 0.0,
+        precision_all=total / every,
+        combined=total / len(used),
+        n_questions=len(pairs),
+        n_gt_unanswerable=bad,
+        n_gm_unanswerable=len(used) - answered,
+        n_misaligned=misaligned,
+    )
 
-    def counts(self) -> dict[str, int]:
-        """What stands behind the scores: texts, questions, and those of both that count nowhere, by cause."""
-        why = Counter(found.why for found in self.scores)
-        numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned", "n_dropped")
-        return {
-            "texts": len(self.scores),
-            "scored": sum(found.scored for found in self.scores),
-            **{word: why[word] for word in _NO_SCORE},
-            **{name: sum(getattr(found, name) for found in self.scores) for name in numbers},
-        }
 
-
-class QuestEval(Batched):
+class QuestEval(LLMMetric):
     """The mean F1 of the answers to what the reference answers, 0 for those that the answer does not hold."""
 
     name = "quest_eval"
@@ -161,48 +116,36 @@ class QuestEval(Batched):
     """By what stands behind "#", the field of `QuestScore`."""
 
     def __init__(self, setup: str | None = None) -> None:
-        """Keep the LLM's name; it is opened when answers are scored.
+        """As of `LLMMetric`.
 
         Raises:
             UserError: The denominator is unknown.
         """
-        self._llm, _, denominator = (setup or "").partition("#")
-        if denominator not in self.parts:
-            raise UserError(f"{self.name}: unknown denominator {denominator!r}; expected #answered or #all")
-        self._part = self.parts[denominator]
-        self._counts = Counter[str]()
-        self._error = ""
+        super().__init__(setup)
+        if self.part not in self.parts:
+            raise UserError(f"{self.name}: unknown denominator {self.part!r}; expected #answered or #all")
+        self._references: dict[str, asyncio.Task[Sheet]] = {}
 
-    def batch(
-        self, predictions: Sequence[str], golds: Sequence[Sequence[str]], questions: Sequence[str] | None = None
-    ) -> list[float]:
-        """The scores of many answers; not to be called where an event loop runs.
+    async def score(self, complete: Complete, case: Case) -> float:
+        found = [await self._against(complete, case.answer, gold) for gold in case.golds if gold.strip()]
+        best = max(found, key=lambda one: -1.0 if math.isnan(one.combined) else one.combined, default=QuestScore())
+        self.tally["questions"] += best.n_questions
+        self.tally["that the reference does not answer"] += best.n_gt_unanswerable
+        self.tally["that the answer does not answer"] += best.n_gm_unanswerable
+        self.tally["without a reply under their id"] += best.n_misaligned
+        self.tally["not scored: there is no reference"] += not found
+        self.tally["not scored: no question to answer could be read"] += bool(found) and math.isnan(best.combined)
+        return float(getattr(best, self.parts[self.part]))
 
-        Raises:
-            UserError: No LLM is named, or it cannot be used.
-        """
-        if not self._llm:
-            raise UserError(f"{self.name} needs an LLM: name it {self.name}@LLM, as in {self.name}@openai/gpt-4o")
-        rows = [QuestCase(text, gold) for text, right in zip(predictions, golds, strict=True) for gold in right or [""]]
-        found = evaluate(self._llm, rows)
-        scores = iter(found.scores)
-        best = [_best([next(scores) for _ in right or [""]]) for right in golds]
-        self._counts.update(Evaluated(best).counts())
-        self._error = found.error or self._error
-        return [float(getattr(one, self._part)) for one in best]
-
-    def summary(self) -> str:
-        """What stands behind the scores since it was last called, for a person; "" where there are none."""
-        of, self._counts = self._counts, Counter()
-        if not of["texts"]:
-            return ""
-        line = (
-            f"quest_eval@{self._llm}: {of['scored']:,} of {of['texts']:,} answers scored, on {of['n_questions']:,} "
-            f"questions: {of['n_gt_unanswerable']:,} that the reference does not answer, {of['n_gm_unanswerable']:,} "
-            f"that the answer does not, {of['n_misaligned']:,} without a reply under their id"
-        )
-        reasons = {**_NO_SCORE, "failed": f"the LLM failed: {self._error}"}
-        return line + "".join(f"; {of[word]:,} not scored: {reason}" for word, reason in reasons.items() if of[word])
+    async def _against(self, complete: Complete, answer: str, reference: str) -> QuestScore:
+        task = self._references.get(reference)
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            task = self._references[reference] = asyncio.create_task(_sheet(complete, reference))
+        questions, golds = await task
+        given: Sequence[str | None] = [UNANSWERABLE] * len(questions)
+        if answer.strip() and any(gold not in (None, UNANSWERABLE) for gold in golds):
+            given = await _answers(complete, answer, questions, language_of(reference))
+        return score(list(map(Pair, golds, given)))
 
 
 class Recall(QuestEval):
@@ -219,140 +162,104 @@ class Precision(QuestEval):
     parts = {"": "precision", "all": "precision_all", "answered": "precision"}
 
 
-def _best(scores: Sequence[QuestScore]) -> QuestScore:
-    """The best of several golds; none where the LLM failed on one of them."""
-    failed = next((one for one in scores if one.why == "failed"), None)
-    return failed or max(scores, key=lambda one: one.combined if one.scored else -1.0)
+async def _sheet(complete: Complete, reference: str) -> Sheet:
+    language = language_of(reference)
+    prompt, again = questions_prompt(reference), prompt_file(f"quest_again.{language}.md")
+    questions = await ask(complete, prompt, again, read_questions) or []
+    return questions, await _answers(complete, reference, questions, language) if questions else []
 
 
-def score(pairs: Sequence[Pair]) -> QuestScore:
-    """The score of one generated text from its answers and the reference's; one pair per question.
+async def _answers(complete: Complete, text: str, questions: Sequence[str], language: Language) -> list[str | None]:
+    """A text's answer to each question; those that a first reply lacks are taken from a second."""
+    prompt, again = answers_prompt(text, questions, language), prompt_file(f"quest_again.{language}.md")
+    found = read_answers(await complete(prompt), questions)
+    if None in found:
+        more = read_answers(await complete(f"{prompt}\n\n{again}"), questions)
+        found = [other if one is None else one for one, other in zip(found, more, strict=True)]
+    return found
 
-    >>> found = score([Pair("a b c", "a x y"), Pair("Nairobi", "Nairobi"), Pair("1912", UNANSWERABLE)])
-    >>> round(found.recall, 3), round(found.precision, 3), round(found.combined, 3)
-    (0.667, 0.667, 0.444)
+
+def questions_prompt(reference: str) -> str:
+    """What the LLM is asked for questions about a reference, in its language."""
+    return Template(prompt_file(f"quest_questions.{language_of(reference)}.md")).substitute(text=reference)
+
+
+def answers_prompt(text: str, questions: Sequence[str], language: Language) -> str:
+    """What the LLM is asked for a text's answers."""
+    lines = "\n".join(f"q{number}: {question}" for number, question in enumerate(questions, 1))
+    return Template(prompt_file(f"quest_answers.{language}.md")).substitute(text=text, questions=lines)
+
+
+def read_questions(reply: str) -> list[str] | None:
+    """The questions in a reply, each once; None where there are none.
+
+    >>> read_questions('Sure:\\n```json\\n{"key_info": ["Kenya"], "questions": ["Where?", "When?"]}\\n```')
+    ['Where?', 'When?']
     """
-    bad = sum(pair.gold == UNANSWERABLE for pair in pairs)
-    misaligned = sum(pair.gold is None or (pair.gold != UNANSWERABLE and pair.given is None) for pair in pairs)
-    used = [(gold, given) for gold, given in pairs if gold not in (None, UNANSWERABLE) and given is not None]
-    if not used:
-        why = "unread" if misaligned or not pairs else "unusable"
-        return QuestScore(n_questions=len(pairs), n_gt_unanswerable=bad, n_misaligned=misaligned, why=why)
-    values = [word_f1(given, [gold]) for gold, given in used if gold is not None and given != UNANSWERABLE]
-    total, answered, every = math.fsum(values), len(values), len(pairs) - misaligned
-    return QuestScore(
-        recall=answered / len(used),
-        recall_all=answered / every,
-        precision=total / answered if answered else 0.0,
-        precision_all=total / every,
-        combined=total / len(used),
-        n_questions=len(pairs),
-        n_gt_unanswerable=bad,
-        n_gm_unanswerable=len(used) - answered,
-        n_misaligned=misaligned,
-    )
+    found: list[str] = []
+    for value in _json_values(reply):
+        items = value.get("questions", value.get("question")) if isinstance(value, dict) else None
+        texts = items if isinstance(items, list) else []
+        found = [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()] or found
+    return list(dict.fromkeys(found)) or None
 
 
-def published(golds: Sequence[str], given: Sequence[str]) -> tuple[float, float]:
-    """Precision and recall as the published code computes them: by place, over words with spaces and punctuation.
+def read_answers(reply: str, questions: Sequence[str]) -> list[str | None]:
+    """The answer to each question, `UNANSWERABLE` for what says so; None for a question whose id is not in the reply.
 
-    Only its own phrase (`PUBLISHED`), to the letter, stands for no answer. Where none is left, both are 0.
+    Where an id comes twice, the last counts: a model may begin again.
 
-    Raises:
-        ValueError: There are not as many answers of one side as of the other. The published code drops such a sample,
-            or puts wrong answers together.
+    >>> read_answers('{"q2": "In Africa.", "q1": null}', ["Where is Oz?", "Where is Kenya?"])
+    ['<Unanswerable>', 'In Africa.']
     """
-    used = [(gold, answer) for gold, answer in zip(golds, given, strict=True) if gold != PUBLISHED]
-    values = [word_f1_published(answer, [gold]) for gold, answer in used if answer != PUBLISHED]
-    return (sum(values) / len(values), len(values) / len(used)) if values else (0.0, 0.0)
+    found: dict[int, str] = {}
+    for key, answer in (pair for value in _json_values(reply) for pair in _by_id(value)):
+        if match := _ID.fullmatch(str(key)[:40]):
+            found[int(match[1])] = normalised(_text(answer))
+    return [found.get(number) for number in range(1, len(questions) + 1)]
 
 
-def evaluate(llm: str, rows: Sequence[QuestCase]) -> Evaluated:
-    """The score of every row by the questions and answers of an LLM; as `judge.ask_llm`.
+def _json_values(reply: str) -> Iterator[Any]:
+    from r_eval.llms.json_text import json_values
 
-    A row on which the LLM failed has no score, and is counted.
+    return (found.value for found in json_values(reply))
 
-    Raises:
-        UserError: The LLM is unknown, or it cannot be used.
+
+def _by_id(value: Any) -> Iterator[tuple[object, Any]]:
+    """Ids and answers in an object of answers, in a list of objects with both, or in either within "answers"."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _by_id(item)
+    elif isinstance(value, dict) and "id" in value:
+        yield value["id"], value.get("answer")
+    elif isinstance(value, dict):
+        yield from _by_id(value.get("answers"))
+        yield from value.items()
+
+
+def _text(answer: object) -> str:
+    if isinstance(answer, list):
+        return ", ".join(filter(None, map(_text, answer)))
+    return "" if answer is None else str(answer)
+
+
+def normalised(answer: str) -> str:
+    """`UNANSWERABLE` for whatever says so as a whole, any other answer without the space around it.
+
+    >>> normalised("The text does not mention it."), normalised("文中未提及。"), normalised(" uncertainty ")
+    ('<Unanswerable>', '<Unanswerable>', 'uncertainty')
     """
-    known = _scores_of(llm)
-    missing = [row for row in dict.fromkeys(rows) if row not in known]
-    error = ""
-    if missing:
-
-        async def evaluate_all(speaker: LLMClient) -> str:
-            evaluator = Evaluator(speaker.complete)
-            found = await asyncio.gather(*map(evaluator.row, missing))
-            known.update(zip(missing, found, strict=True))
-            return evaluator.error
-
-        error = ask_llm(llm, "quest_eval", evaluate_all)
-    evaluated = Evaluated([known[row] for row in rows], error)
-    for row in [row for row in known if known[row].why == "failed" or len(known) > _MOST_SCORES]:
-        del known[row]
-    return evaluated
+    answer = answer.strip()
+    says_nothing = not answer or (len(answer) <= _LONGEST_PHRASE and _letters(answer) in _phrases())
+    return UNANSWERABLE if says_nothing else answer
 
 
 @functools.cache
-def _scores_of(llm: str) -> dict[QuestCase, QuestScore]:
-    """The scores by an LLM in this process, which the metrics share."""
-    return {}
+def _phrases() -> frozenset[str]:
+    parts = prompt_data("unanswerable.yaml").values()
+    products = (itertools.product(["", *one["leads"]], one["cores"], ["", *one["tails"]]) for one in parts)
+    return frozenset(_letters("".join(words)) for words in itertools.chain.from_iterable(products))
 
 
-class Evaluator:
-    """An LLM's questions and answers, for as long as an event loop runs; `error` is what it said where it failed
-    last."""
-
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._sheets: dict[str, asyncio.Task[Sheet]] = {}
-        self.error = ""
-
-    async def row(self, row: QuestCase) -> QuestScore:
-        """The score of one row; one without a score where the LLM failed."""
-        if not row.reference.strip() and row.sheet is None:
-            return QuestScore(why="no_reference")
-        try:
-            sheet = row.sheet or await self.sheet(row.reference)
-            if not row.answer.strip() or not sheet.usable:
-                given: Sequence[str | None] = [UNANSWERABLE] * len(sheet.questions)
-            else:
-                given = await self.answers(
-                    row.answer, sheet.questions, language_of(row.reference or sheet.questions[0])
-                )
-        except UserError as error:
-            self.error = str(error)
-            return QuestScore(why="failed")
-        return score(list(map(Pair, sheet.answers, given)))
-
-    async def sheet(self, reference: str) -> Sheet:
-        """The questions about a reference and its own answers; without any where none could be read.
-
-        Raises:
-            UserError: The LLM failed.
-        """
-        if reference not in self._sheets:
-            self._sheets[reference] = asyncio.create_task(self._write(reference))
-        return await self._sheets[reference]
-
-    async def answers(self, text: str, questions: Sequence[str], language: Language) -> list[str | None]:
-        """A text's answer to each question; those that a first reply lacks are taken from a second.
-
-        Raises:
-            UserError: The LLM failed.
-        """
-        prompt, again = answers_prompt(text, questions, language), prompt_file(f"quest_again.{language}.md")
-        found = read_answers(await self._say(prompt), questions)
-        if None in found:
-            more = read_answers(await self._say(f"{prompt}\n\n{again}"), questions)
-            found = [one if one is not None else other for one, other in zip(found, more, strict=True)]
-        return found
-
-    async def _write(self, reference: str) -> Sheet:
-        language = language_of(reference)
-        again = prompt_file(f"quest_again.{language}.md")
-        sheet = await ask(self._say, questions_prompt(reference), again, read_questions)
-        if sheet is None:
-            return Sheet((), ())
-        answers = await self.answers(reference, sheet.questions, language)
-        return Sheet(sheet.questions, tuple(answers))
+def _letters(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())

@@ -2,8 +2,7 @@
 
 A name is a built-in one; or that of an entry point of the group `r_eval.metrics`; or `module:function` or
 `./file.py:function`. A module is imported when its metric is first asked for. Behind "@" stands what a built-in is set
-up
-with: `rouge_l@ru`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
+up with: `rouge_l@ru`, `bert_score@FOLDER`, `judge@LLM`, `quest_eval@LLM`.
 """
 
 from __future__ import annotations
@@ -57,12 +56,11 @@ Function = Callable[[str, Sequence[str]], float] | Batched
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: (prediction, golds) -> a number in `range`, the best over the golds.
+    """A metric: (prediction, golds) -> a number from 0 to 1, the best over the golds.
 
     Attributes:
         about: One line.
         version: Raised when its numbers change; scores of another version are computed again.
-        range: Its least and greatest value; any other is refused.
         needs: The extra, model or LLM without which it does not run; "" for none.
     """
 
@@ -70,7 +68,6 @@ class Metric:
     function: Function
     about: str = ""
     version: int = 1
-    range: tuple[float, float] = (0.0, 1.0)
     needs: str = ""
 
     def __call__(self, prediction: str, golds: Sequence[str]) -> float:
@@ -98,30 +95,26 @@ class Metric:
         Raises:
             UserError: It cannot run here, or gave a number outside its range; names the episode.
         """
-        function = self.function
-        if not callable(getattr(function, "batch", None)):
-            found = [function(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
-        elif getattr(function, "needs_context", False) and context is not None:
-            contexts = [context(place) for place in range(len(predictions))]
-            found = function.batch(predictions, golds, questions, contexts)  # type: ignore[union-attr,call-arg]
+        batch = getattr(self.function, "batch", None)
+        if batch is None:
+            found = [self.function(prediction, right) for prediction, right in zip(predictions, golds, strict=True)]
+        elif getattr(self.function, "needs_context", False) and context is not None:
+            found = batch(predictions, golds, questions, [context(place) for place in range(len(predictions))])
         else:
-            found = function.batch(predictions, golds, questions)  # type: ignore[union-attr]
+            found = batch(predictions, golds, questions)
         where = [f" for episode {id_}" for id_ in ids] if ids is not None else [""] * len(found)
         return [self._checked(score, place) for score, place in zip(found, where, strict=True)]
 
     def _checked(self, score: Any, where: str) -> float:
-        low, high = self.range
-        if type(score) is float and low <= score <= high:
-            return score
         try:
             number = float(score)
         except (TypeError, ValueError):
-            raise UserError(f"metric '{self.name}' returned {score!r}{where}: expected a number") from None
-        if math.isnan(number) or low <= number <= high:
+            number = math.inf
+        if math.isnan(number) or 0.0 <= number <= 1.0:
             return number
-        if low <= round(number, 9) <= high:  # a rounding error
-            return min(high, max(low, number))
-        raise UserError(f"metric '{self.name}' returned {number:g}{where}: expected {low:g} to {high:g}")
+        if 0.0 <= round(number, 9) <= 1.0:  # a rounding error
+            return min(1.0, max(0.0, number))
+        raise UserError(f"metric '{self.name}' returned {score!r}{where}: expected a number from 0 to 1")
 
 
 class _BuiltIn(NamedTuple):
@@ -212,21 +205,6 @@ def is_trusted(name: str) -> bool:
     return name in _NAMED_BY_USER or not (":" in name or (at and not is_harmless))
 
 
-def score_all(
-    name: str,
-    predictions: Sequence[str],
-    golds: Sequence[Sequence[str]],
-    questions: Sequence[str] | None = None,
-    context: Callable[[int], str] | None = None,
-) -> list[float]:
-    """The scores of many answers by one metric, in their order; as `Metric.scores`.
-
-    Raises:
-        UserError: The metric is unknown, or it cannot run here.
-    """
-    return get(name).scores(predictions, golds, questions, context)
-
-
 def summaries(names: Iterable[str]) -> list[str]:
     """What metrics have to say of the scores since they were last asked, for a person; each line once."""
     functions = [_get(name).function for name in names]
@@ -252,7 +230,7 @@ def _built_in(name: str, row: _BuiltIn, value: str | None) -> Metric:
     if value is not None and not row.takes:
         raise UserError(f"metric '{name.partition('@')[0]}' takes nothing behind '@'")
     function = found(value) if row.takes else found
-    return Metric(name, function, _first_line(function), row.version, needs=row.needs)
+    return Metric(name, function, _first_line(function), row.version, row.needs)
 
 
 def _plug_in(name: str, found: Any) -> Metric:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 TextPair = tuple[str, str]
 
 MODEL_VARIABLE = "R_EVAL_BERT_MODEL"
-_CACHED_LENGTH = 4_096
 _UNSTATED = 1_000_000
 """transformers gives a tokenizer of no stated length one beyond this."""
 _WORD = re.compile(r"\w+")
@@ -69,7 +68,7 @@ class Rouge:
             raise UserError(f"rouge@{language}: expected @ru (as in rouge_l@ru), or nothing for any other language")
         self.__doc__ = f"F-measure of {_COUNTED[length]} in common (ROUGE), the best over the golds."
         self._length = length
-        self._cut = functools.lru_cache(maxsize=8_192)(segments if language is None else russian_stems)
+        self._cut = segments if language is None else russian_stems
 
     def __call__(self, prediction: str, golds: Sequence[str]) -> float:
         """The F-measure, the best over the golds.
@@ -77,21 +76,18 @@ class Rouge:
         Raises:
             MissingExtra: There is Chinese text, or Russian for stems, and what cuts it is not installed.
         """
-        return max((self._pair(prediction, gold) for gold in golds), default=0.0)
+        found = self._cut(prediction)
+        return max((self._pair(found, self._cut(gold), bare(prediction) == bare(gold)) for gold in golds), default=0.0)
 
-    def _pair(self, prediction: str, gold: str) -> float:
-        found, wanted = self._words(prediction), self._words(gold)
-        if not found or not wanted:
-            return float(not found and not wanted and bare(prediction) == bare(gold))
+    def _pair(self, found: list[str], wanted: list[str], is_same: bool) -> float:
+        from rapidfuzz.distance import LCSseq
+
+        if not found and not wanted:
+            return float(is_same)
         if not self._length:
-            from rapidfuzz.distance import LCSseq
-
             return f_measure(LCSseq.similarity(found, wanted), len(found), len(wanted))
         ours, theirs = (Counter(runs(words, self._length)) for words in (found, wanted))
         return f_measure((ours & theirs).total(), ours.total(), theirs.total())
-
-    def _words(self, text: str) -> list[str]:
-        return self._cut(text) if len(text) <= _CACHED_LENGTH else self._cut.__wrapped__(text)
 
 
 rouge_1, rouge_2, rouge_l = (functools.partial(Rouge, length) for length in (1, 2, 0))
@@ -141,11 +137,6 @@ def _bleu_pair(found: str, gold: str) -> float:
 
 def prepared(text: str) -> str:
     """The text as sacrebleu is given it: in NFKC, with words of scripts without spaces set apart."""
-    return _prepared(text) if len(text) <= _CACHED_LENGTH else _prepared.__wrapped__(text)
-
-
-@functools.lru_cache(maxsize=8_192)
-def _prepared(text: str) -> str:
     return spaced(unicodedata.normalize("NFKC", text).strip())
 
 

@@ -63,7 +63,7 @@ def write_report(results: Results, out: Path, warn: Callable[[str], None] | None
     drawn: list[Path] = []
     if figures:
         try:
-            drawn = write_figures(charts, out / "figures", warn)
+            drawn = write_figures(charts, out / "figures")
         except MissingExtra as missing:
             if warn is not None:
                 warn(f"no figures: {missing}")
@@ -76,7 +76,7 @@ def write_report(results: Results, out: Path, warn: Callable[[str], None] | None
 def write_tables_page(
     out: Path, title: str, facts: Sequence[str], found: Sequence[tuple[str, str, str, pandas.DataFrame]]
 ) -> Path:
-    """Write a page of plain tables with their files, such as a leaderboard.
+    """Write a page of plain tables with their files: a leaderboard.
 
     Args:
         facts: Short texts under the title.

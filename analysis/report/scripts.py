@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ def script(name: str, data: Any) -> str:
 
 
 def rounded(value: Any) -> float | None:
-    """A number with six digits; None for one that is not known (None, NaN, NA) or not finite."""
-    known = isinstance(value, (int, float)) and math.isfinite(value)
-    return float(f"{value:.6g}") if known else None
+    """A number with six digits, whole ones as they are; None for one that is not known or not finite."""
+    if not isinstance(value, numbers.Real) or not math.isfinite(value):
+        return None
+    return int(value) if isinstance(value, numbers.Integral) else float(f"{float(value):.6g}")

@@ -16,7 +16,8 @@ import json
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -43,26 +44,20 @@ RECORD = ("metric", "threshold", "taxonomy", "supported", "undecided")
 
 
 @dataclass(slots=True)
-class _EpisodeLine:
-    """What the page's list says of one episode, and where its transcript lies in the waiting file."""
-
-    values: list[Any]
-    start: int
-    size: int
-    chunk: int = 0
-
-
-@dataclass(slots=True)
 class _Task:
-    """The questions and episodes of one task as they are met."""
+    """The questions and episodes of one task as they are met.
+
+    Attributes:
+        questions: By their ids; the first word on a question counts.
+        lines: What the page's list says of each episode, and where in the waiting file its transcript lies.
+    """
 
     questions: dict[str, dict[str, Any]] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     causes: dict[str, int] = field(default_factory=lambda: {"": 0})
-    lines: list[_EpisodeLine] = field(default_factory=list)
+    lines: list[tuple[list[Any], int, int]] = field(default_factory=list)
 
     def add(self, id_: str, text: str, golds: list[str], level: str) -> None:
-        """Add a question; the first word on it counts."""
         self.places.setdefault(id_, len(self.places))
         self.questions.setdefault(id_, {"id": id_, "text": text, "golds": golds, "level": level})
 
@@ -85,7 +80,6 @@ def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> li
     for name in ("questions", "episodes"):
         shutil.rmtree(out / "data" / name, ignore_errors=True)
     out.mkdir(parents=True, exist_ok=True)
-    place = {system: number for number, system in enumerate(systems)}
     counts = []
     for number, name in enumerate(results.tasks["name"]):
         task = _Task()
@@ -95,13 +89,13 @@ def write_transcripts(results: Results, systems: Sequence[str], out: Path) -> li
                     task.add(question.id, question.question, question.answers, question.level)
                 for cell in run.cells():
                     if cell.task == name:
-                        condition = results.conditions.index(cell.condition)
-                        _read(run, cell, [place[cell.system + suffix], condition], task, waiting)
+                        place = [systems.index(cell.system + suffix), results.conditions.index(cell.condition)]
+                        _read(run, cell, place, task, waiting)
             counts.append(_write_task(number, task, waiting, out))
     return counts
 
 
-def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO[bytes]) -> None:
+def _read(run: RunFolder, cell: Cell, place: list[int], task: _Task, waiting: IO[bytes]) -> None:
     """Take in the episodes of one cell."""
     records = run.scores(cell)
     for episode in run.cell_episodes(cell):
@@ -113,18 +107,10 @@ def _read(run: RunFolder, cell: Cell, whose: list[int], task: _Task, waiting: IO
         if episode.question != task.questions[episode.question_id]["text"]:
             data["question"] = episode.question
         text = f"{json.dumps(episode.episode_id)}:{json.dumps(data, separators=(',', ':'))}".encode("ascii")
-        values = [
-            task.places[episode.question_id],
-            *whose,
-            episode.epoch,
-            rounded(record["score"]),
-            TYPES.index(record["response_type"]),
-            task.causes.setdefault(record["cause"], len(task.causes)),
-            rounded(record["seconds"]),
-            record["calls"],
-            episode.episode_id,
-        ]
-        task.lines.append(_EpisodeLine(values, waiting.tell(), len(text)))
+        cause = task.causes.setdefault(record["cause"], len(task.causes))
+        values = [task.places[episode.question_id], *place, episode.epoch, rounded(record["score"])]
+        values += [TYPES.index(record["response_type"]), cause, rounded(record["seconds"]), record["calls"]]
+        task.lines.append(([*values, episode.episode_id], waiting.tell(), len(text)))
         waiting.write(text)
 
 
@@ -132,39 +118,26 @@ def _write_task(number: int, task: _Task, waiting: IO[bytes], out: Path) -> int:
     """Write the files of a task; returns the number of chunks."""
     if not task.lines:
         return 0
-    task.lines.sort(key=lambda line: int(line.values[0]))
-    chunks = list(_chunks(task.lines))
+    task.lines.sort(key=lambda line: int(line[0][0]))
+    chunks: list[list[tuple[int, int]]] = [[]]
+    episodes, full = [], 0
+    for values, start, size in task.lines:
+        if chunks[-1] and full + size > CHUNK:
+            chunks.append([])
+            full = 0
+        chunks[-1].append((start, size))
+        full += size
+        episodes.append([*values, len(chunks) - 1])
     for place, chunk in enumerate(chunks):
-        packer = zlib.compressobj(wbits=GZIP)
-        packed = [packer.compress(b"{")]
-        for nth, line in enumerate(chunk):
-            line.chunk = place
-            waiting.seek(line.start)
-            packed += [packer.compress(b"," if nth else b""), packer.compress(waiting.read(line.size))]
+        packer, packed = zlib.compressobj(wbits=GZIP), []
+        for nth, (start, size) in enumerate(chunk):
+            waiting.seek(start)
+            packed.append(packer.compress((b"," if nth else b"{") + waiting.read(size)))
         packed += [packer.compress(b"}"), packer.flush()]
-        text = base64.b64encode(b"".join(packed)).decode("ascii")
-        write_script(out, f"episodes/{number}-{place}", text)
-    listed = {
-        "questions": list(task.questions.values()),
-        "episodes": [[*line.values, line.chunk] for line in task.lines],
-        "causes": list(task.causes),
-    }
+        write_script(out, f"episodes/{number}-{place}", base64.b64encode(b"".join(packed)).decode("ascii"))
+    listed = {"questions": list(task.questions.values()), "episodes": episodes, "causes": list(task.causes)}
     write_script(out, f"questions/{number}", listed)
     return len(chunks)
-
-
-def _chunks(lines: Sequence[_EpisodeLine]) -> Iterator[list[_EpisodeLine]]:
-    """Episodes in the order of their questions, some at a time."""
-    chunk: list[_EpisodeLine] = []
-    size = 0
-    for line in lines:
-        if chunk and size + line.size > CHUNK:
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(line)
-        size += line.size
-    if chunk:
-        yield chunk
 
 
 def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
@@ -183,8 +156,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
     for number, (step, data) in enumerate(zip(episode.steps, steps, strict=True)):
         _mark(number, step, data, wanted, named=bool(episode.evidence))
     retrieval = record.get("retrieval") or {}
-    branches = list(_walk(tree(episode.steps), -1))
-    number_of = {id(step): place for place, step in enumerate(episode.steps)}
+    branches = tree(episode.steps)
     data = {
         "answer": episode.answer,
         "golds": episode.golds,
@@ -199,7 +171,7 @@ def transcript(episode: Episode, record: dict[str, Any]) -> dict[str, Any]:
         "steps": steps,
     }
     if branches:
-        data["tree"] = [[one.number, above, [number_of[id(step)] for step in one.after]] for one, above in branches]
+        data["tree"] = [[one.number, one.parent, one.after] for one in branches]
         data["path"] = _path(branches, episode)
     return data
 
@@ -227,14 +199,16 @@ def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, 
     text = evidence_text(step)
     if not text:
         return
-    observed, places = Observed([text]), TextPlaces(step.observation or "")
+    observed, shown = Observed([text]), step.observation or ""
+    places: TextPlaces | None = None  # made when something is there: most texts hold nothing
     marks: list[tuple[int, int, int]] = []
     for which, entry in enumerate(wanted):
         if not (observed.holds(entry["text"]) if named else observed.holds_gold(entry["text"])):
             continue
         entry["steps"].append(number)
+        places = places or TextPlaces(shown)
         found = places.of(entry["text"])[:MOST_MARKS]
-        marks.extend((*span, which) for span in _utf16(step.observation or "", found))
+        marks.extend((*span, which) for span in _utf16(shown, found))
         if not found:
             data.setdefault("holds", []).append(which)
     if marks:
@@ -243,28 +217,11 @@ def _mark(number: int, step: Step, data: dict[str, Any], wanted: list[dict[str, 
 
 def _utf16(text: str, spans: Sequence[Span]) -> list[Span]:
     """Places in characters as places in UTF-16 units."""
-    if not spans or text.isascii() or max(text) <= "\uffff":
-        return list(spans)
-    wide = [place for place, char in enumerate(text) if char > "\uffff"]
-    found, before = [], 0
-    for start, end in spans:
-        while before < len(wide) and wide[before] < start:
-            before += 1
-        inside = sum(char > "\uffff" for char in text[start:end])
-        found.append((start + before, end + before + inside))
-    return found
+    wide = [] if text.isascii() else [place for place, char in enumerate(text) if char > "\uffff"]
+    return [(start + bisect_left(wide, start), end + bisect_left(wide, end)) for start, end in spans]
 
 
-def _walk(branches: Sequence[Branch], parent: int) -> Iterator[tuple[Branch, int]]:
-    """All branches in pre-order; without recursion, since a chain can be deeper than Python's stack."""
-    waiting = [(branch, parent) for branch in reversed(branches)]
-    while waiting:
-        branch, above = waiting.pop()
-        yield branch, above
-        waiting.extend((child, branch.number) for child in reversed(branch.children))
-
-
-def _path(branches: Sequence[tuple[Branch, int]], episode: Episode) -> list[int]:
+def _path(branches: Sequence[Branch], episode: Episode) -> list[int]:
     """The replies from the root to the one that gave the answer; empty where none did.
 
     A search that finds an answer ends with it. One that takes its best give-up took it from an earlier reply: the last
@@ -273,8 +230,8 @@ def _path(branches: Sequence[tuple[Branch, int]], episode: Episode) -> list[int]
     answers = [step for step in episode.steps if step.kind == "answer" and step.error is None]
     if not answers or not episode.answer:
         return []
-    parents = {branch.number: parent for branch, parent in branches}
-    leaves = [branch for branch, _ in branches]
+    parents = {branch.number: branch.parent for branch in branches}
+    leaves = list(branches)
     if answers[-1].observation == "give_up":
         words = (episode.answer, json.dumps(episode.answer)[1:-1], json.dumps(episode.answer, ensure_ascii=False)[1:-1])
         leaves = [branch for branch in leaves if any(word in branch.step.text for word in words)]

@@ -12,8 +12,8 @@ from r_eval.environments.json_api import USER_AGENT, ApiSettings
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 
-from .offline import Offline
 from .shapes import ID, Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
+from .store import Store
 
 if TYPE_CHECKING:
     from .live import Live
@@ -50,7 +50,7 @@ class AMiner(Environment):
         """Read scholars from a file (default: the embedded ones), or ask a server.
 
         Args:
-            scholars: Scholars of your own: a JSON Lines file (see `scholars`); only with the source `snapshot`.
+            scholars: Scholars of your own: a JSON Lines file (see `store`); only with the source `snapshot`.
             source: `snapshot` (a file) or `live`; the other settings are for `live` only.
             base_url: The server; default AMiner's own.
             api_key_env: The environment variable that holds the server's key, where it wants one.
@@ -179,11 +179,11 @@ class AMiner(Environment):
         return self._source.records(kind)
 
 
-def _open(source: str, scholars: str | None, base_url: str | None, settings: ApiSettings) -> Offline | Live:
+def _open(source: str, scholars: str | None, base_url: str | None, settings: ApiSettings) -> Store | Live:
     if source == "snapshot":
         if base_url is not None or settings.api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
-        return Offline.open(Path(scholars) if scholars else SNAPSHOT)
+        return Store.open(Path(scholars) if scholars else SNAPSHOT)
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
     from .live import PUBLIC, Live

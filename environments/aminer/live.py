@@ -58,19 +58,18 @@ class Live:
         self._api = JsonApi("aminer", base_url, settings, _is_answer)
         self.version = self._api.version
 
-    def find_persons(self, **texts: str | None) -> list[shapes.Person]:
-        """Scholars who match all of name, organization and interest that are not None, the best first."""
+    def find_persons(self, **texts: str) -> list[shapes.Person]:
+        """Scholars who match all of name, organization and interest, the best first."""
         words = [
             {"operate": "0", "wordType": number, "keyword": texts[field], "advanced": True, "needTranslate": True}
             for field, number in WORD_TYPES.items()
-            if texts.get(field) is not None
+            if field in texts
         ]
-        body = {"sort": _SORT, "searchKeyWordList": words, "needDetails": True}
-        return self._search("searchPerson", _person, body)
+        return self._search("searchPerson", _person, {"searchKeyWordList": words})
 
     def find_publications(self, text: str) -> list[shapes.FoundPublication]:
         """Publications whose titles match, the best first."""
-        body = {"query": text, "needDetails": True, "page": 0, "size": shapes.MOST_HITS, "sort": _SORT}
+        body = {"query": text, "page": 0, "size": shapes.MOST_HITS}
         return self._search("searchPublication", lambda hit: _shape(shapes.FoundPublication, hit), body)
 
     def coauthors(self, person_id: str) -> list[shapes.Coauthor] | None:
@@ -94,9 +93,8 @@ class Live:
         found: dict[str, shapes.PersonPublication] = {}
         while len(found) < MOST_PUBLICATIONS:
             place = {"offset": len(found), "size": PAGE, "order": "citation"}
-            page = self._get(
-                "getPersonPubs", lambda data: _items(_paper, _at(data, "data", "pubs")), person_id, **place
-            )
+            read: Callable[[Any], Any] = lambda data: _items(_paper, _at(data, "data", "pubs"))  # noqa: E731
+            page = self._get("getPersonPubs", read, person_id, **place)
             if page is None and not found:
                 return None
             new = {paper.pub_id: paper for paper in page or [] if paper.pub_id not in found}
@@ -117,20 +115,18 @@ class Live:
         def hits(data: Any) -> list[Shape]:
             if not isinstance(data, dict) or "hitList" not in data:
                 raise _Malformed("the answer has no list 'data.hitList'")
-            return (_items(read, data["hitList"] or []) or [])[: shapes.MOST_HITS]
+            return (_items(read, data["hitList"]) or [])[: shapes.MOST_HITS]
 
-        return self._read(api, hits, self._api.post(api, request))
+        return self._read(api, hits, self._api.post(api, {"sort": _SORT, "needDetails": True, **request}))
 
     def _get(self, api: str, read: Callable[[Any], Value], key: str, **more: Any) -> Value:
         return self._read(api, read, self._api.get(api, id=key, **more))
 
     def _read(self, api: str, read: Callable[[Any], Value], answer: Item) -> Value:
         try:
-            if answer.get("success") is False:
-                reason = _text(answer.get("msg")) or _text(answer.get("message")) or "no reason given"
+            if not _is_answer(answer):
+                reason = _text(answer.get("msg")) or _text(answer.get("message")) or "the answer has no 'data'"
                 raise _Malformed(f"the server reports no success: {reason[:200]}")
-            if "data" not in answer:
-                raise _Malformed("the answer has no 'data'")
             return read(answer["data"])
         except _Malformed as error:
             raise self._api.failure(api, f"gave an answer that is not AMiner's: {error}") from None
@@ -141,11 +137,10 @@ def _is_answer(answer: Item) -> bool:
 
 
 def _person(hit: Item) -> shapes.Person:
-    contact = hit.get("contact")
-    names = [contact.get("affiliation") if isinstance(contact, dict) else None, hit.get("org"), hit.get("orgZh")]
-    interests = _interests(hit.get("interests") or []) or []
-    organization = next(filter(None, map(_text, names)), "")
-    return _shape(shapes.Person, hit, interests=interests[:_MOST_INTERESTS], organization=organization)
+    contact = hit["contact"] if isinstance(hit.get("contact"), dict) else {}
+    names = map(_text, (contact.get("affiliation"), hit.get("org"), hit.get("orgZh")))
+    interests = (_interests(hit.get("interests")) or [])[:_MOST_INTERESTS]
+    return _shape(shapes.Person, hit, interests=interests, organization=next(filter(None, names), ""))
 
 
 def _coauthor(item: Item) -> shapes.Coauthor:
@@ -161,21 +156,17 @@ def _paper(item: Item) -> shapes.PersonPublication:
 def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
     if not isinstance(found, dict) or not _text(found.get("name")):
         return None
-    lines = {
-        key: list(filter(None, (line.strip() for line in re.split(r"\n|<br\s*/?>", _text(found.get(key))))))
-        for key in ("edu", "work")
-    }
     degrees = [
         shapes.Education(match[1], match[2], int(match[3]))
         if (match := _DEGREE.fullmatch(line))
         else shapes.Education("", line, 0)
-        for line in lines["edu"]
+        for line in _lines(found.get("edu"))
     ]
     posts = [
         shapes.Employment(match[1], match[2], int(match[3]), int(match[4]) if match[4] else None)
         if (match := _POST.fullmatch(line))
         else shapes.Employment("", line, 0, 0)
-        for line in lines["work"]
+        for line in _lines(found.get("work"))
     ]
     return _shape(shapes.PersonInfo, found, person_id=person_id, education_experience=degrees, work_experience=posts)
 
@@ -202,9 +193,7 @@ def _shape(shape: type[Shape], item: Item, **values: Any) -> Shape:
 
 def _at(data: Any, *path: str) -> Any:
     """What lies at a path of keys in the first element of a list; None if something on the way is missing."""
-    if data is not None and not isinstance(data, list):
-        raise _Malformed(f"'data' must be a list, not {type(data).__name__}")
-    value: Any = data[0] if data else None
+    value: Any = _list(data)[0] if data else None
     for key in path:
         if value is not None and not isinstance(value, dict):
             raise _Malformed(f"expected an object with {key!r}, got {type(value).__name__}")
@@ -216,27 +205,32 @@ def _items(read: Callable[[Item], Shape], found: Any) -> list[Shape] | None:
     """The items that can be read; one without an id or a name is skipped, but not if none is left. None for None."""
     if found is None:
         return None
-    if not isinstance(found, list):
-        raise _Malformed(f"expected a list, got {type(found).__name__}")
-    read_items, last = [], None
-    for item in found:
+    items, last = [], None
+    for item in _list(found):
         try:
             if not isinstance(item, dict):
                 raise _Malformed(f"expected an object, got {type(item).__name__}")
-            read_items.append(read(item))
+            items.append(read(item))
         except _Malformed as error:
             last = error
-    if last is not None and not read_items:
+    if last is not None and not items:
         raise last
-    return read_items
+    return items
 
 
 def _interests(found: Any) -> list[str] | None:
-    if found is None:
-        return None
-    if not isinstance(found, list):
-        raise _Malformed(f"interests must be a list, not {type(found).__name__}")
-    return list(filter(None, (_text(item.get("t") if isinstance(item, dict) else item) for item in found)))
+    texts = (_text(item.get("t") if isinstance(item, dict) else item) for item in _list(found or []))
+    return None if found is None else list(filter(None, texts))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Malformed(f"expected a list, got {type(value).__name__}")
+    return value
+
+
+def _lines(value: Any) -> list[str]:
+    return list(filter(None, map(str.strip, re.split(r"\n|<br\s*/?>", _text(value)))))
 
 
 def _text(value: Any) -> str:
@@ -250,6 +244,4 @@ def _number(value: Any) -> int:
     """A whole number; 0 for what is none."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,12}", value):
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
-        return 0
-    return int(value)
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12 else 0

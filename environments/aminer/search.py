@@ -1,30 +1,23 @@
-"""How scholars and publications are found by their words.
+"""How scholars and publications are found by their words, be they mistyped, in another order, or only some of them.
 
-A search first takes words as they are, then as beginnings ("M. Curie"), then with a typing error, and stops at the
-first way that finds something: a careful request is not answered with lookalikes.
+What is found is what fits best: a careful request is not answered with lookalikes.
 """
 
 from __future__ import annotations
 
-import heapq
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from rapidfuzz.distance import OSA
+from rapidfuzz import fuzz
 
 from r_eval.environments.json_lines import most_similar
 
 from .shapes import MOST_HITS
 
+LEAST_SIMILAR = 75.0
+"""What a text must score of 100 to be found; one that holds all the words asked for scores 100."""
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
-_SMALL = frozenset(
-    ["a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "under", "via", "with"]
-)
-_MOST_WORDS = 24
-"""Words of an argument that are looked for; a name or an organisation with more matches nothing."""
-_NEAR = 50
-"""Words with a typing error that are tried for one word."""
 
 
 def words(text: str) -> list[str]:
@@ -38,91 +31,55 @@ def words(text: str) -> list[str]:
     return "".join(plain).split()
 
 
-def content_words(found: Iterable[str]) -> list[str]:
-    """The different words without the small ones ("of", "the"), or all of them if there are only small ones."""
-    unique = list(dict.fromkeys(found))
-    return [word for word in unique if word not in _SMALL] or unique
-
-
-class WordIndex:
+class TextIndex:
     """The places of texts by their words.
 
     Args:
-        texts: For every place, the texts of which each can be asked for.
-        sort: Whether a text is exactly another with its words in another order, as names are.
+        texts: For every place, the texts of which each can be asked for; a smaller place comes first.
     """
 
-    def __init__(self, texts: Iterable[Sequence[str]], sort: bool = False) -> None:
-        self._sort = sort
-        self._places: defaultdict[str, set[int]] = defaultdict(set)
-        self._whole: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
+    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
         for place, each in enumerate(texts):
-            for found in map(words, each):
-                self._whole[self._key(found)].add(place)
-                for word in found:
-                    self._places[word].add(place)
-        self._words = list(self._places)
+            for text in each:
+                self._places[_key(text)].append(place)
+        self._keys = list(self._places)
 
-    def exact(self, found: Sequence[str]) -> set[int]:
-        """Where one of the texts has exactly these words."""
-        return self._whole.get(self._key(found), set())
-
-    def whole(self, word: str) -> set[int]:
-        """Where this word stands."""
-        return self._places.get(word, set())
-
-    def beginning(self, word: str) -> set[int]:
-        """Where a word stands that begins like this."""
-        return self._union(known for known in self._words if known.startswith(word))
-
-    def mistyped(self, word: str) -> set[int]:
-        """Where this word stands or, if it stands nowhere, one that differs by one letter left out, added, changed, or
-        by two neighbours swapped; failing that, one that begins like it."""
-        if word in self._places or len(word) < 4:
-            return self.whole(word) or self.beginning(word)
-        near = most_similar(word, self._words, OSA.similarity, len(word) - 1, _NEAR)
-        known = (self._words[place] for _, place in near)
-        return self._union(one for one in known if OSA.distance(word, one) == 1) or self.beginning(word)
-
-    def _key(self, found: Sequence[str]) -> tuple[str, ...]:
-        return tuple(sorted(found) if self._sort else found)
-
-    def _union(self, known: Iterable[str]) -> set[int]:
-        return set().union(*(self._places[word] for word in known))
+    def scores(self, text: str) -> dict[int, tuple[float, float]]:
+        """By place: how well one of its texts holds the words asked for, and how much it is like the whole of them."""
+        key = _key(text)
+        found: dict[int, tuple[float, float]] = {}
+        for score, number in most_similar(key, self._keys, fuzz.token_set_ratio, LEAST_SIMILAR, len(self._keys)):
+            rank = score, fuzz.ratio(key, self._keys[number])
+            for place in self._places[self._keys[number]]:
+                found[place] = max(found.get(place, rank), rank)
+        return found
 
 
-def all_matching(indexes: Mapping[str, WordIndex], texts: Mapping[str, str]) -> list[int]:
-    """The first places where every field matches its text, at most `MOST_HITS`.
+def _key(text: str) -> str:
+    return " ".join(sorted(words(text)))
 
-    Of places that match in the same way, those come alone in which the most fields have exactly their text.
+
+def all_matching(indexes: Mapping[str, TextIndex], texts: Mapping[str, str]) -> list[int]:
+    """The first places where every field fits its text best, at most `MOST_HITS`; exact texts come alone.
 
     Args:
-        indexes: By field; a smaller place comes first.
+        indexes: By field.
         texts: By field, at least one.
     """
-    wanted = {field: words(text) for field, text in texts.items()}
-    if not all(0 < len(found) <= _MOST_WORDS for found in wanted.values()):
-        return []
-    for way in (WordIndex.whole, WordIndex.beginning, WordIndex.mistyped):
-        parts = [way(indexes[field], word) for field, found in wanted.items() for word in content_words(found)]
-        if places := set.intersection(*parts):
-            exact = Counter(place for field, found in wanted.items() for place in indexes[field].exact(found))
-            most = max(exact[place] for place in places)
-            return heapq.nsmallest(MOST_HITS, (place for place in places if exact[place] == most))
-    return []
+    found = [indexes[field].scores(text) for field, text in texts.items()]
+    ranks = {
+        place: (sum(each[place][0] for each in found), sum(each[place][1] == 100 for each in found))
+        for place in set(found[0]).intersection(*found)
+    }
+    best = max(ranks.values(), default=(0, 0))
+    return sorted(place for place, rank in ranks.items() if rank == best)[:MOST_HITS]
 
 
-def best_matching(index: WordIndex, text: str) -> list[int]:
-    """The places of the texts that are a text, or hold all of its words, or most of those that any text holds; at most
+def best_matching(index: TextIndex, text: str) -> list[int]:
+    """The places of the texts that hold the words asked for best, those most like the whole of them first; at most
     `MOST_HITS`."""
-    found = words(text)
-    if not found:
-        return []
-    wanted = content_words(found)[:_MOST_WORDS]
-    places = index.exact(found) or set.intersection(*map(index.whole, wanted))
-    if places:
-        return heapq.nsmallest(MOST_HITS, places)
-    found_by_word = [places for word in wanted if (places := index.mistyped(word))]
-    counts = Counter(place for places in found_by_word for place in places)
-    enough = [place for place, count in counts.items() if 2 * count >= len(found_by_word)]
-    return heapq.nsmallest(MOST_HITS, enough, key=lambda place: (-counts[place], place))
+    found = index.scores(text)
+    best = max((score for score, _ in found.values()), default=0)
+    ranked = sorted((-likeness, place) for place, (score, likeness) in found.items() if score == best)
+    return [place for _, place in ranked[:MOST_HITS]]

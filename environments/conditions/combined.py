@@ -87,25 +87,19 @@ def combine(name: str, kinds: Sequence[str], settings: Mapping[str, Any]) -> Com
     repeated = next((kind for kind in kinds if kinds.count(kind) > 1), None)
     if repeated:
         raise UserError(f"condition '{name}': duplicate condition {repeated}")
-    by_name = [kind for kind in kinds if not set(kind) & set(":./")]
-    installed = {CLEAN.name, *plugins.names("conditions", Condition)} if by_name else set()
-    for kind in by_name:
-        if kind not in installed:
-            raise UserError(plugins.unknown("condition", kind, installed))
     classes = [plugins.load("conditions", kind, Condition) for kind in kinds if kind != CLEAN.name]
-    parameters = [list(inspect.signature(cls).parameters) for cls in classes]
-    known = {parameter for names in parameters for parameter in names}
+    known = [parameter for cls in classes for parameter in inspect.signature(cls).parameters]
     for key in settings:
         if key not in known:
             raise UserError(f"condition '{name}': {plugins.unknown('setting', key, known)}")
     parts = []
-    for cls, names in zip(classes, parameters, strict=True):
+    for cls in classes:
+        own = inspect.signature(cls).parameters
         try:
-            parts.append(cls(**{key: value for key, value in settings.items() if key in names}))
+            parts.append(cls(**{key: value for key, value in settings.items() if key in own}))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            key = ".".join(map(str, first["loc"]))
-            why = first["msg"].removeprefix("Value error, ")
+            key, why = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
             raise UserError(f"condition '{name}': {key}: {why}, not {first['input']!r}") from None
         except (TypeError, ValueError) as error:
             raise UserError(f"condition '{name}': {error}") from None

@@ -2,13 +2,9 @@
 
 Whoever reads finds the new answer; whoever remembers gives the old one. Replaced are the values that the question
 names as `entities`; where it names none, its gold answers and its named evidence. Each value is replaced by another of
-its kind (see `alternatives`), in all texts of the environment, and back in its arguments (see `replacing`). An old
-value is a name that nobody has heard of there. How values are drawn depends on what becomes the answer (`drawing`):
-
-- What is read: values that stand in the question stay, so that the question is the same.
-- One of the things that the question names, a truth value, or a number that the program computes: names, numbers and
-  dates are changed until the program comes to another answer.
-- What is read in the question itself, which quotes its sources: the question changes with the environment.
+its kind (see `alternatives` and `drawing`), in all texts of the environment, and back in its arguments (see
+`replacing`). An old value is a name that nobody has heard of there. What stands in the question stays, so that the
+question is the same, unless it quotes what it asks about: then it changes with the environment.
 
 A gold program is run again in the changed environment. It must give the new gold, without a call failing that did not
 fail before. Questions that do not come out so are dropped, and counted by reason.
@@ -42,18 +38,20 @@ from r_eval.environments.observation import Observation
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import Session
-from r_eval.records import Question, Step
+from r_eval.records import Document, Question, Step
 from r_eval.seeds import Seeds
 
 from .alternatives import KINDS, Alternatives, replaceable
 from .base import Condition, ConditionInput, Wrapped
-from .drawing import CHOSEN, COMPUTED, QUOTED, READ, TRUTH, Drawing, aim_of, stands
+from .drawing import OPEN, QUOTED, READ, Drawing, aim_of, are_truth, stands
 from .replacing import Replacements, is_number, normal, tokens
 
 ATTEMPTS = 12
 """Draws of new values for a question whose program does not come out right."""
 PASSAGE = 15
 """Words of an answer; what has more, and no program that finds it, is a text that was written, and no value."""
+COUNT = 100
+"""A smaller number may have been counted."""
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
 REPLACED, OLD_ANSWERS = "replaced", "old_answers"
 """Keys of a question's `meta`: the new value by the old one, and the gold answers before."""
@@ -86,7 +84,7 @@ class Counterfactual(Condition):
     kinds: Names = KINDS
     pool: Names = ()
     dropped: Counter[str] = dataclasses.field(default_factory=Counter, init=False, repr=False)
-    _alternatives: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    _known: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question with its new golds; None, and counted in `dropped`, where there are none."""
@@ -107,86 +105,62 @@ class Counterfactual(Condition):
 
     async def _question(self, question: Question, environment: Environment) -> Question | str:
         golds = [item for answer in question.answers for item in _items(answer)]
-        if not question.program:
-            if any(len(tokens(gold)) > PASSAGE for gold in golds):
-                return "the answer is a whole text"
-            is_named = stands(question.question, golds)
-            if not any(map(replaceable, golds)):
-                return "the answer is a truth value or a count, or no name, number or date, and there is no program"
-            if any(is_named) or any(map(_count, golds)):
-                return "the answer stands in the question or may be a count, and no program says what becomes of it"
-        ran = Ran()
+        before = Ran()
         if question.program:
-            ran = await _run(question.program, environment)
-            if not any(_same(ran.answer, gold) for gold in question.answers):
+            before = await _run(question.program, environment)
+            if not any(_same(before.answer, gold) for gold in question.answers):
                 return "the program does not give the gold answer"
-        aim = aim_of(question, golds, ran.seen)
-        known = self._alternatives.get(environment.version)
-        if known is None:
-            known = self._alternatives[environment.version] = Alternatives(environment, self.kinds, self.pool)
+        elif any(len(tokens(gold)) > PASSAGE for gold in golds):
+            return "the answer is a whole text"
+        elif not any(map(replaceable, golds)):
+            return "the answer is a truth value or a count, or no name, number or date, and there is no program"
+        elif any(stands(question.question, golds)) or any(gold.isdigit() and int(gold) < COUNT for gold in golds):
+            return "the answer stands in the question or may be a count, and no program says what becomes of it"
+        if environment.version not in self._known:
+            self._known[environment.version] = Alternatives(environment, self.kinds, self.pool)
+        aim = aim_of(question, golds, before.seen)
         draw = random.Random(Seeds(self.seed, question.id, 0).of(self.name))
+        drawing = Drawing(question, aim, golds, before.seen, self._known[environment.version], draw)
         reason = "nothing that the answer rests on can be replaced, or no other value of the kind is known"
-        drawn = Drawing(question, aim, golds, ran.seen, known, draw).changes()
-        for changes in itertools.islice(drawn, ATTEMPTS):
+        for changes in itertools.islice(drawing.changes(), ATTEMPTS):
             if changes is not None:
-                variant = await self._variant(question, changes, environment, aim, ran)
+                variant = await _variant(question, changes, environment, aim, before)
                 if variant is not None:
                     return variant
                 reason = "the answer does not change as what was replaced does"
         return reason
 
-    async def _variant(
-        self, question: Question, changes: Replacements, environment: Environment, aim: str, before: Ran
-    ) -> Question | None:
-        """The question under these changes; None where its program does not come to an answer that fits."""
-        answers = [changes.forward(answer) for answer in question.answers]
-        new: dict[str, Any] = {}
-        if aim == QUOTED:
-            new = {key: changes.forward(getattr(question, key)) for key in ("question", "query", "program")}
-        if question.program:
-            found = await self._found(question, changes, environment, aim, new)
-            if found is None or changes.traces(found.seen) or found.failed > before.failed:
-                return None
-            if aim in (CHOSEN, COMPUTED):
-                if not _like(found.answer, question, aim):
-                    return None
-                answers = [found.answer]
-            elif not any(_same(found.answer, answer) for answer in answers):
-                return None
-        if any(sorted(tokens(new)) == sorted(tokens(old)) for new in answers for old in question.answers):
-            return None
-        context = [
-            document.model_copy(
-                update={"title": changes.forward(document.title), "text": changes.forward(document.text)}
-            )
-            for document in question.context
-        ]
-        new["answers"], new["context"] = answers, context
-        new["evidence"], new["entities"] = changes.forward(question.evidence), changes.forward(question.entities)
-        new["meta"] = {**question.meta, REPLACED: changes.values, OLD_ANSWERS: question.answers}
-        if "sources" in question.meta:  # what a perfect retriever gives
-            new["meta"]["sources"] = changes.forward(question.meta["sources"])
-        return question.model_copy(update=new)
 
-    async def _found(
-        self, question: Question, changes: Replacements, environment: Environment, aim: str, new: dict[str, Any]
-    ) -> Ran | None:
-        """What the program comes to; one that reads by the words around the old value, with the new ones in it.
-
-        Such a program is put into `new`. Since it holds the new answer itself, that must stand in what it saw.
-        """
-        program = question.program or ""
+async def _variant(
+    question: Question, changes: Replacements, environment: Environment, aim: str, before: Ran
+) -> Question | None:
+    """The question under these changes; None where its program does not come to an answer that fits."""
+    fields = ("answers", "evidence", "entities", *(("question", "query", "program") if aim == QUOTED else ()))
+    new = {name: changes.forward(getattr(question, name)) for name in fields}
+    if question.program:
         changed = Replaced(environment, changes)
-        ran = await _run(new.get("program", program), changed)
-        if aim != READ or any(_same(ran.answer, changes.forward(answer)) for answer in question.answers):
-            return ran
-        rewritten = changes.forward(program)
-        read = question.evidence or [item for answer in question.answers for item in _items(answer)]
-        if rewritten == program:
+        ran = await _run(new.get("program", question.program), changed)
+        if aim == READ and not _gives(ran, new):
+            # A program may read by the words around the old value, and then has to have the new ones in it. Since it
+            # holds the new answer itself, that must stand in what it saw.
+            new["program"] = changes.forward(question.program)
+            ran = await _run(new["program"], changed)
+            read = new["evidence"] or [item for answer in new["answers"] for item in _items(answer)]
+            if not all(stands(ran.seen, read)):
+                return None
+        if changes.traces(ran.seen) or ran.failed > before.failed:
             return None
-        ran = await _run(rewritten, changed)
-        new["program"] = rewritten
-        return ran if all(stands(ran.seen, changes.forward(read))) else None
+        if aim == OPEN and _like(ran.answer, question):
+            new["answers"] = [ran.answer]
+        elif not _gives(ran, new):
+            return None
+    if any(sorted(tokens(one)) == sorted(tokens(old)) for one in new["answers"] for old in question.answers):
+        return None
+    context = [one.model_dump() for one in question.context]
+    new["context"] = [Document(**{name: changes.forward(text) for name, text in one.items()}) for one in context]
+    sources = {key: changes.forward(question.meta[key]) for key in ("sources",) if key in question.meta}
+    new["meta"] = {**question.meta, **sources, REPLACED: changes.values, OLD_ANSWERS: question.answers}
+    return question.model_copy(update=new)
 
 
 class Replaced(Wrapped):
@@ -239,13 +213,17 @@ class Replaced(Wrapped):
         return str(self.rewrite(self.inner.description))
 
 
-def _like(answer: str, question: Question, aim: str) -> bool:
+def _like(answer: str, question: Question) -> bool:
     """Whether what a program came to is an answer of the sort of the gold one."""
-    if aim == COMPUTED:
+    if are_truth(question.answers):
+        return are_truth([answer])
+    if all(map(is_number, question.answers)):
         return is_number(answer)
-    if all(gold.casefold() in TRUTH for gold in question.answers):
-        return answer.casefold() in TRUTH
     return bool(answer) and all(stands(question.question, _items(answer)))
+
+
+def _gives(ran: Ran, new: dict[str, Any]) -> bool:
+    return any(_same(ran.answer, answer) for answer in new["answers"])
 
 
 def _items(answer: str) -> list[str]:
@@ -254,11 +232,6 @@ def _items(answer: str) -> list[str]:
 
 def _same(one: str, other: str) -> bool:
     return sorted(map(str.casefold, _items(normal(one)))) == sorted(map(str.casefold, _items(normal(other))))
-
-
-def _count(value: str) -> bool:
-    """Whether a number is so small that it may have been counted."""
-    return value.isdigit() and int(value) < 100
 
 
 async def _run(program: str, environment: Environment) -> Ran:

@@ -1,12 +1,11 @@
-"""Calls fail at a rate, one by one or in bursts; a retry may succeed."""
+"""Calls fail at a rate; a retry may succeed."""
 
 from __future__ import annotations
 
-import json
 import random
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment, TemporaryFailure, ToolError
@@ -22,21 +21,12 @@ CUT = "The result was cut off on its way; the same call may be made again for th
 LEAST_KEPT, MOST_KEPT = 0.1, 0.9
 
 
-def _kinds(value: Any) -> Any:
-    """One kind or a list of them, in the order of `KINDS`, each once."""
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not set(values) <= set(KINDS):
-        raise ValueError(f"expected one or several of {', '.join(KINDS)}")
-    return tuple(kind for kind in KINDS if kind in values)
-
-
 @dataclass(config={"strict": True}, frozen=True)
 class Faulty(Condition):
-    """Calls fail at a rate, one by one or in bursts; a retry may succeed.
+    """Calls fail at a rate; a retry may succeed.
 
     Attributes:
-        rate: The share of calls that fail, from 0 to 1, whatever the length of bursts.
-        burst: How many calls fail in a row.
+        rate: The share of calls that fail, from 0 to 1.
         kinds: What a failure looks like, drawn evenly: "error" and "timeout" give the model a message in place of the
             result, "truncated" gives the first part of the result.
     """
@@ -44,8 +34,7 @@ class Faulty(Condition):
     name = "faulty"
 
     rate: Annotated[float, Field(ge=0, le=1)] = 0.1
-    burst: PositiveInt = 1
-    kinds: Annotated[tuple[Kind, ...], Field(min_length=1), BeforeValidator(_kinds)] = KINDS
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1, strict=False)] = KINDS
 
     def environment(self, environment: Environment, about: ConditionInput, seeds: Seeds) -> Environment:
         """The environment with calls that fail."""
@@ -53,15 +42,12 @@ class Faulty(Condition):
 
 
 class FaultyEnvironment(Wrapped):
-    """An environment whose calls fail as a `Faulty` says.
-
-    What happens to a call depends on its number in the episode and on the seeds, not on its arguments.
-    """
+    """An environment whose calls fail as a `Faulty` says, by their number in the episode and the seeds alone."""
 
     def __init__(self, inner: Environment, faulty: Faulty, seeds: Seeds) -> None:
         super().__init__(inner)
         self._faulty, self._seeds = faulty, seeds
-        self._calls = self._left = 0
+        self._calls = 0
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         """Carry out a query API, or fail.
@@ -71,7 +57,7 @@ class FaultyEnvironment(Wrapped):
         """
         self._calls += 1
         number, draw = self._calls, random.Random(self._seeds.of(f"faulty {self._calls}"))
-        if not self._fails(draw):
+        if draw.random() >= self._faulty.rate:
             return await super().call(api, arguments)
         kind, share = draw.choice(self._faulty.kinds), draw.uniform(LEAST_KEPT, MOST_KEPT)
         part = await self._truncated(api, arguments, share) if kind == "truncated" else None
@@ -92,23 +78,6 @@ class FaultyEnvironment(Wrapped):
         text = f"{CUT}\n{await rerendered(self.inner, api, whole, part)}"
         return Observation(part, text, whole.retrieved_ids[: len(part)] if isinstance(part, list) else ())
 
-    def _fails(self, draw: random.Random) -> bool:
-        """Whether the present call fails.
-
-        An episode begins at a random moment of an endless row of calls, perhaps within a burst, so that the rate holds
-        for short episodes too.
-        """
-        rate, burst = self._faulty.rate, self._faulty.burst
-        begins = rate / (rate + burst * (1 - rate))
-        if self._calls == 1:
-            self._left = draw.randint(1, burst) if draw.random() < rate else 0
-        elif not self._left and draw.random() < begins:
-            self._left = burst
-        if not self._left:
-            return False
-        self._left -= 1
-        return True
-
 
 def failed(step: Step) -> bool:
     """Whether a step is a call that failed for the moment, or whose result was truncated."""
@@ -118,14 +87,10 @@ def failed(step: Step) -> bool:
 
 
 def _part(value: Any, share: float) -> Any:
-    """The first part of a value; of a record, the longest of its values is cut. None for what has no parts."""
+    """The first part of a text or a list; of a record, the longest of its texts and lists is cut. None for the rest."""
     if isinstance(value, str | list) and len(value) > 1:
         return value[: max(1, int(len(value) * share))]
-    if isinstance(value, list) and value:
-        part = _part(value[0], share)
-        return None if part is None else [part]
-    if isinstance(value, dict) and value:
-        longest = max(value, key=lambda key: len(json.dumps(value[key], ensure_ascii=False)))
-        part = _part(value[longest], share)
-        return None if part is None else {**value, longest: part}
-    return None
+    parts = [key for key, one in value.items() if isinstance(one, str | list)] if isinstance(value, dict) else []
+    longest = max(parts, key=lambda key: len(value[key]), default=None)
+    part = None if longest is None else _part(value[longest], share)
+    return None if part is None else {**value, longest: part}

@@ -1,13 +1,19 @@
-"""Passages and records that do not belong there are mixed into what a search finds."""
+"""The condition `noisy`: passages that do not belong there are mixed into what a search finds.
+
+A search is a query API that takes the number of passages that are wanted (`top_k`), and returns passages with a `text`.
+Nothing that was found is left out. Without holding an answer, a `Screen` tells what is no noise for a question.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import itertools
 import random
 import re
-from collections.abc import Iterable, Iterator
+import statistics
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -15,56 +21,75 @@ from pydantic import PositiveInt
 from pydantic.dataclasses import dataclass
 
 from r_eval.environments.base import Environment, ToolError, observe, threads
-from r_eval.environments.conditions.base import (
-    Condition,
-    ConditionInput,
-    Wrapped,
-    bare,
-    rerendered,
-    rewritten,
-    undisturbed,
-)
-from r_eval.environments.conditions.distractors import (
-    LENGTHS,
-    VERBS,
-    Passage,
-    Record,
-    Screen,
-    are_passages,
-    distracting,
-    excerpt,
-    finds_records,
-    id_field,
-    length_parameter,
-    near_duplicates,
-    pool_of,
-    text_of,
-)
-from r_eval.environments.conditions.replacing import UNSPACED
 from r_eval.environments.observation import Observation
 from r_eval.environments.schema import ApiSpec
 from r_eval.errors import UserError
+from r_eval.languages import language_of
 from r_eval.records import Document, Question
 from r_eval.seeds import Seeds
 
+from .alternatives import near_number
+from .base import Condition, ConditionInput, Wrapped, bare, rerendered, rewritten, undisturbed
+from .replacing import tokens
+
+LENGTHS = ("top_k", "k", "limit", "max_results")
+"""Parameters by which a search is known: they say how many results are wanted."""
 POOL = 500
 """The most documents of an environment that unrelated passages are drawn from."""
 SPARE = 20
 """How many more siblings are looked at than are wanted, since some may contain the answer."""
+LONGEST = 100_000
+"""Characters of a passage that are looked at."""
 NOISE = "noise:"
 """Before the recorded ids of passages that do not belong there; no model sees it."""
-HAN = re.compile(f"[{UNSPACED}]")
 SCREEN = "noise_screen"
 """Key of a question's `meta`: what is no noise for it."""
+LABELS = 1_000_000
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
+
+Passage = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Screen:
+    """Recognises passages from relevant documents, and those that contain a gold answer or evidence.
+
+    Attributes:
+        documents: Ids of the relevant documents.
+        phrases: The number of words and a digest of each answer and piece of evidence: no environment can read them.
+    """
+
+    documents: Collection[str] = ()
+    phrases: Collection[str] = ()
+
+    @classmethod
+    def of(cls, question: Question) -> Screen:
+        """The screen of a question."""
+        values = [value for gold in question.answers for value in gold.split(";")]
+        documents = question.meta.get("text_ids")
+        phrases = {_digest(words) for words in map(tokens, (*values, *question.evidence)) if words}
+        return cls(sorted(map(str, documents if isinstance(documents, list) else ())), sorted(phrases))
+
+    def excludes(self, key: str, text: str) -> bool:
+        """Whether a passage is from a relevant document, or an answer or evidence stands in its text as whole words."""
+        if key in self.documents or key.rpartition("#")[0] in self.documents:
+            return True
+        words, phrases = tokens(text[:LONGEST]), frozenset(self.phrases)
+        lengths = {int(phrase.partition(" ")[0]) for phrase in phrases}
+        runs = (words[at : at + length] for length in lengths for at in range(len(words) - length + 1))
+        return any(_digest(run) in phrases for run in runs)
+
+
+def _digest(words: Sequence[str]) -> str:
+    text = " ".join(words).encode("utf-8", "surrogatepass")
+    return f"{len(words)} {hashlib.blake2b(text, digest_size=8).hexdigest()}"
 
 
 @dataclass(config={"strict": True}, frozen=True)
 class Noisy(Condition):
-    """What does not belong there is mixed into what a search finds.
+    """Passages that do not belong there are mixed into what a search finds; fewer where no more can be had.
 
-    Nothing that was found is left out for it. A search is a query API that takes the number of results that are
-    wanted (`top_k`), and returns passages with a `text`; or one whose name says that it searches, and that returns
-    records with an id (see `distractors`). There are fewer than `distractors` where no more can be had.
     A passage that contains a gold answer or comes from a relevant document is no noise, and is not drawn; a
     near-duplicate says something else than its model, and is.
 
@@ -73,8 +98,8 @@ class Noisy(Condition):
 
     Attributes:
         distractors: How many are mixed into each result.
-        noise: "unrelated", documents or records drawn by chance; "sibling", what the search ranks next, or records that
-            share words with the arguments; "near-duplicate", what was found with other numbers or another name.
+        noise: "unrelated", documents drawn by chance; "sibling", what the search ranks next; "near-duplicate", what was
+            found with other numbers.
         at: Where they stand.
     """
 
@@ -85,7 +110,6 @@ class Noisy(Condition):
     noise: Literal["unrelated", "sibling", "near-duplicate"] = "sibling"
     at: Literal["first", "last", "random"] = "random"
     _documents: dict[str, list[Passage]] = field(default_factory=dict, init=False, repr=False)
-    _records: dict[tuple[str, ...], list[Record]] = field(default_factory=dict, init=False, repr=False)
 
     def question(self, question: Question, environment: Environment) -> Question | None:
         """The question with a note of what is no noise for it.
@@ -93,14 +117,12 @@ class Noisy(Condition):
         Raises:
             UserError: The environment has no search, or no documents to draw from.
         """
-        specs = environment.specs().values()
-        passages = any(map(length_parameter, specs))
-        if not passages and not any(map(finds_records, specs)):
+        if not any(map(length_parameter, environment.specs().values())):
+            kind = type(environment).__name__
             raise UserError(
-                f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}, or one called "
-                f"{' or '.join(VERBS)}... that returns records; {type(environment).__name__} has none"
+                f"the condition noisy needs a search, an API that takes {' or '.join(LENGTHS)}; {kind} has none"
             )
-        if passages and self.noise == "unrelated" and not has_own_documents(environment):
+        if self.noise == "unrelated" and not has_own_documents(environment):
             self.documents(environment)
         return question.model_copy(update={"meta": {**question.meta, SCREEN: dataclasses.asdict(Screen.of(question))}})
 
@@ -124,15 +146,6 @@ class Noisy(Condition):
             self._documents[own.version] = random.Random(0).sample(documents, min(POOL, len(documents)))
         return self._documents[own.version]
 
-    def records(self, environment: Environment, results: list[Record]) -> list[Record]:
-        """The records of the kind of what was found, in the words of the conditions around the environment."""
-        own = bare(environment)
-        key = own.version, *results[0]
-        if key not in self._records:
-            self._records[key] = pool_of(own, results)
-        pool: list[Record] = rewritten(environment, self._records[key])
-        return pool
-
 
 class NoisyEnvironment(Wrapped):
     """An environment whose searches find what does not belong there, as a `Noisy` says."""
@@ -141,7 +154,6 @@ class NoisyEnvironment(Wrapped):
         super().__init__(inner)
         self._noisy, self._screen, self._seeds = noisy, screen, seeds
         self._calls = 0
-        self._labels: dict[str, str] = {}
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
         """Carry out a query API; into the result of a search, noise is mixed."""
@@ -149,29 +161,26 @@ class NoisyEnvironment(Wrapped):
         draw = random.Random(self._seeds.of(f"noisy {self._calls}"))
         seen: Observation[Any] = await super().call(api, arguments)
         spec, results = self.specs()[api], seen.value
-        noise: Iterable[Passage]
-        if length_parameter(spec) and are_passages(results):
-            noise = await self._passages(spec, arguments, results, draw)
-        elif finds_records(spec) and id_field(results):
-            level, key = self._noisy.noise, id_field(results)
-            pool = await threads.run(self._noisy.records, self.inner, results)
-            made = distracting(level, pool, results, arguments, draw)
-            is_copy = level == "near-duplicate"
-            noise = (one for one in made if is_copy or not self._screen.excludes(one[key], text_of(one)))
-        else:
+        if not length_parameter(spec) or not are_passages(results):
             return seen
-        some = itertools.islice(noise, self._noisy.distractors)
-        chosen: list[Passage] = await threads.run(lambda: list(some))  # passages may be long
-        mixed, places = _mixed(results, chosen, self._noisy.at, draw)
-        ids: list[str] = []
-        if seen.retrieved_ids:
-            key, own = id_field(mixed), iter(seen.retrieved_ids)
-            ids = [f"{NOISE}{one.get(key, '')}" if n in places else next(own, "") for n, one in enumerate(mixed)]
+        found = await self._noise(spec, arguments, results, draw)
+        some = itertools.islice(found, self._noisy.distractors)
+        noise: list[Passage] = await threads.run(lambda: list(some))  # passages may be long
+        own = [(passage, str(passage.get("id", ""))) for passage in results]
+        wrong = [(passage, f"{NOISE}{passage.get('id', '')}") for passage in noise]
+        total = len(own) + len(wrong)
+        starts = {"first": range(len(wrong)), "last": range(len(own), total)}
+        places = starts.get(self._noisy.at) or draw.sample(range(total), len(wrong))
+        ours, others = iter(own), iter(wrong)
+        mixed = [next(others if place in places else ours) for place in range(total)]
         if has_own_documents(self.inner):
-            mixed = [self._numbered(one, n in places) for n, one in enumerate(mixed)]
-        return Observation(mixed, await rerendered(self.inner, api, seen, mixed), filter(None, ids))
+            passages = [{**passage, "id": self._label(key)} for passage, key in mixed]
+        else:
+            passages = [passage for passage, _ in mixed]
+        ids = [key for _, key in mixed] if seen.retrieved_ids else []
+        return Observation(passages, await rerendered(self.inner, api, seen, passages), ids)
 
-    async def _passages(
+    async def _noise(
         self, spec: ApiSpec, arguments: dict[str, Any], results: list[Passage], draw: random.Random
     ) -> Iterator[Passage]:
         """Passages that may be mixed into a result, the best first."""
@@ -187,34 +196,39 @@ class NoisyEnvironment(Wrapped):
     ) -> Iterable[Passage]:
         """Passages that were not found: what the same search ranks next, or documents drawn by chance."""
         wanted, own = self._noisy.distractors + SPARE, has_own_documents(self.inner)
-        is_chinese = any(HAN.search(passage["text"]) for passage in results)
+        is_chinese = language_of("\n".join(passage["text"][:LONGEST] for passage in results)) == "zh"
         library = embedded_documents("crud-zh" if is_chinese else "crud-en") if own else []
         if self._noisy.noise == "unrelated":
-            documents = library or self._noisy.documents(self.inner)
             known = {str(passage.get("id", "")).rpartition("#")[0] for passage in results}
-            others = [
-                {**one, "id": f"{one.get('id', '')}#1"} for one in documents if str(one.get("id", "")) not in known
-            ]
-            drawn = draw.sample(others, min(len(others), wanted))
-            return [rewritten(self.inner, excerpt(one, results)) for one in drawn]
+            documents = [one for one in library or self._noisy.documents(self.inner) if str(one.get("id")) not in known]
+            drawn = draw.sample(documents, min(len(documents), wanted))
+            others = [{**one, "id": f"{one.get('id', '')}#1"} for one in drawn]
+            return [rewritten(self.inner, excerpt(one, results)) for one in others]
         more = {**arguments, length_parameter(spec): len(results) + wanted}
         try:
-            if not own:
-                ranked = await undisturbed(self.inner, spec.name, more)
-                return ranked if are_passages(ranked) else []
-            filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
-            ranked = (await observe(filled, spec.name, more)).value
+            if own:
+                filled = bare(self.inner).for_documents([Document(title="", text=one["text"]) for one in library])
+                ranked = (await observe(filled, spec.name, more)).value
+                return [rewritten(self.inner, excerpt(one, results)) for one in ranked]
+            ranked = await undisturbed(self.inner, spec.name, more)
+            return ranked if are_passages(ranked) else []
         except ToolError:
             return []
-        return [rewritten(self.inner, excerpt(one, results)) for one in ranked] if are_passages(ranked) else []
 
-    def _numbered(self, passage: Passage, is_noise: bool) -> Passage:
-        """A passage under a number of this episode."""
-        key = f"{NOISE if is_noise else ''}{passage.get('id', '')}"
-        if key not in self._labels:
-            numbers = random.Random(self._seeds.of("noisy ids")).sample(range(1, 10_000), len(self._labels) + 1)
-            self._labels = {**self._labels, key: f"d{numbers[-1]}"}
-        return {**passage, "id": self._labels[key]} if "id" in passage else passage
+    def _label(self, key: str) -> str:
+        """The number of a passage in this episode."""
+        return f"d{random.Random(self._seeds.of(f'noisy id {key}')).randrange(1, LABELS)}"
+
+
+def length_parameter(spec: ApiSpec) -> str:
+    """The parameter of a search that says how many results are wanted; "" for what is no search."""
+    return next((parameter.name for parameter in spec.parameters if parameter.name in LENGTHS), "")
+
+
+def are_passages(value: Any) -> bool:
+    """Whether a result is a list of passages: records, at least one, each with a text."""
+    is_list = isinstance(value, list) and bool(value)
+    return is_list and all(isinstance(one, dict) and isinstance(one.get("text"), str) for one in value)
 
 
 def has_own_documents(environment: Environment) -> bool:
@@ -231,12 +245,28 @@ def embedded_documents(name: str) -> list[Passage]:
     return random.Random(0).sample(documents, min(POOL, len(documents)))
 
 
-def _mixed(
-    results: list[Passage], noise: list[Passage], at: str, draw: random.Random
-) -> tuple[list[Passage], frozenset[int]]:
-    """Results and noise in one list, and the places of the noise."""
-    count, total = len(noise), len(results) + len(noise)
-    starts = {"first": range(count), "last": range(len(results), total)}
-    places = frozenset(starts[at] if at in starts else draw.sample(range(total), count))
-    rest, wrong = iter(results), iter(noise)
-    return [next(wrong if place in places else rest) for place in range(total)], places
+def excerpt(document: Passage, results: Sequence[Passage]) -> Passage:
+    """The first sentences of a document in the form of what was found, and about as long as that is at the median."""
+    length = int(statistics.median(len(passage["text"]) for passage in results))
+    text = str(document.get("text", ""))
+    end = _SENTENCE_END.search(text, length // 2)
+    own = {**document, "text": text[: end.end()] if end else text}
+    return {key: own.get(key, value) for key, value in results[0].items()}
+
+
+def near_duplicates(results: Sequence[Passage], draw: random.Random) -> Iterator[Passage]:
+    """What was found and has numbers, with other ones, the best first, under ids that nothing found has."""
+    ids = {str(passage.get("id", "")) for passage in results}
+
+    def other_number(found: re.Match[str]) -> str:
+        drawn = (near_number(found[0], draw) for _ in range(100))
+        return next((number for number in drawn if number != found[0]), found[0])
+
+    for passage in results:
+        text = _DIGITS.sub(other_number, passage["text"]) if len(passage["text"]) <= LONGEST else passage["text"]
+        if text != passage["text"]:
+            document, mark, place = str(passage.get("id", "")).rpartition("#")
+            start = draw.randint(1, 9 + (int(place) if mark and place.isdecimal() and len(place) < 9 else len(ids)))
+            others = (f"{document if mark else place}#{number}" for number in itertools.count(start))
+            own = {"id": next(one for one in others if one not in ids)} if "id" in passage else {}
+            yield {**passage, "text": text, **own}

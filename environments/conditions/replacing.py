@@ -16,7 +16,7 @@ import datetime
 import random
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 MONTHS = (
@@ -106,13 +106,12 @@ class Replacements:
         _check(self.values)
         forms = {old: new for pair in self.values.items() for old, new in _forms(*pair)}
         used = {_key(new) for new in forms.values()}
-        gone = {old: new for old, new in forms.items() if _key(old) not in used}
-        blanks = {unheard_of(old): old for old in self.values if old in gone}
-        for blank, old in blanks.items():
-            forms |= dict(_forms(blank, old))
+        self._gone = _pattern(old for old in forms if _key(old) not in used)
+        for old in self.values:
+            if _key(old) not in used:
+                forms |= dict(_forms(unheard_of(old), old))
         self._forward = _Direction(forms)
         self._back = _Direction({new: old for old, new in forms.items()})
-        self._gone = _Direction(gone)
 
     def forward(self, value: Any) -> Any:
         """Plain data of an environment with the new values in place of the old ones."""
@@ -126,65 +125,37 @@ class Replacements:
         """
         return self._back.over(value)
 
-    def traces(self, value: Any) -> bool:
-        """Whether an old value stands anywhere in plain data; one that is a new value too is none."""
-        return self._gone.holds(value)
+    def traces(self, text: str) -> bool:
+        """Whether an old value stands in a text; one that is a new value too is none."""
+        return self._gone.search(normal(text)) is not None
 
 
 class _Direction:
     """One way of the replacement, over all forms of all values."""
 
     def __init__(self, forms: Mapping[str, str]) -> None:
-        self._exact = {_spaced(old): new for old, new in forms.items()}
-        self._folded: dict[str, str] = {}
-        for old, new in forms.items():
-            self._folded.setdefault(_key(old), new)
-        longest = sorted(forms, key=lambda old: (-len(old), old))
-        self._pattern = re.compile("|".join(_pattern(old) for old in longest)) if longest else None
+        self._new = {_key(old): (_spaced(old), new) for old, new in reversed(list(forms.items()))}
+        self._pattern = _pattern(forms)
 
     def over(self, value: Any) -> Any:
-        if self._pattern is None:
-            return value
         if isinstance(value, str):
-            return self._text(value)
+            plain = normal(value)
+            return self._pattern.sub(self._put, plain) if self._pattern.search(plain) else value
         if isinstance(value, list | tuple):
             return [self.over(item) for item in value]
         if isinstance(value, dict):
             return {self.over(key): self.over(item) for key, item in value.items()}
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return self._number(value)
+            new = self._new.get(str(abs(value)), ("", ""))[1].replace(",", "")
+            fits = new.isdigit() if isinstance(value, int) else is_number(new)
+            return type(value)(f"{'-' * (value < 0)}{new}") if fits else value
         return value
-
-    def holds(self, value: Any) -> bool:
-        if isinstance(value, dict):
-            return any(self.holds(item) for pair in value.items() for item in pair)
-        if isinstance(value, list | tuple):
-            return any(self.holds(item) for item in value)
-        if isinstance(value, bool) or value is None or self._pattern is None:
-            return False
-        return self._pattern.search(normal(str(value))) is not None
-
-    def _text(self, text: str) -> str:
-        assert self._pattern is not None
-        plain = normal(text)
-        if self._pattern.search(plain) is None:
-            return text
-        return self._pattern.sub(self._put, plain)
 
     def _put(self, match: re.Match[str]) -> str:
         written = _spaced(match[0])
-        if written in self._exact:
-            return self._exact[written]
-        return _in_case_of(written, self._folded[_key(written)])
-
-    def _number(self, value: int | float) -> int | float:
-        written = str(abs(value))
-        new = self._exact.get(written)
-        if new is None or not is_number(new):
-            return value
-        plain = new.replace(",", "")
-        number = float(plain) if isinstance(value, float) or "." in plain else int(plain)
-        return -number if value < 0 else number
+        old, new = self._new[_key(written)]
+        cases = ((str.islower, str.lower), (str.isupper, str.upper), (str.istitle, str.title))
+        return new if written == old else next((change(new) for is_case, change in cases if is_case(written)), new)
 
 
 def _check(values: Mapping[str, str]) -> None:
@@ -196,18 +167,17 @@ def _check(values: Mapping[str, str]) -> None:
             raise ValueError(f"'{new}' is not of the kind of '{old}'")
         if used.setdefault(_key(new), old) != old:
             raise ValueError(f"'{new}' would stand for both '{used[_key(new)]}' and '{old}'")
-        others = (other for other, own in values.items() if _key(other) != _key(new) and other != own)
-        touched = next((other for other in others if overlap(tokens(other), tokens(new))), None) if old != new else None
-        if touched is not None:
-            raise ValueError(f"'{new}' has words in common with '{touched}', which is replaced")
+        for other, own in values.items():
+            if new not in (old, own) and other != own and _key(other) != _key(new) and overlap(other, new):
+                raise ValueError(f"'{new}' has words in common with '{other}', which is replaced")
 
 
-def overlap(old: Sequence[str], new: Sequence[str]) -> bool:
+def overlap(old: str, new: str) -> bool:
     """Whether an old value could stand in a text again once the new one does, be it with the words around it."""
-    short, long = sorted((list(old), list(new)), key=len)
+    short, long = sorted((tokens(old), tokens(new)), key=len)
     if any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1)):
         return True
-    return any(list(new[-k:]) == list(old[:k]) or list(new[:k]) == list(old[-k:]) for k in range(1, len(short)))
+    return any(long[-k:] == short[:k] or long[:k] == short[-k:] for k in range(1, len(short)))
 
 
 def same_kind(one: str, other: str) -> bool:
@@ -215,9 +185,9 @@ def same_kind(one: str, other: str) -> bool:
     return _kind(normal(one)) == _kind(normal(other))
 
 
-def _kind(value: str) -> tuple[bool, bool, bool, bool]:
-    first, last = (_UNSPACED.match(value[place]) is not None for place in (0, -1))
-    return is_number(value), as_date(value) is not None, first, last
+def _kind(value: str) -> tuple[bool, ...]:
+    scripts = (_UNSPACED.match(value[place]) is not None for place in (0, -1))
+    return is_number(value), as_date(value) is not None, *scripts
 
 
 def unheard_of(value: str) -> str:
@@ -226,8 +196,8 @@ def unheard_of(value: str) -> str:
     if date := as_date(value):
         return dated(datetime.date(draw.randint(9000, 9900), draw.randint(1, 12), draw.randint(1, 28)), date[1])
     if is_number(value):
-        digits = iter(draw.choice("789") if place == 0 else str(draw.randint(0, 9)) for place in range(len(value)))
-        return "".join(next(digits) if sign.isdigit() else sign for sign in value)
+        number = re.sub("[0-9]", lambda _: draw.choice("0123456789"), value)
+        return draw.choice("789") + number[1:]
     if _UNSPACED.search(value):
         return "".join(draw.choice("龘靐齉爩麤灪龖厵滟爨癵籱饢") for _ in range(max(2, len(tokens(value)))))
     return "".join(draw.choice(part) for part in ("QXZ", *("wvkjqxz", "uy") * 3)) + draw.choice("qxz")
@@ -238,16 +208,15 @@ def _forms(old: str, new: str) -> list[tuple[str, str]]:
     one, other = as_date(old), as_date(new)
     if one and other:
         return [(dated(one[0], form), dated(other[0], form)) for form in FORMS]
-    pairs = [(old, new)]
-    if is_number(old):
-        pairs.append((old.replace(",", ""), new.replace(",", "")))
-        if "," not in old and not old.startswith("0"):
-            pairs.append((_separated(old), _separated(new)))
-    return list(dict.fromkeys(pairs))
+    if not is_number(old) or old.startswith("0"):
+        return [(old, new)]
+    plain = old.replace(",", ""), new.replace(",", "")
+    separated = _separated(plain[0]), _separated(plain[1])
+    return [(old, new), *{plain, separated} - {(old, new)}]
 
 
 def _separated(number: str) -> str:
-    whole, point, rest = number.replace(",", "").partition(".")
+    whole, point, rest = number.partition(".")
     return f"{int(whole):,}{point}{rest}"
 
 
@@ -261,8 +230,13 @@ def _key(text: str) -> str:
     return _spaced(text).replace("İ", "i").casefold().replace("ı", "i")
 
 
-def _pattern(value: str) -> str:
-    """What finds a value as whole tokens."""
+def _pattern(values: Iterable[str]) -> re.Pattern[str]:
+    """What finds values as whole tokens, the longest first; nothing where there are none."""
+    longest = sorted(values, key=lambda value: (-len(value), value))
+    return re.compile("|".join(map(_whole, longest)) or "(?!)")
+
+
+def _whole(value: str) -> str:
     inner = _GAP.pattern.join(re.escape(word) for word in _GAP.split(value))
     if sum(map(str.isalpha, value)) > SHORT:
         inner = f"(?i:{inner})"
@@ -273,9 +247,3 @@ def _pattern(value: str) -> str:
     if value[-1].isdigit():
         after += r"(?![.,][0-9])"
     return before + inner + after
-
-
-def _in_case_of(written: str, new: str) -> str:
-    """A new value in the case in which the old one was written, where that is one of three."""
-    cases = ((str.islower, str.lower), (str.isupper, str.upper), (str.istitle, str.title))
-    return next((change(new) for is_case, change in cases if is_case(written)), new)

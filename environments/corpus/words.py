@@ -40,7 +40,7 @@ def search_words(text: str) -> list[str]:
     found: list[str] = []
     for piece in _PIECE.findall(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())):
         if _STARTS_IN_HAN(piece):
-            found += chinese_words(piece, "retrieval")
+            found += chinese_words(piece)
         else:
-            found.append(piece if piece.isascii() else stem(piece, "retrieval"))
+            found.append(piece if piece.isascii() else stem(piece))
     return found

@@ -18,7 +18,7 @@ import importlib.util
 import ipaddress
 import json
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -142,7 +142,7 @@ def openapi(environment: Environment) -> dict[str, Any]:
     paths = {}
     for name, spec in environment.specs().items():
         about = {"operationId": name, "summary": spec.summary, "description": spec.details}
-        value = {"description": "What was found", "content": _content(spec.returns_schema())}
+        value = {"description": "What was found", "content": _content(spec.result)}
         body = {"required": True, "content": _content(spec.json_schema())}
         operation = {key: text for key, text in about.items() if text}
         paths[f"/{name}"] = {"post": {**operation, "requestBody": body, "responses": {"200": value, **failures}}}
@@ -151,7 +151,7 @@ def openapi(environment: Environment) -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": info, "servers": [{"url": "/"}], "paths": paths}
 
 
-def _content(schema: dict[str, Any]) -> dict[str, Any]:
+def _content(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 

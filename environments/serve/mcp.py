@@ -138,7 +138,7 @@ def server_of(
     reading: frozenset[str] = getattr(environment, "read_only", frozenset())
 
     def tool(spec: ApiSpec) -> types.Tool:
-        wrapped = {"type": "object", "properties": {"result": spec.returns_schema()}, "required": ["result"]}
+        wrapped = {"type": "object", "properties": {"result": spec.result}, "required": ["result"]}
         return types.Tool(
             name=spec.name,
             description=f"{spec.summary}\n\n{spec.details}".strip(),

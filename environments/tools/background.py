@@ -36,12 +36,7 @@ async def run_on_loop(work: Coroutine[Any, Any, Result]) -> Result:
 
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
     """Do something on the loop and hold this thread up until it is done."""
-    future = asyncio.run_coroutine_threadsafe(work, loop())
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
+    return asyncio.run_coroutine_threadsafe(work, loop()).result()
 
 
 def closed_at_exit(work: Callable[[], Coroutine[Any, Any, None]]) -> None:

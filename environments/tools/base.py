@@ -42,11 +42,13 @@ class Tool:
         only_reads: Whether it declares that it changes nothing.
         read: Its description, the schema of its arguments and that of its result; notes what these allow beyond
             the declaration, and raises ValueError if the tool cannot be offered.
+        target: What a call of it needs.
     """
 
     name: str
     only_reads: bool
     read: Callable[[list[str]], tuple[str, Any, Any]]
+    target: Any
 
 
 class ToolEnvironment(Environment):
@@ -62,6 +64,9 @@ class ToolEnvironment(Environment):
     _specs: Mapping[str, DeclaredSpec]
     _description = ""
     _version = ""
+
+    def __init__(self) -> None:
+        self._targets: dict[str, Any] = {}
 
     @property
     def version(self) -> str:
@@ -79,16 +84,13 @@ class ToolEnvironment(Environment):
     def render(self, api: str, value: Any) -> str:
         return printable(super().render(api, value))
 
-    def _offer(self, where: str, tools: Sequence[Tool], setting: str = "", can_declare: bool = True) -> dict[str, int]:
+    def _offer(self, where: str, tools: Sequence[Tool], setting: str = "", can_declare: bool = True) -> None:
         """Offer tools; one warning, once in a process, says what is worth a warning.
 
         Args:
             where: The environment, for messages.
             setting: Which setting chooses some of the tools.
             can_declare: Whether tools of this kind can declare that they change nothing.
-
-        Returns:
-            The names of the query APIs, each with the position of its tool.
 
         Raises:
             ValueError: There are too many tools, or none can be offered.
@@ -97,9 +99,8 @@ class ToolEnvironment(Environment):
             limit = f"too many for a model (at most {MOST_TOOLS})"
             raise ValueError(f"{len(tools):,} tools are {limit}{f'; choose some with {setting}:' if setting else ''}")
         specs: dict[str, DeclaredSpec] = {}
-        positions: dict[str, int] = {}
-        left_out, loosened = [], []
-        for position, tool in enumerate(tools):
+        left_out, loosened, writing = [], [], []
+        for tool in tools:
             notes: list[str] = []
             try:
                 description, schema, returns = tool.read(notes)
@@ -109,15 +110,16 @@ class ToolEnvironment(Environment):
                 continue
             if notes:
                 loosened.append(f"{tool.name} ({'; '.join(notes)[:LONGEST_REASON]})")
-            specs[spec.name], positions[spec.name] = spec, position
+            specs[spec.name], self._targets[spec.name] = spec, tool.target
+            if not tool.only_reads:
+                writing.append(spec.name)
         if not specs:
             raise ValueError(f"none of its tools can be offered: {_listed(left_out) or 'it has none'}")
         self._specs = specs
-        self.read_only = frozenset(name for name, position in positions.items() if tools[position].only_reads)
-        writing = [name for name in specs if name not in self.read_only] if can_declare else []
+        self.read_only = frozenset(specs.keys() - set(writing))
         careful = "may change something, since they do not declare that they only read: "
-        _warn(where, {"left out: ": left_out, "offered with a looser schema: ": loosened, careful: writing})
-        return positions
+        changing = writing if can_declare else []
+        _warn(where, {"left out: ": left_out, "offered with a looser schema: ": loosened, careful: changing})
 
 
 def _warn(where: str, groups: Mapping[str, Sequence[str]]) -> None:

@@ -1,16 +1,19 @@
-"""A connection to an MCP server: opened by the first call, kept by a task of its own on the background loop.
+"""A connection to an MCP server: opened by the first call, held by a task of its own on the background loop.
 
 The SDK wants a connection closed by the task that opened it, so that task waits for the whole life of the connection.
-One that breaks is dropped; the next call opens another. All that are open at the end of the process are closed.
+One that breaks, or whose server does not answer in time, is dropped; the next call opens another. All that are open at
+the end of the process are closed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import weakref
+import logging
+import os
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from r_eval.environments.base import EnvironmentFailure, ToolError
 from r_eval.environments.schema import clip
@@ -22,15 +25,16 @@ if TYPE_CHECKING:
     from mcp import Client
 
 Answer = TypeVar("Answer")
-Streams = Callable[[bytearray], AbstractAsyncContextManager[Any]]
+Streams = Callable[[TextIO], AbstractAsyncContextManager[Any]]
+LAST_BYTES = 2000
+"""How much of the end of a process's standard error is read."""
 
 
 class Connection:
     """One connection to a server, which may be used from any thread or event loop.
 
     Args:
-        streams: Opens the streams of messages; the bytes that it gets receive the end of what a process writes to its
-            standard error.
+        streams: Opens the streams of messages; a process writes its standard error to the file that it gets.
         seconds: How long a call may take, and the start.
     """
 
@@ -38,9 +42,7 @@ class Connection:
         self._streams, self._seconds = streams, seconds
         self._task: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client]
-        self._over: asyncio.Event
-        self._stderr = bytearray()
-        _connections.add(self)
+        self._words = ""
 
     async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         """What the server answers.
@@ -53,14 +55,13 @@ class Connection:
 
     def close(self) -> None:
         """Close it, without waiting until that is done; a later call opens it again."""
-        if self._task is not None:
-            background.loop().call_soon_threadsafe(self.end)
+        background.loop().call_soon_threadsafe(self._end)
 
-    def end(self) -> asyncio.Task[None] | None:
-        """Have it closed, on the background loop; returns the task that does it."""
+    def _end(self) -> asyncio.Task[None] | None:
+        """Have it closed; returns the task that does it."""
         task, self._task = self._task, None
-        if task is not None:
-            self._over.set()
+        if task in _open:
+            _open[task].set()
         return task
 
     async def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -74,6 +75,7 @@ class Connection:
             async with asyncio.timeout(self._seconds):
                 return await question(client)
         except TimeoutError:
+            self._end()
             raise EnvironmentFailure(f"the MCP server gave no answer within {self._seconds:g} s") from None
         except ToolError:
             raise
@@ -82,7 +84,7 @@ class Connection:
             if error.code == CONNECTION_CLOSED and text == "Connection closed":  # servers use the code, too
                 raise EnvironmentFailure(f"the MCP server has gone{await self._last_words()}") from None
             if error.code in (DOWN, PARSE_ERROR):
-                self.end()
+                self._end()
                 raise EnvironmentFailure(f"the MCP server failed: {clip(text, 300)}") from None
             raise ToolError(clip(text, LONGEST_ERROR) or NO_REASON) from None
         except Exception as error:
@@ -90,49 +92,45 @@ class Connection:
 
     async def _connected(self) -> Client:
         if self._task is None or self._task.done():
-            self._ready, self._over = asyncio.get_running_loop().create_future(), asyncio.Event()
-            self._task = asyncio.create_task(_live(self._streams, self._stderr, self._ready, self._over))
-            weakref.finalize(self, _end_later, self._over, self._task).atexit = False
+            over, self._ready = asyncio.Event(), asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._live(self._ready, over))
+            _open[self._task] = over
+            self._task.add_done_callback(_open.pop)
         task, ready = self._task, self._ready
         try:
             async with asyncio.timeout(self._seconds):
                 return await asyncio.shield(ready)
         except Exception as error:  # noqa: BLE001  whatever the SDK and the transport raise
-            is_late = not ready.done()
-            if is_late:
+            why = f"cannot be reached: {_reason(error)}"
+            if not ready.done():
                 task.cancel()
-            words = await self._last_words()
-            why = f"did not start within {self._seconds:g} s" if is_late else f"cannot be reached: {_reason(error)}"
-            raise EnvironmentFailure(f"the MCP server {why}{words}") from None
+                why = f"did not start within {self._seconds:g} s"
+            raise EnvironmentFailure(f"the MCP server {why}{await self._last_words()}") from None
+
+    async def _live(self, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
+        """Hold the connection until it is over."""
+        from mcp import Client
+
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it prints tracebacks for what a server does wrong
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr:
+            try:
+                async with Client(self._streams(stderr), cache=None) as client:
+                    ready.set_result(client)
+                    await over.wait()
+            except Exception as error:  # noqa: BLE001  whoever waits for the connection gets it
+                if not ready.done():
+                    ready.set_exception(error)
+            finally:
+                stderr.seek(max(0, os.fstat(stderr.fileno()).st_size - LAST_BYTES))
+                self._words = stderr.read()
 
     async def _last_words(self) -> str:
         """The last line that the server wrote to its standard error, if there is one, once the connection is closed."""
-        if task := self.end():
+        if task := self._end():
             await asyncio.wait([task], timeout=5)
-        lines = printable(self._stderr.decode("utf-8", "replace")).split("\n")
+        lines = printable(self._words).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"; it said: {clip(last, 200)}" if last else ""
-
-
-async def _live(streams: Streams, stderr: bytearray, ready: asyncio.Future[Client], over: asyncio.Event) -> None:
-    """Hold a connection until it is over; the task does not refer to its `Connection`, whose end closes it, too."""
-    import logging
-
-    from mcp import Client
-
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # it prints tracebacks for what a server does wrong
-    stderr.clear()
-    try:
-        async with Client(streams(stderr), cache=None) as client:
-            ready.set_result(client)
-            await over.wait()
-    except Exception as error:  # noqa: BLE001  whoever waits for the connection gets it
-        if not ready.done():
-            ready.set_exception(error)
-
-
-def _end_later(over: asyncio.Event, task: asyncio.Task[None]) -> None:
-    background.loop().call_soon_threadsafe(over.set)
 
 
 def _reason(error: BaseException) -> str:
@@ -142,13 +140,14 @@ def _reason(error: BaseException) -> str:
     return clip(printable(f"{type(error).__name__}: {error}".rstrip(": ")), 300)
 
 
-_connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+_open: dict[asyncio.Task[None], asyncio.Event] = {}
 
 
 async def _close_all() -> None:
-    tasks = [task for connection in list(_connections) if (task := connection.end())]
-    if tasks:
-        await asyncio.wait(tasks)
+    for over in _open.values():
+        over.set()
+    if _open:
+        await asyncio.wait(list(_open))
 
 
 background.closed_at_exit(_close_all)

@@ -1,106 +1,78 @@
 """Query APIs declared by a JSON schema instead of a Python signature: the tools of a server or of another library.
 
 Names become such as Python and every LLM server accept; `DeclaredSpec.wired` puts the declared ones back. The schema
-becomes Python types, so that arguments are checked and coerced as those of Python functions are.
-
-A few lines of schema may ask for billions of comparisons, so the cost of a check is estimated before it is made, and
-one that is too dear is left to the server. No clock decides: the same call is refused or accepted on every machine.
+becomes Python types, so that arguments are checked and coerced as those of Python functions are. These types say
+what kinds of values there are, which of them are listed, and what is inside objects and lists. Bounds, patterns and
+other rules are for the model to read and for the server to check: a type never refuses what the schema allows.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from types import NoneType
-from typing import Any, get_args
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, NotRequired, Union
 
 import docstring_parser
+from pydantic import BeforeValidator
 from pydantic_core import to_json, to_jsonable_python
+from typing_extensions import TypedDict
 
-from r_eval.environments.jsonschemas import ALTERNATIVES, VALUES, identifier, inlined, merged, untitled, without
-from r_eval.environments.schema import MISSING, RESERVED, ArgumentError, Parameter, bare, clip
-from r_eval.environments.schema_types import annotation_of, repeats_of
-from r_eval.environments.signatures import FunctionSpec, arguments_model
+from r_eval.environments.jsonschemas import (
+    ALTERNATIVES,
+    allows_null,
+    alternatives,
+    constants,
+    identifier,
+    inlined,
+    merged,
+)
+from r_eval.environments.schema import MISSING, RESERVED, ApiSpec, BadArguments, Parameter, clip
+from r_eval.environments.signatures import CHECKING, arguments_model
 from r_eval.text import clean_data
 from r_eval.text import printable as printable
 
-MOST_VALUES = 5_000
 MOST_BYTES = 500_000
-"""How large the arguments of one call may be."""
-MOST_COST = 20_000_000
-"""What a check may cost: a step for each character and repetition of a pattern, `STEPS` for each value and part of the
-schema.
-"""
-STEPS = 20
+MOST_STEPS = 1_000_000
+"""How large the arguments of one call may be: their JSON text, and their values times the parts of the schema."""
 UNSEEN = frozenset({"not", "if", "then", "else", "dependentRequired", "dependentSchemas", "propertyNames"})
 """Keywords that, at the root of a schema, no model is shown."""
+PYTHON = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
+_typed_dict: Any = TypedDict  # made at run time
 
 
 @dataclasses.dataclass(frozen=True)
-class DeclaredSpec(FunctionSpec):
+class DeclaredSpec(ApiSpec):
     """The spec of a query API declared by a JSON schema.
 
     Attributes:
-        schema: The arguments as a model sees them.
         wire: The declared name of every parameter.
-        no_null: The parameters that are left out where they are null.
-        alternatives: Sets of parameters; those of one set must be there.
-        result: What comes back, as a schema without references.
-        cost: The parts of the schema, and how large its patterns are.
+        size: The parts of the schema.
     """
 
-    schema: dict[str, Any]
     wire: Mapping[str, str]
-    no_null: frozenset[str]
-    alternatives: Sequence[Set[str]]
-    result: dict[str, Any]
-    cost: tuple[int, int]
-
-    def json_schema(self) -> dict[str, Any]:
-        return copy.deepcopy(self.schema)
-
-    def returns_schema(self) -> dict[str, Any]:
-        return self.result
+    size: int
 
     def wired(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments under their declared names."""
         return {self.wire[name]: value for name, value in arguments.items()}
 
     def check(self, arguments: dict[str, Any], noun: str = "argument") -> dict[str, Any]:
-        names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
-        return super().check({names.get(name, name): value for name, value in arguments.items()}, noun)
-
-    def fitted(self, arguments: dict[str, Any]) -> dict[str, Any] | ArgumentError:
         try:
-            plain, text = _plain(arguments)
+            plain = to_jsonable_python(arguments, fallback=str, inf_nan_mode="strings")
+            try:
+                text = to_json(plain)
+            except ValueError:  # half a surrogate pair
+                plain = clean_data(plain)
+                text = to_json(plain)
         except (RecursionError, ValueError):
-            return ArgumentError("", why="the arguments are nested too deeply")
-        values = 1 + text.count(b",")  # those in texts count as well
-        if values > MOST_VALUES or len(text) > MOST_BYTES:
-            return ArgumentError("", why="the arguments are too large")
-        present = {name: value for name, value in plain.items() if value is not None or name not in self.no_null}
-        missing = next((p.name for p in self.parameters if p.required and p.name not in present), None)
-        if missing is not None:
-            return ArgumentError(missing, missing=True)
-        if self.alternatives and not any(one <= present.keys() for one in self.alternatives):
-            return ArgumentError(
-                "", why=f"it needs {', or '.join(' and '.join(sorted(one)) for one in self.alternatives)}"
-            )
-        parts, repeats = self.cost
-        is_cheap = values * parts * STEPS + len(text) * repeats <= MOST_COST
-        return super().fitted(present) if is_cheap else present
-
-
-def _plain(arguments: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Arguments as data that every wire carries, and as JSON text."""
-    plain = to_jsonable_python(arguments, fallback=str, inf_nan_mode="strings")
-    try:
-        return plain, to_json(plain)
-    except ValueError:  # half a surrogate pair
-        plain = clean_data(plain)
-        return plain, to_json(plain)
+            raise BadArguments(f"{self.name}: the arguments are nested too deeply.") from None
+        if len(text) > MOST_BYTES or text.count(b",") * self.size > MOST_STEPS:
+            raise BadArguments(f"{self.name}: the arguments are too large.")
+        names = {declared: name for name, declared in self.wire.items() if declared not in self.wire}
+        left_out = {p.name for p in self.parameters if not (p.required or allows_null(p.schema))}
+        present = {names.get(name, name): value for name, value in plain.items()}
+        return super().check({n: value for n, value in present.items() if value is not None or n not in left_out}, noun)
 
 
 def declare(
@@ -118,47 +90,37 @@ def declare(
         description: Free text, or a docstring with its arguments.
         schema: Object schema of the arguments; references may only point into itself.
         returns: Schema of the result, where it is known.
-        notes: Receives what the schema that a model sees, or that is checked here, allows beyond the declared one.
+        notes: Receives what the schema that a model sees allows beyond the declared one.
 
     Raises:
         ValueError: It cannot be offered; the message says why.
     """
     arguments = inlined(schema, notes=notes)
-    properties, needed = _properties(arguments)
-    patterns = list(_patterns(properties))
-    odd = [pattern for pattern in dict.fromkeys(patterns) if _is_odd(pattern)]
     if notes is not None:
-        notes += [f"the pattern {clip(pattern)} is only described" for pattern in odd]
         notes += [f"its rule '{key}' is left to the server" for key in sorted(UNSEEN & arguments.keys())]
+    properties, needed = _properties(arguments)
     doc = docstring_parser.parse(printable(description or ""))
     described = {p.arg_name: p.description or "" for p in doc.params}
     called = identifier(name, lambda one: one in used_names or one in RESERVED)
     wire: dict[str, str] = {}
     for declared in sorted(properties, key=lambda one: one not in needed):
         wire[identifier(declared, wire.__contains__)] = declared
-    hints = {own: annotation_of(properties[declared], f"{called}_{own}") for own, declared in wire.items()}
-    parameters = [
-        _parameter(own, hints[own], properties[declared], declared in needed, described.get(declared, ""))
-        for own, declared in wire.items()
-    ]
-    result = _result(returns)
-    required = {"required": [p.name for p in parameters if p.required]} if needed else {}
-    schemas = {p.name: _model_schema(properties[wire[p.name]], p.description) for p in parameters}
-    names = {declared: own for own, declared in wire.items()}
-    branches = [one for key in ALTERNATIVES for one in arguments.get(key, [])]
+    parameters = []
+    for own, declared in wire.items():
+        inner = {"title": f"{called}_{own}", **properties[declared]}
+        default = MISSING if declared in needed else inner.get("default")
+        text = printable(str(inner.get("description") or described.get(declared, "")))
+        parameters.append(Parameter(own, inner, default, " ".join(text.split())))
+    types = {p.name: _type_of(p) for p in parameters}
     return DeclaredSpec(
         name=called,
         summary=" ".join((doc.short_description or "").split()),
         details=doc.long_description or "",
         parameters=tuple(parameters),
-        returns=annotation_of(result, f"{called}_result") if result else Any,
-        model=arguments_model(called, parameters),
-        schema={"type": "object", "properties": schemas, "additionalProperties": False} | required,
+        result=_result(returns),
+        model=arguments_model(called, {p.name: (types[p.name], p.default) for p in parameters}),
         wire=wire,
-        no_null=frozenset(p.name for p in parameters if not (p.required or _has_null(hints[p.name]))),
-        alternatives=[{names[one] for one in branch.get("required", [])} for branch in branches],
-        result=result,
-        cost=(str(arguments).count("{"), sum(map(repeats_of, patterns))),  # a part of the schema is a dict
+        size=str(arguments).count("{"),  # a part of the schema is a dict
     )
 
 
@@ -172,7 +134,7 @@ def _properties(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
         raise ValueError(f"the schema of its arguments is invalid: {wrong}")
     if arguments.get("type", "object") != "object":
         raise ValueError(f"its arguments are not an object but {json.dumps(arguments['type'])}")
-    whole = merged(arguments, with_alternatives=True)
+    whole = merged(arguments, ("allOf", *ALTERNATIVES))
     needed = whole.get("required", [])
     branches = [branch for key in ALTERNATIVES for branch in arguments.get(key, [])]
     undeclared: dict[str, Any] = {name: {} for one in (whole, *branches) for name in one.get("required", [])}
@@ -184,24 +146,46 @@ def _properties(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
     return properties, needed
 
 
-def _parameter(name: str, hint: Any, schema: Mapping[str, Any], required: bool, described: str) -> Parameter:
-    """A parameter; `described` is its description, if its schema has none."""
-    default = MISSING if required else schema.get("default")
-    if default is None and not _has_null(hint):
-        hint = hint | None
-    text = " ".join(printable(str(schema.get("description") or described)).split())
-    rules = "".join(f" Pattern: {clip(rule, 200)}" for rule in _patterns(schema) if _is_odd(rule))
-    return Parameter(name, hint, default, f"{text}{rules}".strip())
+def _type_of(parameter: Parameter) -> Any:
+    kind = annotation_of(parameter.schema)
+    return kind | None if parameter.default is None and not allows_null(parameter.schema) else kind
 
 
-def _model_schema(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
-    """A schema as a model is shown it: without the patterns over which LLM servers refuse a request."""
-    schema = without(untitled(schema), lambda key, value: key == "pattern" and _is_odd(value))
-    return dict(schema) | ({"description": description} if description else {})
+def annotation_of(schema: Mapping[str, Any]) -> Any:
+    """The Python type of what fits a schema without references; an object with named properties is a TypedDict."""
+    schema = merged(schema)
+    if values := constants(schema):
+        return _one_of(values)
+    if branches := alternatives(schema):
+        kinds = [annotation_of(one) for one in branches]
+        return Union[tuple(kinds)] if Any not in kinds else Any  # noqa: UP007  made at run time
+    kind, others = schema.get("type"), schema.get("additionalProperties")
+    if kind == "array":
+        items = {} if "prefixItems" in schema or not isinstance(schema.get("items"), Mapping) else schema["items"]
+        return list[annotation_of(items)]  # type: ignore[misc]
+    if kind not in ("object", None) or (kind is None and "properties" not in schema):
+        return PYTHON.get(str(kind), Any)
+    if not schema.get("properties"):
+        return dict[str, annotation_of(others) if isinstance(others, Mapping) else Any]  # type: ignore[misc]
+    hints = {key: annotation_of(inner) for key, inner in schema["properties"].items()}
+    needed = schema.get("required", [])
+    made = _typed_dict("Value", {key: hint if key in needed else NotRequired[hint] for key, hint in hints.items()})
+    is_closed = others in (False, {"not": {}}) and not schema.get("patternProperties")
+    made.__pydantic_config__ = {**CHECKING, "extra": "forbid" if is_closed else "allow"}
+    return made
 
 
-def _has_null(hint: Any) -> bool:
-    return bare(hint) is Any or bool({None, NoneType} & {*get_args(bare(hint))})
+def _one_of(values: list[Any]) -> Any:
+    """One of some values; another that is written as one of them becomes that one."""
+    if not all(value is None or isinstance(value, str | int | bool) for value in values):
+        return Any
+    written = {str(value): value for value in values}
+
+    def same(value: Any) -> Any:
+        is_other = isinstance(value, str | int | float) and value not in values
+        return written.get(str(value), value) if is_other else value
+
+    return Annotated[Literal[tuple(values)], BeforeValidator(same)]
 
 
 def _result(schema: Any) -> dict[str, Any]:
@@ -218,27 +202,9 @@ def flaw(schema: Any) -> str:
     from jsonschema import Draft202012Validator, FormatChecker
     from jsonschema.exceptions import SchemaError
 
-    try:  # without the format of patterns: those that cannot be compiled are not matched
+    try:  # without the format of patterns, which are not matched here
         Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
         return ""
     except SchemaError as error:
         place = "/".join(map(str, error.absolute_path)) or "its root"
         return f"{clip(error.message, 200)} (at {place})"
-
-
-def _patterns(schema: Any) -> Iterator[str]:
-    """The patterns in a schema."""
-    if isinstance(schema, list):
-        for one in schema:
-            yield from _patterns(one)
-    elif isinstance(schema, Mapping):
-        for key, value in schema.items():
-            if key == "pattern" and isinstance(value, str):
-                yield value
-            elif key not in VALUES:
-                yield from _patterns(value)
-
-
-def _is_odd(pattern: Any) -> bool:
-    """Whether not every engine understands a pattern, such as `\\p{L}`."""
-    return isinstance(pattern, str) and ("\\p" in pattern or "\\P" in pattern or not repeats_of(pattern))

@@ -6,10 +6,9 @@ import asyncio
 import functools
 import json
 import random
-from collections.abc import Iterable, Mapping
-from http import HTTPStatus
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
 from r_eval.environments.schema import clip
@@ -17,7 +16,7 @@ from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.environments.tools.declared import printable
 from r_eval.environments.tools.openapi_document import is_json
-from r_eval.environments.tools.requests import Request
+from r_eval.environments.tools.operations import Request
 
 if TYPE_CHECKING:
     import aiohttp
@@ -25,16 +24,10 @@ if TYPE_CHECKING:
 LONGEST_WAIT = 30.0
 FIRST_WAIT = 0.25
 CONNECTIONS = 32
-REDIRECTS = 5
 SHORTEST_KEY = 8
-AGAIN = frozenset({408, 425, 429})
-"""Statuses, besides those of a failing server, after which the same request may well succeed."""
-NOT_DONE = frozenset({425, 429, 503})
-"""Those that say that nothing was done, so that a request which is not idempotent can be made again."""
+NOT_DONE = frozenset({429, 503})
+"""Statuses that say that nothing was done, so that a request which is not idempotent can be made again."""
 NOT_IDEMPOTENT = frozenset({"post", "patch"})
-ACCOUNT_ERRORS = frozenset({401, 402, 407})
-"""Refusals that concern the key or the account, not the call."""
-ABSENT = frozenset({404, 410})
 
 
 class Client:
@@ -59,25 +52,28 @@ class Client:
 
         Raises:
             ToolError: The server refuses the call; the message is its own.
-            EnvironmentFailure: The server is down or failing after all attempts, or refuses the key.
+            EnvironmentFailure: The server is down or failing after all attempts, refuses the key, or redirects.
         """
         return self._without_keys(_value_of(*await self.fetch(request, cookies)))
 
-    async def fetch(self, request: Request, cookies: dict[str, str]) -> tuple[str, str]:
-        """The media type and the text of what the server answers; raises as `value` does."""
+    async def fetch(self, request: Request, cookies: dict[str, str], follow: bool = False) -> tuple[str, str]:
+        """The media type and the text of what the server answers; raises as `value` does.
+
+        Args:
+            follow: Whether redirects are followed.
+        """
         for attempt in range(1, self._retries + 2):
             try:
-                return await self._attempt(request, cookies)
+                return await self._attempt(request, cookies, follow)
             except _TryAgain as error:
-                if request.method in NOT_IDEMPOTENT and not error.nothing_done:
-                    raise EnvironmentFailure(f"{error} (1 attempt: it might be done twice)") from None
-                if attempt > self._retries:
-                    raise EnvironmentFailure(f"{error} ({attempt} attempt{'s' if attempt > 1 else ''})") from None
+                might_be_done = request.method in NOT_IDEMPOTENT and not error.nothing_done
+                if attempt > self._retries or might_be_done:
+                    raise EnvironmentFailure(f"{error} (attempts: {attempt})") from None
                 grown = FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.75, 1.25)
                 await asyncio.sleep(min(grown if error.after is None else error.after, LONGEST_WAIT))
         raise AssertionError("unreachable")
 
-    async def _attempt(self, request: Request, cookies: dict[str, str]) -> tuple[str, str]:
+    async def _attempt(self, request: Request, cookies: dict[str, str], follow: bool) -> tuple[str, str]:
         import aiohttp
         from yarl import URL
 
@@ -87,21 +83,18 @@ class Client:
             headers=request.headers,
             cookies={**cookies, **request.cookies},
             data=request.data,
-            max_redirects=REDIRECTS,
+            allow_redirects=follow,
             timeout=aiohttp.ClientTimeout(total=self._timeout),
         )
         try:
             async with sending as answer:
-                for one in (*answer.history, answer):
-                    cookies.update({name: morsel.value for name, morsel in one.cookies.items()})
+                cookies.update({name: morsel.value for name, morsel in answer.cookies.items()})
                 kind = answer.content_type if "Content-Type" in answer.headers else "text/plain"
                 text = self._without_keys(await _text(answer))
-                _check_status(answer.status, text, answer.headers)
+                _check_status(answer, text)
                 return kind, text
         except TimeoutError:
             raise _TryAgain(f"the server gave no answer within {self._timeout:g} s") from None
-        except aiohttp.TooManyRedirects:
-            raise EnvironmentFailure("the server redirects without end") from None
         except aiohttp.ClientError as error:
             words = self._without_keys(clip(printable(str(error)), 200))
             is_unsent = isinstance(error, aiohttp.ClientConnectorError)
@@ -133,20 +126,11 @@ class _TryAgain(Exception):
 
 @functools.cache
 def _session() -> aiohttp.ClientSession:
-    """The session of all clients; it keeps no cookies, and follows no redirect to another server."""
+    """The session of all clients, which keeps no cookies."""
     import aiohttp
 
-    async def check_redirect(session: Any, context: Any, about: aiohttp.TraceRequestRedirectParams) -> None:
-        target = urlsplit(urljoin(str(about.url), about.response.headers.get("Location", "")))
-        if target[:2] != urlsplit(str(about.url))[:2]:
-            place = clip(printable(target.netloc.rpartition("@")[2]))
-            raise EnvironmentFailure(f"the server redirects to another one, {place}")
-
-    trace = aiohttp.TraceConfig()
-    trace.on_request_redirect.append(check_redirect)
     connector = aiohttp.TCPConnector(limit=0, limit_per_host=CONNECTIONS)
-    jar = aiohttp.DummyCookieJar()
-    session = aiohttp.ClientSession(connector=connector, cookie_jar=jar, trace_configs=[trace])
+    session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
     background.closed_at_exit(session.close)
     return session
 
@@ -163,39 +147,39 @@ async def _text(answer: aiohttp.ClientResponse) -> str:
         return body.decode("utf-8", "replace")
 
 
-def _check_status(status: int, text: str, headers: Mapping[str, str]) -> None:
-    """Raises what an answer's status means, if it is an error.
+def _check_status(answer: aiohttp.ClientResponse, text: str) -> None:
+    """Raises what an answer's status means, if it is no success.
 
     Raises:
         ToolError, EnvironmentFailure: As `Client.value` says.
         _TryAgain: It should be requested again.
     """
-    if status < 400:
+    status, headers = answer.status, answer.headers
+    if status < 300:
         return
-    phrase = HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
-    named, message = f"{status} {phrase}".rstrip(), printable(_message(text))
-    answers = f"the server answers {named}{f': {clip(message, 200)}' if message else ''}"
-    if status in AGAIN or status >= 500:
+    if status < 400:
+        target = clip(printable(urljoin(str(answer.url), headers.get("Location", ""))).rpartition("@")[2])
+        raise EnvironmentFailure(f"the server redirects to {target}: give base_url: where the API is")
+    message = printable(_message(text))
+    answers = f"the server answers {status}{f': {clip(message, 200)}' if message else ''}"
+    if status in (408, 429) or status >= 500:
         after = headers.get("Retry-After", "")
         seconds = float(after) if after.isdecimal() and len(after) < 9 else None
         raise _TryAgain(answers, seconds, status in NOT_DONE)
-    if status in ACCOUNT_ERRORS:
+    if status in (401, 402):  # it is not the call that is refused
         raise EnvironmentFailure(f"{answers}; check headers_env: and query_env:")
-    raise (NotFound if status in ABSENT else ToolError)(message or named)
+    raise (NotFound if status in (404, 410) else ToolError)(message or f"HTTP {status}")
 
 
 def _message(text: str) -> str:
-    """A server's own words on an error: the message in a JSON object, or the text."""
+    """A server's own words on an error: the message in a JSON object, or the text, unless it is a page."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return "" if text.lstrip().startswith("<") else clip(text.strip(), LONGEST_ERROR)
-    for key in ("error", "message", "detail", "title", "message"):
-        inner = found.get(key) if isinstance(found, dict) else None
-        if isinstance(inner, dict):
-            found = inner
-        elif isinstance(inner, str) and inner:
-            return clip(inner, LONGEST_ERROR)
+    if isinstance(found, dict):
+        found = found["error"] if isinstance(found.get("error"), dict) else found
+        found = next((found[key] for key in ("error", "message", "detail") if isinstance(found.get(key), str)), found)
     return clip(found if isinstance(found, str) else json.dumps(found, ensure_ascii=False), LONGEST_ERROR)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +34,14 @@ class LangChain(ToolEnvironment):
     The tools are made once and shared by all episodes; what they keep between calls, they keep for all of them.
     """
 
-    def __init__(self, factory: str, timeout: float = 120.0, description: str = "") -> None:
+    timeout = 120.0
+
+    def __init__(self, factory: str, description: str = "") -> None:
         """Make the tools.
 
         Args:
             factory: `module:name` or `file.py:name` of a function without arguments that returns a list of tools, a
                 toolkit or a retriever; such a thing itself will do too.
-            timeout: Seconds that one call may take.
             description: What a model reads about the domain, in place of the factory's docstring.
 
         Raises:
@@ -53,22 +53,13 @@ class LangChain(ToolEnvironment):
         except ImportError:
             raise MissingExtra("langchain-core", "langchain", f"The environment langchain:{factory}") from None
         made = plugins.from_path(factory, "environments")
-        self._timeout = timeout
-        tools = _tools(made, factory)
-        positions = self._offer(f"langchain:{factory}", [_declared(tool) for tool in tools], can_declare=False)
-        self._tools = {name: tools[position] for name, position in positions.items()}
+        super().__init__()
+        self._offer(f"langchain:{factory}", [_declared(tool) for tool in _tools(made, factory)], can_declare=False)
         self._description = description or (inspect.getdoc(made) or "" if inspect.isfunction(made) else "")
         self._version = short_hash([factory, [[s.name, s.details, s.json_schema()] for s in self._specs.values()]])
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        async def invoke() -> Any:
-            async with asyncio.timeout(self._timeout):
-                return await _invoke(self._tools[api], self._specs[api].wired(arguments))
-
-        try:
-            return await coroutines.run(invoke())
-        except TimeoutError:
-            raise EnvironmentFailure(f"{api} gave no answer within {self._timeout:g} s") from None
+        return await coroutines.run(_invoke(self._targets[api], self._specs[api].wired(arguments)))
 
 
 def _tools(made: Any, factory: str) -> list[BaseTool]:
@@ -117,7 +108,7 @@ def _declared(tool: BaseTool) -> Tool:
         plain = schema if isinstance(schema, dict) else schema.model_json_schema()
         return tool.description, plain, (tool.metadata or {}).get("returns")
 
-    return Tool(tool.name, tool.name == "Retrieve", read)
+    return Tool(tool.name, tool.name == "Retrieve", read, tool)
 
 
 async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:
@@ -126,11 +117,8 @@ async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:
 
     try:
         value = await tool.ainvoke(arguments)
-    except ToolException as error:
+    except (ToolException, ValidationError) as error:
         raise ToolError(str(error) or NO_REASON) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ToolError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except Exception as error:
         raise EnvironmentFailure(f"{tool.name} failed: {type(error).__name__}: {clip(str(error), 300)}") from error
     return _plain(value)

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from r_eval.environments.base import ToolError
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import MOST_TOOLS, NO_REASON, Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.base import (
+    LARGEST,
+    MOST_TOOLS,
+    NO_REASON,
+    TOO_LARGE,
+    Tool,
+    ToolEnvironment,
+    from_variables,
+    name_list,
+)
 from r_eval.environments.tools.connection import Connection, Streams
 from r_eval.environments.tools.openapi_document import mapping
 from r_eval.errors import MissingExtra
@@ -59,6 +68,7 @@ class MCP(ToolEnvironment):
         """
         if importlib.util.find_spec("mcp") is None:
             raise MissingExtra("mcp", "mcp", f"The environment mcp:{server}")
+        super().__init__()
         variables = from_variables({name: name for name in pass_env})
         streams = _streams(server, variables, from_variables(headers_env or {}), timeout)
         self._connect = functools.partial(Connection, streams, timeout)
@@ -71,8 +81,7 @@ class MCP(ToolEnvironment):
         if not chosen:
             there = ", ".join(tool["name"] for tool in listed[:MOST_TOOLS]) or "none"
             raise ValueError(f"no tool of the MCP server is named {' or '.join(patterns)}; its tools: {there}")
-        positions = self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
-        self._names = {name: chosen[position]["name"] for name, position in positions.items()}
+        self._offer(f"mcp:{server}", [_tool(one) for one in chosen], "tools")
         self._description = description or instructions
         self._version = short_hash(chosen)
 
@@ -90,7 +99,7 @@ class MCP(ToolEnvironment):
             self._connection.close()
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        parameters = {"name": self._names[api], "arguments": self._specs[api].wired(arguments)}
+        parameters = {"name": self._targets[api], "arguments": self._specs[api].wired(arguments)}
 
         async def question(client: Client) -> Any:  # the value is read there, since it takes a while for a large one
             return value_of(await _request(client, "tools/call", parameters))
@@ -122,7 +131,8 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
         about = next((one for key in ("description", "title") if isinstance(one := declared.get(key), str) and one), "")
         return about, schema or {}, _unwrapped(mapping(declared.get("outputSchema")))
 
-    return Tool(declared["name"], mapping(declared.get("annotations")).get("readOnlyHint") is True, read)
+    only_reads = mapping(declared.get("annotations")).get("readOnlyHint") is True
+    return Tool(declared["name"], only_reads, read, declared["name"])
 
 
 def value_of(result: Mapping[str, Any]) -> Any:
@@ -136,6 +146,8 @@ def value_of(result: Mapping[str, Any]) -> Any:
     blocks = content if isinstance(content, list) else [] if content is None else [content]
     text = "\n".join(map(_text, blocks))
     structured = result.get("structuredContent")
+    if len(text) > LARGEST or (structured is not None and len(json.dumps(structured)) > LARGEST):
+        raise ToolError(TOO_LARGE)
     if result.get("isError"):
         raise ToolError(text or ("" if structured is None else json.dumps(structured)) or NO_REASON)
     if structured is not None:

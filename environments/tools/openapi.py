@@ -12,8 +12,7 @@ from r_eval.environments.tools import background
 from r_eval.environments.tools.base import Tool, ToolEnvironment, from_variables, name_list
 from r_eval.environments.tools.http_client import Client
 from r_eval.environments.tools.openapi_document import address_of, mapping, parse
-from r_eval.environments.tools.operations import READING, Keys, Operation, choose_operations, key_place
-from r_eval.environments.tools.requests import Request, request_of
+from r_eval.environments.tools.operations import READING, Keys, Operation, Request, choose_operations, key_place
 from r_eval.fingerprints import short_hash
 
 
@@ -54,24 +53,20 @@ class OpenAPI(ToolEnvironment):
         source = document if document.startswith(("http://", "https://")) else ""
         text = _fetched(document, timeout, retries) if source else Path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
-        settings = {"header": headers_env, "query": query_env}
-        keys = {
-            key_place(where, name): key
-            for where, names in settings.items()
-            for name, key in from_variables(names or {}).items()
-        }
+        settings = {"header": from_variables(headers_env or {}), "query": from_variables(query_env or {})}
+        keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}
         chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
-        tools = [Tool(one.name, one.method in READING, one.read) for one in chosen]
-        positions = self._offer(f"openapi:{document}", tools, "operations")
+        super().__init__()
+        tools = [Tool(one.name, one.method in READING, one.read, one) for one in chosen]
+        self._offer(f"openapi:{document}", tools, "operations")
         own = base_url or address_of([parsed], source)
         self._requests: dict[str, tuple[Operation, str, Keys]] = {}
-        for name, position in positions.items():
-            operation = chosen[position]
+        for name, operation in self._targets.items():
             base = base_url or operation.base
             if not base.startswith(("http://", "https://")):
                 raise ValueError(f"{document} does not say where the API is; give base_url:")
             is_own = urlsplit(base)[:2] == urlsplit(own)[:2]  # keys go to the API's own server only
-            self._requests[name] = operation, base, operation.keys if is_own else {}
+            self._requests[name] = operation, base, keys if is_own else {}
         self._client = Client(keys.values(), timeout, retries)
         self._cookies: dict[str, str] = {}
         info = mapping(parsed.get("info"))
@@ -84,13 +79,15 @@ class OpenAPI(ToolEnvironment):
         return opened
 
     async def call(self, api: str, arguments: dict[str, Any]) -> Any:
-        request = request_of(*self._requests[api], self._specs[api].wired(arguments))
+        operation, base, keys = self._requests[api]
+        request = operation.request(base, keys, self._specs[api].wired(arguments))
         return await background.run_on_loop(self._client.value(request, self._cookies))
 
 
 def _fetched(url: str, timeout: float, retries: int) -> str:
     """A document's text. The keys are not sent: they are for the API, which may be elsewhere."""
     try:
-        return background.wait_for(Client([], timeout, retries).fetch(Request("get", url), {}))[1]
+        fetching = Client([], timeout, retries).fetch(Request("get", url), {}, follow=True)
+        return background.wait_for(fetching)[1]
     except ToolError as refusal:
         raise EnvironmentFailure(f"{url}: {refusal}") from None

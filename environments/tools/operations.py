@@ -1,27 +1,35 @@
-"""The operations of an OpenAPI document: the arguments of each, and where every argument goes."""
+"""The operations of an OpenAPI document: the arguments of each, where every argument goes, and how it is written there.
+
+Whatever a model writes as an argument stays an argument: it is percent-encoded, and a path segment that would lead
+elsewhere is refused. Lists and objects are written as OpenAPI's styles have it; what no style can write is refused,
+too.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
+from r_eval.environments.base import ToolError
 from r_eval.environments.jsonschemas import ALTERNATIVES, inlined, merged
+from r_eval.environments.schema import clip
 from r_eval.environments.tools.openapi_document import address_of, is_json, mapping, resolved, sequence
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 READING = frozenset({"get", "head", "options", "trace"})
-FORM = "application/x-www-form-urlencoded"
 STYLES = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "path": ("simple",),
+    "query": ("form", "deepObject"),
     "header": ("simple",),
     "cookie": ("form",),
-    "body": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
 }
-"""The styles that each place knows, the default first."""
+"""The styles in which arguments are written, the default of each place first."""
+COOKIE = re.compile(r"[!#-+\--:<-\[\]-~]*")
 NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
 """Headers of which OpenAPI says that a parameter of this name is ignored."""
 
@@ -48,9 +56,19 @@ class Place:
     as_json: bool = False
 
 
-def key_place(where: Any, name: Any) -> tuple[str, str]:
+class Request(NamedTuple):
+    """A request; its URL is percent-encoded."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = {}
+    cookies: Mapping[str, str] = {}
+    data: bytes | None = None
+
+
+def key_place(where: str, name: str) -> tuple[str, str]:
     """A place and a name as `Keys` have them: names of headers in lower case."""
-    return str(where), str(name).lower() if where == "header" else str(name)
+    return where, name.lower() if where == "header" else name
 
 
 def choose_operations(
@@ -66,18 +84,19 @@ def choose_operations(
         ValueError: A pattern fits nothing, or there are no operations.
     """
     paths = ((str(path), resolved(document, entry)) for path, entry in mapping(document.get("paths")).items())
-    listed = [
-        (path, item, method) for path, item in paths for method in METHODS if isinstance(item.get(method), Mapping)
+    every = [
+        Operation(document, path, item, method, keys, source)
+        for path, item in paths
+        for method in METHODS
+        if isinstance(item.get(method), Mapping)
     ]
-    every = [Operation(document, path, item, method, keys, source) for path, item, method in listed]
-    unused = [pattern for pattern in patterns or [] if not any(one.fits(pattern) for one in every)]
-    if unused:
-        there = ", ".join(one.name for one in every[:40])
-        raise ValueError(f"no operation is named {unused[0]}; there are: {there or 'none'}")
-    chosen = [one for one in every if patterns is None or any(map(one.fits, patterns))]
-    if not chosen:
+    for pattern in patterns or []:
+        if not any(one.fits(pattern) for one in every):
+            there = ", ".join(one.name for one in every[:40])
+            raise ValueError(f"no operation is named {pattern}; there are: {there or 'none'}")
+    if not every:
         raise ValueError("the document has no operations")
-    return chosen
+    return [one for one in every if patterns is None or any(map(one.fits, patterns))]
 
 
 class Operation:
@@ -85,7 +104,6 @@ class Operation:
 
     Attributes:
         base: The URL below which its path is.
-        keys: Those keys that its security wants, or does not speak of.
         places: Where each argument goes.
         body: The media type of its body; "" where it has none.
     """
@@ -94,12 +112,12 @@ class Operation:
         self, document: Mapping[str, Any], path: str, item: Mapping[str, Any], method: str, keys: Keys, source: str
     ) -> None:
         about = item[method]
-        self.method, self.path, self.keys = method, path, keys
+        self.method, self.path = method, path
         self.name = str(about.get("operationId") or f"{method}{path}")
         self.base = address_of([about, item, document], source)
         self.places: dict[str, Place] = {}
         self.body = ""
-        self._document, self._item, self._about = document, item, about
+        self._document, self._item, self._about, self._keys = document, item, about, keys
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
         self._notes: list[str] = []
@@ -115,7 +133,6 @@ class Operation:
             ValueError: It cannot be offered.
         """
         self._notes = notes
-        self._read_security()
         both = [*sequence(self._item.get("parameters")), *sequence(self._about.get("parameters"))]
         parameters = [one for one in (resolved(self._document, one) for one in both) if one]
         for (where, name), parameter in {(str(one.get("in")), str(one.get("name"))): one for one in parameters}.items():
@@ -128,61 +145,42 @@ class Operation:
         schema = {"type": "object", "properties": self._properties, "required": self._required}
         return text, schema, self._returns()
 
-    def _read_security(self) -> None:
-        """Keep back the keys that belong to a security scheme, but for those that the operation wants."""
-        declared = self._about.get("security", self._document.get("security"))
-        if not isinstance(declared, list):
-            return
-        schemes = mapping(mapping(self._document.get("components")).get("securitySchemes"))
-        places = {name: _place_of_key(resolved(self._document, one)) for name, one in schemes.items()}
-        ways = [{places[name] for name in mapping(one) if name in places} for one in declared] or [set()]
-        open_ways = [way for way in ways if way <= self.keys.keys()]
-        if not open_ways:
-            wanted = " and ".join(f"the {where} '{name}'" for where, name in sorted(ways[0]))
-            raise ValueError(f"it needs {wanted} for its security; give it with headers_env: or query_env:")
-        unused = set(places.values()) - max(open_ways, key=len)
-        self.keys = {place: key for place, key in self.keys.items() if place not in unused}
-
     def _read_parameter(self, where: str, name: str, about: Mapping[str, Any]) -> None:
-        if key_place(where, name) in self.keys or (where == "header" and name.lower() in NOT_PARAMETERS):
+        if key_place(where, name) in self._keys or (where == "header" and name.lower() in NOT_PARAMETERS):
             return
-        if where not in STYLES or where == "body":
+        if where not in STYLES:
             raise ValueError(f"its parameter '{name}' is in '{where[:40]}', which is not known")
+        style = str(about.get("style") or STYLES[where][0])
+        if style not in STYLES[where]:
+            raise ValueError(f"the style '{style[:40]}' of its {where} parameter '{name}' cannot be written")
         content = mapping(about.get("content"))
         kind = next(iter(content), "")
         if content and not is_json(kind):
             raise ValueError(f"its parameter '{name}' is of the type {kind}; only JSON can be sent")
         schema = mapping(content[kind]).get("schema") if content else about.get("schema")
-        place = _place(where, name, about, bool(content), f"{where} parameter")
+        place = Place(where, name, style, about.get("explode", style == "form") is True, bool(content))
         self._add(name, schema, place, about.get("required") is True or where == "path", about)
 
     def _read_body(self, about: Mapping[str, Any]) -> None:
         content = mapping(about.get("content"))
         is_needed = about.get("required") is True
-        self.body = next((k for k in content if is_json(k)), next((k for k in content if k.startswith(FORM)), ""))
+        self.body = next(filter(is_json, content), "")
         if not self.body:
             types = ", ".join(content)[:80]
             if content and is_needed:
-                raise ValueError(f"it needs a body of the type {types}; only JSON and forms can be sent")
+                raise ValueError(f"it needs a body of the type {types}; only JSON can be sent")
             if content:
                 self._notes.append(f"its optional body of the type {types} cannot be sent")
             return
-        media = mapping(content[self.body])
-        schema = merged(inlined(media.get("schema") or {}, self._document, self._notes))
+        schema = merged(inlined(mapping(content[self.body]).get("schema") or {}, self._document, self._notes))
         properties = mapping(schema.get("properties"))
         if not properties or any(schema.get(key) for key in ALTERNATIVES):
-            if not is_json(self.body):
-                raise ValueError("the fields of its form are not named")
             self._add("body", schema, Place("whole", "body"), is_needed, about)
             return
         for name, inner in properties.items():
             if not inner.get("readOnly"):
-                encoding = mapping(mapping(media.get("encoding")).get(name))
-                kinds = (inner.get("type"), mapping(inner.get("items")).get("type"))
-                is_object = "object" in kinds and "style" not in encoding
-                as_json = is_object or is_json(str(encoding.get("contentType", "")))
-                place = _place("body", str(name), encoding, as_json, "form's field")
-                self._add(str(name), inner, place, is_needed and name in sequence(schema.get("required")), {})
+                needed = is_needed and name in sequence(schema.get("required"))
+                self._add(str(name), inner, Place("body", str(name)), needed, {})
 
     def _add(self, name: str, schema: Any, place: Place, is_required: bool, about: Mapping[str, Any]) -> None:
         called = name if name not in self.places else f"{name}_{place.where}"
@@ -197,27 +195,107 @@ class Operation:
         answers = mapping(self._about.get("responses"))
         good = next((answers[status] for status in sorted(answers) if status.startswith("2")), answers.get("default"))
         content = mapping(resolved(self._document, good).get("content"))
-        kind = next((k for k in content if is_json(k)), None)
+        kind = next(filter(is_json, content), None)
         try:
             return inlined(mapping(content[kind]).get("schema") or {}, self._document) if kind else None
         except ValueError:  # too large to be shown
             return None
 
+    def request(self, base: str, keys: Keys, arguments: Mapping[str, Any]) -> Request:
+        """The request of a call.
 
-def _place(where: str, name: str, about: Mapping[str, Any], as_json: bool, what: str) -> Place:
-    """Where an argument goes, in the style that a parameter or an encoding names.
+        Args:
+            base: The URL below which its path is.
+            arguments: By their declared names.
+
+        Raises:
+            ToolError: An argument cannot be sent where it has to go.
+        """
+        path, query = self.path, []
+        sent: dict[str, dict[str, Any]] = {"header": {}, "cookie": {}, "body": {}, "whole": {}}
+        for name, value in arguments.items():
+            place = self.places[name]
+            try:
+                if place.where == "path":
+                    path = path.replace("{" + place.name + "}", _segment(place, value))
+                elif place.where in ("body", "whole"):
+                    sent[place.where][place.name] = value
+                elif value is None:  # there is no way to write it, but to leave it out
+                    continue
+                elif place.where == "query":
+                    query += _pairs(place, value)
+                else:
+                    sent[place.where][place.name] = _line(place, value)
+            except ValueError as error:
+                why = f": {error}" if str(error) else ""
+                raise ToolError(f"{self.name}: argument '{name}' cannot be {clip(repr(value))}{why}.") from None
+        headers = {name: key for (where, name), key in keys.items() if where == "header"} | sent["header"]
+        query += [f"{_encoded(name)}={_encoded(key)}" for (where, name), key in keys.items() if where == "query"]
+        data = None
+        if sent["whole"] or any(place.where == "body" for place in self.places.values()):
+            data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
+            headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
+        url = base.rstrip("/") + path + (f"?{'&'.join(query)}" if query else "")
+        return Request(self.method, url, headers, sent["cookie"], data)
+
+
+def _encoded(text: str) -> str:
+    """A text as it may stand anywhere in a URL."""
+    return quote(text, safe="")
+
+
+def _plain(value: Any) -> str:
+    """A single value as text.
 
     Raises:
-        ValueError: The style is not one of that place.
+        ValueError: It is not single.
     """
-    style = str(about.get("style") or STYLES[where][0])
-    if style not in STYLES[where]:
-        raise ValueError(f"the style '{style[:40]}' of its {what} '{name}' is not known")
-    return Place(where, name, style, about.get("explode", style == "form") is True, as_json)
+    if isinstance(value, list | dict):
+        raise ValueError("lists and objects inside a list or object have no form here")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
-def _place_of_key(scheme: Mapping[str, Any]) -> tuple[str, str]:
-    """Where a security scheme wants its key."""
-    if scheme.get("type") == "apiKey":
-        return key_place(scheme.get("in"), scheme.get("name"))
-    return ("certificate", "mutualTLS") if scheme.get("type") == "mutualTLS" else ("header", "authorization")
+def _members(place: Place, value: Any, write: Callable[[str], str] = _encoded) -> list[str]:
+    """The members of a value: the elements of a list, the names and values of an object, itself."""
+    if isinstance(value, dict):
+        pairs = [(write(str(key)), write(_plain(inner))) for key, inner in value.items()]
+        return [f"{key}={inner}" for key, inner in pairs] if place.explode else [one for pair in pairs for one in pair]
+    return [write(_plain(one)) for one in (value if isinstance(value, list) else [value])]
+
+
+def _segment(place: Place, value: Any) -> str:
+    """A part of a path, which cannot lead out of its place."""
+    if place.as_json:
+        return _encoded(json.dumps(value, ensure_ascii=False))
+    singles = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [value]
+    for part in ",".join(map(_plain, singles)).replace("\\", "/").split("/"):
+        if part in (".", "..") or not part.strip():
+            raise ValueError
+    return ",".join(_members(place, value))
+
+
+def _pairs(place: Place, value: Any) -> list[str]:
+    """name=value, as OpenAPI's style has it."""
+    name = _encoded(place.name)
+    if place.as_json:
+        return [f"{name}={_encoded(json.dumps(value, ensure_ascii=False))}"]
+    if place.style == "deepObject":
+        if not isinstance(value, dict):
+            raise ValueError("it must be an object")
+        return [f"{name}%5B{_encoded(str(key))}%5D={_encoded(_plain(inner))}" for key, inner in value.items()]
+    members = _members(place, value)
+    if place.explode:
+        return members if isinstance(value, dict) else [f"{name}={one}" for one in members]
+    return [f"{name}={','.join(members)}"]
+
+
+def _line(place: Place, value: Any) -> str:
+    """The value of a header or a cookie."""
+    text = json.dumps(value) if place.as_json else ",".join(_members(place, value, write=str))
+    if place.where == "cookie" and not COOKIE.fullmatch(text):
+        raise ValueError("a cookie cannot hold it")
+    if not text.isprintable() or not text.isascii():
+        raise ValueError("a header may only hold printable ASCII characters")
+    return text

@@ -7,18 +7,21 @@ A source opens a page under the title that was asked for, under a title that red
 
 from __future__ import annotations
 
-import heapq
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from rapidfuzz import fuzz
 
+from r_eval.environments.json_lines import most_similar
 from r_eval.text import printable
 
 MOST_SIMILAR = 10
+CANDIDATES = 50
+LEAST_SIMILAR = 60.0
+"""What a title must score of 100 to be similar."""
 LONGEST_TITLE = 300
 """Characters; a longer request matches no title, and no similar ones are looked for."""
 _LETTERS = str.maketrans(
@@ -61,24 +64,18 @@ class Source(Protocol):
         """Titles close to a text, best first, at most `MOST_SIMILAR`."""
 
 
-def closest(text: str, candidates: Iterable[tuple[str, str, Any]]) -> list[str]:
-    """The titles closest to a text, best first, at most `MOST_SIMILAR`.
-
-    Titles that hold all words of the text, or of which it holds all words, come first; then those with the most similar
-    letters; then those of the highest rank.
+def closest(text: str, titles: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
+    """The titles that begin like a text, and those that are most similar; at most `MOST_SIMILAR`, in their order.
 
     Args:
         text: What was asked for.
-        candidates: Keys (`title_key`), the titles to which they lead, and the titles' ranks.
+        titles: A title may stand there several times.
+        keys: What the text is compared with; absent: each title's `title_key`.
     """
-    key = title_key(text)
-    words = set(key.split())
-    scored: dict[str, tuple[float, Any]] = {}
-    for name, title, rank in candidates:
-        own = set(name.split())
-        score = fuzz.ratio(key, name) / 100 + (words <= own) + (own <= words), rank
-        scored[title] = max(scored.get(title, score), score)
-    return heapq.nlargest(MOST_SIMILAR, scored, key=scored.__getitem__)
+    key, keys = title_key(text), keys or [title_key(title) for title in titles]
+    places = [place for place, name in enumerate(keys) if key and name.startswith(key)][:CANDIDATES]
+    places += [place for _, place in most_similar(key, keys, fuzz.token_ratio, LEAST_SIMILAR, CANDIDATES)]
+    return list(dict.fromkeys(titles[place] for place in places))[:MOST_SIMILAR]
 
 
 def begins_ambiguous(texts: tuple[str, ...]) -> bool:

@@ -82,8 +82,6 @@ class Wiki(Environment):
             self.__doc__ = _ELSEWHERE
         self._set_page("", ())
 
-    _title: str
-    _paragraphs: tuple[str, ...]
     _keyword: str
     _results: list[str]
     _exact: bool
@@ -167,14 +165,14 @@ class Wiki(Environment):
     def _set_page(self, title: str, paragraphs: tuple[str, ...]) -> None:
         """Make a page the one that Lookup reads, from its start; "" for none."""
         self._title = title
-        texts = (text for text in paragraphs if not _HEADING.fullmatch(text))
         self._paragraphs = tuple(
             text[start : start + LONGEST_PARAGRAPH]
-            for text in texts
+            for text in paragraphs
             for start in range(0, len(text), LONGEST_PARAGRAPH)
+            if not _HEADING.fullmatch(text)
         )
-        self._keyword, self._first = "", 0
-        self._results, self._exact = [], True
+        self._keyword, self._results = "", []
+        self._first, self._exact = 0, True
 
     def _paragraphs_with(self, keyword: str) -> tuple[list[str], bool]:
         """The paragraphs that contain a folded keyword, or else those with similar words; whether it is the former."""

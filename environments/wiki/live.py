@@ -73,8 +73,9 @@ class Live:
         head = beginning[: max(3, len(beginning) // 2)]
         if near or len(head) < 3:
             return near[:MOST_SIMILAR]
-        titles = _titles(self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)["prefixsearch"])
-        return closest(text, ((title_key(title), title, -place) for place, title in enumerate(titles)))
+        return closest(
+            text, _titles(self._query(list="prefixsearch", pssearch=head, pslimit=_BEGINNING)["prefixsearch"])
+        )
 
     def _titled(self, title: str) -> Page | None:
         pages = self._query(

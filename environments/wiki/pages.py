@@ -6,21 +6,15 @@ Every line has a `title`, and `text` or `choices`. Of equally similar titles the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from rapidfuzz import fuzz
 
-from r_eval.environments.json_lines import FileStore, most_similar, read_records
+from r_eval.environments.json_lines import FileStore, read_records
 from r_eval.errors import UserError
 
 from .base import LONGEST_TITLE, Page, closest, one_line, title_key
-
-_SCORERS = ((fuzz.ratio, 55.0), (fuzz.token_set_ratio, 75.0))
-"""How titles are compared with a text, letters and then words, and the least that they must score of 100."""
-_CANDIDATES = 100
 
 
 class Article(BaseModel):
@@ -65,18 +59,15 @@ class PageFile(FileStore):
         super().__init__(path)
         articles = sorted((page for page in pages if not page.choices), key=lambda page: (-page.popularity, page.title))
         self._articles = {page.title: page for page in articles}
-        own = [(title_key(page.title), page) for page in articles]
-        self._keys: dict[str, Article] = {}
-        for key, article in [*own, *((title_key(name), page) for page in articles for name in page.redirects)]:
-            self._keys.setdefault(key, article)
-        self._keys.pop("", None)
+        names = [(page.title, page) for page in articles]
+        names += [(name, page) for page in articles for name in page.redirects]
+        self._keys = {key: page for name, page in reversed(names) if (key := title_key(name))}
         self._ambiguous: dict[str, Page] = {}
         for page in pages:
             self._add_choices(page)
-        ranks = {page.title: -rank for rank, page in enumerate(articles)}
-        leading = dict.fromkeys((key, page.title) for key, page in [*own, *self._keys.items()])
-        self._names = [(key, title, ranks[title]) for key, title in leading]
-        self._known = [key for key, _, _ in self._names]
+        ranks = {page.title: rank for rank, page in enumerate(articles)}
+        leading = {(title_key(name), page.title) for name, page in names}
+        self._names = sorted(leading, key=lambda pair: (ranks[pair[1]], pair[0]))
 
     def find(self, title: str) -> Page | None:
         """The page with this title, or to which it redirects; or the pages that may be meant."""
@@ -87,13 +78,7 @@ class PageFile(FileStore):
 
     def similar(self, text: str) -> list[str]:
         """The titles closest to a text; of equally close ones the most popular come first."""
-        key = title_key(text) if len(text) <= LONGEST_TITLE else ""
-        if len(key) > 2:
-            found = (most_similar(key, self._known, scorer, least, _CANDIDATES) for scorer, least in _SCORERS)
-            places = list(dict.fromkeys(place for _, place in chain.from_iterable(found)))
-        else:
-            places = [place for place, name in enumerate(self._known) if key and name.startswith(key)][:_CANDIDATES]
-        return closest(text, (self._names[place] for place in places))
+        return closest(text, [title for _, title in self._names], [key for key, _ in self._names])
 
     def records(self, kind: str) -> list[dict[str, Any]]:
         """Title, popularity and facts of the pages of a kind, the most popular first.

@@ -70,7 +70,7 @@ class Zim:
         while not found and len(beginning) > 2:
             beginning = beginning[: len(beginning) * 3 // 4]
             found = self._suggested(beginning)
-        return closest(text, ((title_key(entry.title), entry.title, -place) for place, entry in enumerate(found)))
+        return closest(text, [entry.title for entry in found])
 
     def _titled(self, title: str) -> Entry | None:
         """The article of exactly this title, or with the path that such a title has; its first letter may be small."""

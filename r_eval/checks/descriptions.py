@@ -15,9 +15,10 @@ import yaml
 
 from r_eval.checks.calls import attempt
 from r_eval.checks.examples import folder_of
-from r_eval.checks.finding import Finding, Severity, place_of
+from r_eval.checks.finding import Finding, Severity
 from r_eval.environments.base import Environment, threads
 from r_eval.environments.schema import ApiSpec
+from r_eval.environments.signatures import place_of
 from r_eval.errors import UserError
 from r_eval.isolation import describe
 from r_eval.tasks.templates import read_templates

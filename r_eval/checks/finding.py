@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from r_eval.errors import UserError
 
@@ -46,17 +44,6 @@ def of_user_error(target: str, error: UserError, place: str = "") -> Finding:
     if found := re.match(rf"({name}(?::\d+)?): ", text):
         place, text = found[1], text[found.end() :]
     return Finding(target, place or target, "error", text, "nothing else was checked there")
-
-
-def place_of(thing: Callable[..., Any] | type[Any], otherwise: str, pattern: str = r"(async def|def|class)\b") -> str:
-    """`file:line` of the line of a function or class that begins with a pattern; the first where none does."""
-    try:
-        lines, first = inspect.getsourcelines(thing)
-        path = inspect.getsourcefile(thing)
-    except (OSError, TypeError):
-        return otherwise
-    offset = next((n for n, line in enumerate(lines) if re.match(pattern, line.lstrip())), 0)
-    return f"{relative_path(path)}:{first + offset}" if path else otherwise
 
 
 def relative_path(path: str | Path) -> str:

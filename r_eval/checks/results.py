@@ -9,10 +9,11 @@ from pathlib import Path
 from r_eval.analysis.warnings import counted
 from r_eval.checks.calls import Call, CallOutcome, Endless
 from r_eval.checks.descriptions import Subject
-from r_eval.checks.finding import Finding, place_of, relative_path
+from r_eval.checks.finding import Finding, relative_path
 from r_eval.environments.base import EnvironmentFailure, NotFound, ToolError
 from r_eval.environments.schema import BadArguments, clip
 from r_eval.environments.session import CHARACTERS_A_TOKEN
+from r_eval.environments.signatures import place_of
 from r_eval.isolation import describe
 
 LONGEST = 4_000

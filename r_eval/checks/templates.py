@@ -61,7 +61,7 @@ async def _of_template(
     template: Template, environment: Environment, sandbox: Sandbox, records: KnownRecords
 ) -> list[Found]:
     try:
-        single = TemplateFile(environment="", languages=template.languages, templates=[template])
+        single = TemplateFile(environment="", templates=[template])
         made = await generate(single, environment, sandbox, TRIED, 0, known=records)
     except UserError as error:
         text = str(error).removeprefix(f"templates.{template.id}: ")

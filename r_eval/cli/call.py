@@ -15,7 +15,7 @@ from r_eval.cli.options import EnvironmentName, Json, Settings, pair, print_json
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
-from r_eval.environments.schema import ApiSpec, type_name
+from r_eval.environments.schema import ApiSpec
 from r_eval.environments.session import CallResult, Session
 from r_eval.errors import UserError
 from r_eval.llms.base import Reply, Request
@@ -116,7 +116,7 @@ async def _carry_out(environment: Environment, calls: Sequence[tuple[str, dict[s
 
 
 def _signature(spec: ApiSpec) -> str:
-    return f"{spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {type_name(spec.returns)}"
+    return f"{spec.name}({', '.join(p.signature for p in spec.parameters)}) -> {spec.returns}"
 
 
 def _print_apis(name: str, environment: Environment, json: bool) -> None:

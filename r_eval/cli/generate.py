@@ -97,10 +97,10 @@ def generate(
             file=os.path.relpath(file, folder),
         )
         if refresher is not None:
-            season = asyncio.run(refresher.next_season(season, folder, maker.opened, sandbox))
+            season = refresher.next_season(season, folder)
             repeated = len(made.questions) - len(refresher.new(made.questions))
             print_lines([f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}"])
-            print_lines(season.changes)
+            print_lines(refresher.lost)
     write_set(questions, out, season, private, seed)
     print_lines([f"{out}: {summary}"])
     if len(questions) < count:
@@ -160,7 +160,7 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
         with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
             return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
 
-    count = (file.graph.per_type or 0) * len(file.graph.shares) or COUNT
+    count = (file.graph.per_type or 0) * len(file.graph.types) or COUNT
     return _Maker(name, source.environment, make, default_count=count)
 
 

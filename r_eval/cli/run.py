@@ -59,7 +59,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", hidden=True, help="The default.")] = False,
     cache: Cache = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would run and what it would take; run nothing.")
+        bool, typer.Option("--dry-run", help="Print what would run and what it may cost; run nothing.")
     ] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -74,9 +74,9 @@ def run(
     flags = dict(zip(FLAGS, (workflow, llm, task, samples), strict=True))
     loaded = read_grid(grid, {key: value for key, value in flags.items() if value})
     if dry_run:
-        from r_eval.cli.dry_run import print_estimate
+        from r_eval.cli.dry_run import print_plan
 
-        print_estimate(loaded, out, json, limit=limit, connections=connections, fresh=fresh)
+        print_plan(loaded, out, json, limit=limit, fresh=fresh)
         return
     options = {"limit": limit, "connections": connections, "engine": engine, "fresh": fresh, "cache": cache}
     raise typer.Exit(run_grid(loaded, out, quiet=quiet, as_json=json, **options))

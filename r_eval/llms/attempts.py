@@ -14,12 +14,12 @@ import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from r_eval.llms import tokens
 from r_eval.llms.base import LLMError, Reply, Request, ToolCall
 from r_eval.llms.call_arguments import UNREADABLE
-from r_eval.llms.chat import Refused
+from r_eval.llms.chat import Refused, chat_body
 from r_eval.llms.tool_calls import render_tools
 
 logger = logging.getLogger("r_eval")
@@ -97,7 +97,7 @@ class Persistent:
                     reply = Reply(text, calls, "tool_calls" if calls else "stop", estimated=True)
                 elif error.cause == "parameter" and self._learn_from(error, sent, refused):
                     continue
-                elif error.cause in ("request", "parameter") and refused.matters("extra", sent):
+                elif error.cause in ("request", "parameter") and self._matters("extra", sent, refused):
                     without_extra = True  # perhaps it is something that came with an earlier reply
                     continue
                 else:
@@ -141,9 +141,17 @@ class Persistent:
         """The reply to one attempt at a request, which leaves out what is refused."""
         raise NotImplementedError
 
+    def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
+        """The body of a request, without what is refused."""
+        return chat_body(self, sent, refused)  # type: ignore[arg-type]  # beside an LLM
+
+    def _matters(self, what: str, sent: Request, refused: Refused) -> bool:
+        """Whether a body without one thing more would be another one."""
+        return self._body(sent, refused) != self._body(sent, refused.without(what))
+
     def _learn_from(self, error: LLMError, sent: Request, refused: Refused) -> bool:
         """Learn what the LLM does not take; whether a request without it is worth sending."""
-        is_sent = bool(sent.tools) if error.parameter == "tools" else refused.matters(error.parameter, sent)
+        is_sent = self._matters(error.parameter, sent, refused)
         if is_sent:
             self.learn(error.parameter, str(error))
         return is_sent

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from r_eval.llms.base import ToolCall, ToolSpec
-from r_eval.llms.json_text import CLOSING, FENCE, TOKEN, Budget, JSONTextError, first_object, json_values, plain_data
+from r_eval.llms.json_text import FENCE, Budget, JSONTextError, first_object, json_values, plain_data
 
 MAX_TEXT, MAX_CALLS = 20_000, 64
 """Characters of a reply in which calls are looked for, and calls that are read."""
@@ -37,11 +37,8 @@ VALUE = re.compile(r"[\"'{\[(=“‘]|\A(?:[Tt]rue|[Ff]alse|None|null)\Z")
 """What tells a value in Python's notation from bare text."""
 BROKEN = re.compile(r"[{}<>]|[\"'’”]\s*+:")
 """What stands in damaged JSON or tags, and hardly in bare text."""
+QUOTES, STRAIGHT = "\"'“”‘’", str.maketrans("“”", '""')
 WORDS = {"true": True, "false": False, "null": None}
-
-
-ESCAPE = re.compile(r"\\.|\"", re.DOTALL)
-ESCAPES = {"\\'": "'", '"': '\\"'}
 
 
 class ArgumentReader:
@@ -106,50 +103,46 @@ class ArgumentReader:
 
     def _in_brackets(self, name: str, plain: str, opening: str, is_closed: bool) -> tuple[dict[str, Any], bool]:
         """The arguments in the brackets after a tool's name, and whether they are plain data."""
-        names = list(self.parameters(name))
         if not plain:
             return {}, True
+        names = list(self.parameters(name))
         is_bare = len(names) == 1 and not VALUE.search(plain)
-        python = None if is_bare else self._python(name, plain, is_closed)
+        python = None if is_bare else self._python(name, plain)
         if python:
             arguments, places = python
             first = next(iter(arguments.values()), None)
-            if opening == "(" or not places or isinstance(first, str | dict):
-                if len(arguments) == places == 1 and isinstance(first, dict):
-                    return first, is_closed
+            if len(arguments) == places == 1 and isinstance(first, dict):
+                return first, is_closed
+            if opening == "(" or not places or isinstance(first, str):
                 return arguments, is_closed or len(arguments) > places
         parts = re.split(r",\s*(?=[A-Za-z_]\w*\s*[=:])", plain.removesuffix(",") if opening == "(" else plain)
-        pairs = {match[1]: match[2].strip("\"'“”‘’ \n") for match in map(PAIR.fullmatch, parts) if match}
+        pairs = {match[1]: match[2].strip() for match in map(PAIR.fullmatch, parts) if match}
         is_named = pairs.keys() <= set(names) or (opening == "(" and "=" in plain)
         if is_bare or python or len(pairs) < len(parts) or not is_named:
             pairs = {self._main_parameter(name): plain}
-        return {key: self._typed(value, name, key) for key, value in pairs.items()}, False
+            is_data = False
+        else:
+            is_data = all(value[:1] in QUOTES and (is_closed or value.count(value[0]) == 1) for value in pairs.values())
+        return {key: self._typed(_unquoted(value), name, key) for key, value in pairs.items()}, is_data
 
-    def _python(self, name: str, inside: str, is_closed: bool = True) -> tuple[dict[str, Any], int] | None:
+    def _python(self, name: str, inside: str) -> tuple[dict[str, Any], int] | None:
         """Arguments in Python's or JSON's notation, and how many of them had no name; None where not all are data."""
         if len(inside) > MAX_TEXT // 4:
             return None
-        for is_repaired, text in enumerate((inside, TOKEN.sub(_requoted, inside))):
+        for text in dict.fromkeys((inside, inside.translate(STRAIGHT))):
             source = f"f({text}\n)"
             try:
                 with warnings.catch_warnings(action="ignore"):
                     call = ast.parse(source, mode="eval").body
                 if not isinstance(call, ast.Call) or len(call.args) + len(call.keywords) > MAX_CALLS:
                     return None
-                if not all(keyword.arg for keyword in call.keywords):
-                    return None
                 places = list(self.parameters(name))
                 places += [f"argument {i + 1}" for i in range(len(places), len(call.args))]
                 nodes = dict(zip(places, call.args, strict=False)) | {str(k.arg): k.value for k in call.keywords}
-                found = plain_data({key: self._literal(source, node, name, key) for key, node in nodes.items()})
+                found = {key: self._literal(source, node, name, key) for key, node in nodes.items()}
+                return plain_data(found), len(call.args)
             except (SyntaxError, ValueError, MemoryError, RecursionError, TypeError):
                 continue
-            if is_repaired:
-                found = {key: _unquoted(value) for key, value in found.items()}
-                texts = "".join(map(str, found.values()))
-                if not is_closed and ('"' in texts or texts.count("“") != texts.count("”")):
-                    return None
-            return found, len(call.args)
         return None
 
     def _literal(self, source: str, node: ast.expr, name: str, key: str) -> Any:
@@ -212,19 +205,9 @@ class JSONWords(ast.NodeTransformer):
         return ast.Constant(WORDS[node.id]) if node.id in WORDS else node
 
 
-def _requoted(token: re.Match[str]) -> str:
-    """A text in the quotes of JSON, closed, its own quotes escaped; a bracket as it is."""
-    text = token[0]
-    if not token["string"]:
-        return text
-    inner = text[1:-1] if len(text) > 1 and text[-1] == CLOSING[text[0]] else text[1:]
-    return f'"{ESCAPE.sub(lambda match: ESCAPES.get(match[0], match[0]), inner)}"'
-
-
-def _unquoted(value: Any) -> Any:
-    """A text without a quote too many at its ends."""
-    odd = "".join(quote for quote in "\"'" if value.count(quote) % 2) if isinstance(value, str) else ""
-    return value.strip(odd) if odd else value
+def _unquoted(text: str) -> str:
+    """A text without the quotes around it, of which one may be missing."""
+    return text.strip(QUOTES) if text[:1] in QUOTES else text
 
 
 def _kinds(schema: Any) -> set[str]:

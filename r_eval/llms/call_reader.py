@@ -81,10 +81,9 @@ FORM = re.compile(r"[(){}\[\]=\"'…<>]|\.{3}")
 
 
 class Found(NamedTuple):
-    """A call and the piece of text that it stands in."""
+    """A call, and where it begins in a text."""
 
     start: int
-    end: int
     call: ToolCall
 
 
@@ -148,8 +147,7 @@ class CallReader(ArgumentReader):
             named = mark["tag"] or mark["attribute"] or mark["name"] or mark["to"]
             name, begin, position = self.spell(named) if named else "", mark.start(), _json_end(text, mark.end())
             after = next((other for other in marks[i + 1 :] if other.start() >= position), None)
-            end = after.start() if after else len(text)
-            body = text[mark.end() : end]
+            body = text[mark.end() : after.start() if after else len(text)]
             found: list[ToolCall] = []
             if not body.strip():
                 if after and not (name or after["close"]):
@@ -157,14 +155,12 @@ class CallReader(ArgumentReader):
                 found = [self.call(name, {}, is_closed=after is not None)] if name else []
             elif name:
                 found = [self.from_text(name, body)]
-                end = position if text[position - 1] == "}" else end
             else:
                 inside = list(self.json(body, marked=True)) or list(self.brackets(body, marked=True))
                 found = [entry.call for entry in inside]
-                end = end if after or not inside else mark.end() + inside[-1].end
             if not found and not (after and after["tag"]) and not _is_mentioned(text, begin, body, after):
                 found = [self.call("", None)]
-            yield from (Found(begin, end, call) for call in found)
+            yield from (Found(begin, call) for call in found)
 
     def actions(self, text: str) -> Iterator[Found]:
         """`Action: Search` and `Action Input: ...` below it, or `Action: Search[...]`."""
@@ -177,23 +173,22 @@ class CallReader(ArgumentReader):
             known = name in self.tools
             given = None if match["open"] else INPUT.match(text, match.end(), end)
             if match["open"] and (known or (self.loose and _starts(before))):
-                call, stop, _ = self.bracketed(name, text, match.end())
-                yield Found(begin, stop, call)
+                yield Found(begin, self.bracketed(name, text, match.end())[0])
             elif given:
                 following = NEXT_LINE.search(text, given.end(), end)
                 end = following.start() if following else end
                 call = self.from_text(name, text[given.end() : end])
                 is_named = call.arguments and "input" not in call.arguments
                 if known or is_named or (self.loose and not NONE_NAME.fullmatch(name)):
-                    yield Found(begin, end, call)
+                    yield Found(begin, call)
             elif known and match["end"] is not None and _is_alone(text, match.start(), match.end()):
-                yield Found(begin, match.end(), self.call(name, None if self.parameters(name) else {}))
+                yield Found(begin, self.call(name, None if self.parameters(name) else {}))
 
     def json(self, text: str, marked: bool = False) -> Iterator[Found]:
         """Calls written as JSON, in fences or bare; where they are `marked` as calls any name will do."""
         for value in json_values(text, self.budget):
             for call in self.from_data(value.value, marked, value.is_closed):
-                yield Found(value.start, value.end, call)
+                yield Found(value.start, call)
 
     def brackets(self, text: str, marked: bool = False) -> Iterator[Found]:
         """`Search(...)` and `Search[...]`. A mere mention in a sentence is no call."""
@@ -204,8 +199,7 @@ class CallReader(ArgumentReader):
                 continue
             call, end, is_data = self.bracketed(name, text, match.end())
             if is_data if marked else self._is_made(text, match, end, call, is_data):
-                end += bool(match["print"]) and text.startswith(")", end)
-                yield Found(match.start(), end, call)
+                yield Found(match.start(), call)
                 position = end
 
     def _is_made(self, text: str, match: re.Match[str], end: int, call: ToolCall, is_data: bool) -> bool:
@@ -258,8 +252,6 @@ class CallReader(ArgumentReader):
         if not marked and name not in self.tools:
             if len(rest) != 1 or not given or NONE_NAME.fullmatch(name) or not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
                 return None
-            if self.loose and given == "action_input" and not isinstance(value, dict):
-                return name, {"input": value}
             return (name, value) if isinstance(value, dict) and value and (self.loose or key != "action") else None
         if not marked:
             is_schema = isinstance(value, dict) and value.get("type") == "object" and "properties" in value

@@ -13,8 +13,6 @@ from typing import Any
 
 from r_eval.llms.base import LLM, Message, Request, ToolCall, ToolSpec
 
-OPTIONAL = ("temperature", "max_tokens", "stop", "seed", "tool_choice")
-"""Parameters that a request can do without; max_tokens goes by its newer name then."""
 MAX_STOPS = 4
 
 
@@ -36,18 +34,13 @@ class Refused:
             return dataclasses.replace(self, reasoning=what.removesuffix("+"))
         return dataclasses.replace(self, names=self.names | {what})
 
-    def matters(self, what: str, request: Request) -> bool:
-        """Whether a body without one thing more would be another one."""
-        if what in OPTIONAL:
-            return what not in self.names
-        return _messages(request.messages, self) != _messages(request.messages, self.without(what))
-
 
 def chat_body(llm: LLM, request: Request, refused: Refused = Refused()) -> dict[str, Any]:
     """The JSON body of a request to an LLM, without what its server refuses."""
+    messages = fold_system(request.messages) if "system" in refused.names else request.messages
     data: dict[str, Any] = {
         "model": llm.model,
-        "messages": _messages(request.messages, refused),
+        "messages": [_message(message, refused) for message in messages],
         "temperature": llm.temperature,
         "max_tokens": request.max_tokens or llm.max_tokens,
     }
@@ -89,12 +82,6 @@ def fold_system(messages: Sequence[Message]) -> tuple[Message, ...]:
     if waiting:
         folded.insert(0, Message("user", "\n\n".join(waiting)))
     return tuple(folded)
-
-
-def _messages(messages: Sequence[Message], refused: Refused) -> list[dict[str, Any]]:
-    if "system" in refused.names:
-        messages = fold_system(messages)
-    return [_message(message, refused) for message in messages]
 
 
 def _message(message: Message, refused: Refused) -> dict[str, Any]:

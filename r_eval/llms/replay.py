@@ -12,12 +12,11 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from pydantic import TypeAdapter
+from pydantic_core import to_json
 
-from r_eval.llms.base import LLM, Message, Reply, Request, ToolSpec
+from r_eval.llms.base import LLM, Reply, Request
 
 
 class ReplyKey(NamedTuple):
@@ -39,69 +38,6 @@ class Kept:
     reply: Reply
     seconds: float
     owner: bytes = b""
-
-    def to_json(self) -> bytes:
-        """Reply and seconds as JSON.
-
-        Raises:
-            ValueError: JSON cannot hold it: a half surrogate pair, or nesting without end.
-        """
-        return _pair.dump_json((self.reply, self.seconds))
-
-    @classmethod
-    def from_json(cls, data: bytes, owner: bytes) -> Kept:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError, RecursionError: It is something else.
-        """
-        return cls(*_pair.validate_json(data), owner)
-
-
-_pair: TypeAdapter[tuple[Reply, float]] = TypeAdapter(tuple[Reply, float], config={"ser_json_inf_nan": "constants"})
-
-
-class RequestKeys:
-    """The keys of the requests of one episode.
-
-    Args:
-        identity: What decides the LLM's replies besides the request.
-        owner: The episode's.
-    """
-
-    def __init__(self, identity: Mapping[str, object], owner: bytes, epoch: int) -> None:
-        self._owner = owner
-        self._start = _digest(json.dumps(identity, sort_keys=True, default=str), str(epoch))
-        self._messages: dict[int, tuple[bytes, Message]] = {}
-        self._tools: tuple[tuple[ToolSpec, ...], str] = ((), "")
-        self._times: collections.Counter[bytes] = collections.Counter()
-
-    def key(self, request: Request) -> ReplyKey:
-        """The key of the next call; the same request made twice has two keys."""
-        if request.tools is not self._tools[0]:
-            tools = [(tool.name, tool.description, tool.parameters) for tool in request.tools]
-            self._tools = (request.tools, json.dumps(tools, default=str) if tools else "")
-        rest = json.dumps([request.tool_choice, request.stop, request.max_tokens, request.seed])
-        conversation = b"".join(self._message_digest(message) for message in request.messages)
-        same = _digest(self._start, conversation, self._tools[1], rest)
-        self._times[same] += 1
-        shared = _digest(same, str(self._times[same]))
-        return ReplyKey(_digest(shared, self._owner), shared)
-
-    def _message_digest(self, message: Message) -> bytes:
-        """Hash of a message, made once however often it is sent."""
-        known = self._messages.get(id(message))  # which stays taken: the message is held on to
-        if known is None:
-            texts = (message.role, message.content, message.call_id, message.name, message.reasoning)
-            calls = [(call.id, call.name, call.arguments, call.error, call.extra) for call in message.tool_calls]
-            further = json.dumps([calls, message.extra], default=str) if calls or message.extra else ""
-            known = self._messages[id(message)] = (_digest(*texts, further), message)
-        return known[0]
-
-
-def episode_owner(run: str, episode_id: str, scope: str) -> bytes:
-    """Whose replies those of an episode of a run are; `scope` is the fingerprint of its cell."""
-    return _digest(run, episode_id, scope)
 
 
 def _digest(*parts: str | bytes) -> bytes:
@@ -133,28 +69,25 @@ class LLMUsage:
         cached: Replies that other episodes had left, which cost nothing.
         cost: USD for `calls`; None where no price is known.
         tokens: Prompt and completion tokens of `calls`.
-        seconds: Wall time during which episodes of the LLM were under way.
     """
 
     calls: int = 0
     cached: int = 0
     cost: float | None = 0.0
     tokens: int = 0
-    seconds: float = 0.0
 
     def include(self, other: LLMUsage) -> None:
         """Count what was asked elsewhere."""
         self.calls += other.calls
         self.cached += other.cached
         self.tokens += other.tokens
-        self.seconds += other.seconds
         self.cost = None if self.cost is None or other.cost is None else self.cost + other.cost
 
     def since(self, before: LLMUsage) -> LLMUsage:
         """What came on top of an earlier state."""
         cost = None if self.cost is None else self.cost - (before.cost or 0.0)
         calls, cached = self.calls - before.calls, self.cached - before.cached
-        return LLMUsage(calls, cached, cost, self.tokens - before.tokens, self.seconds - before.seconds)
+        return LLMUsage(calls, cached, cost, self.tokens - before.tokens)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -166,7 +99,6 @@ class ReplyStores:
         run: The run's id.
         use_cache: Whether replies are shared with other episodes and runs.
         cache_all: Whether those of LLMs that are not greedy are, too.
-        is_new: Whether the run has just begun, so that no reply of its own can be there.
         usage: By the LLM's name.
     """
 
@@ -175,19 +107,18 @@ class ReplyStores:
     use_cache: bool = True
     cache_all: bool = False
     usage: dict[str, LLMUsage] = dataclasses.field(default_factory=dict)
-    is_new: bool = False
 
     def of_episode(self, llm: LLM, episode_id: str, scope: str, epoch: int) -> EpisodeReplies:
         """The replies of one episode; `scope` is the fingerprint of its cell.
 
         Its LLM must be open, since the files of a model are part of a key.
         """
-        return EpisodeReplies(llm, self, episode_owner(self.run, episode_id, scope), epoch)
+        return EpisodeReplies(llm, self, _digest(self.run, episode_id, scope), epoch)
 
     def forget(self, episode_id: str, scope: str) -> None:
         """Delete the private replies of an episode whose record is on the disk."""
         if self.keeper is not None:
-            self.keeper.forget(episode_owner(self.run, episode_id, scope))
+            self.keeper.forget(_digest(self.run, episode_id, scope))
 
 
 class EpisodeReplies:
@@ -196,7 +127,8 @@ class EpisodeReplies:
     def __init__(self, llm: LLM, stores: ReplyStores, owner: bytes, epoch: int) -> None:
         self._llm, self._stores, self._owner = llm, stores, owner
         self._usage = stores.usage.setdefault(llm.name, LLMUsage())
-        self._keys = RequestKeys(llm.identity(), owner, epoch) if stores.keeper is not None else None
+        self._identity = _digest(json.dumps(llm.identity(), sort_keys=True, default=str), str(epoch))
+        self._times: collections.Counter[bytes] = collections.Counter()
         self.replayed_seconds = 0.0
 
     async def answer(self, request: Request) -> tuple[Reply, float, bool]:
@@ -206,8 +138,8 @@ class EpisodeReplies:
             LLMError: There is none.
         """
         keeper = self._stores.keeper
-        key = self._keys.key(request) if self._keys is not None else None
-        if keeper is not None and key is not None and (self._is_shared() or not self._stores.is_new):
+        if keeper is not None:
+            key = self._key(request)
             kept = await keeper.find(key if self._is_shared() else key._replace(shared=None))
             if kept is not None:
                 self._usage.cached += kept.owner != self._owner
@@ -218,10 +150,21 @@ class EpisodeReplies:
         seconds = time.perf_counter() - started
         used = reply.tokens
         self._usage.include(LLMUsage(1, 0, self._llm.cost(used), used.prompt + used.completion))
-        if keeper is not None and key is not None:
+        if keeper is not None:
             shared = self._is_shared() and reply.flaw is None  # asked again: the call may have shown it is not greedy
             await keeper.put(key if shared else key._replace(shared=None), Kept(reply, seconds, self._owner))
         return reply, seconds, False
+
+    def _key(self, request: Request) -> ReplyKey:
+        """The key of the next call; the same request made twice has two keys."""
+        try:
+            told = to_json(request, inf_nan_mode="constants")
+        except ValueError:  # half a surrogate pair
+            told = repr(request).encode("utf-8", "surrogatepass")
+        same = _digest(self._identity, told)
+        self._times[same] += 1
+        shared = _digest(same, str(self._times[same]))
+        return ReplyKey(_digest(shared, self._owner), shared)
 
     def _is_shared(self) -> bool:
         return self._stores.use_cache and (self._stores.cache_all or (self._llm.cacheable and self._llm.is_greedy))

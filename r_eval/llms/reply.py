@@ -27,11 +27,8 @@ MAX_BYTES = 16 << 20
 """Of an answer, on the wire and decompressed; reading stops there."""
 MAX_CALLS, MAX_NAME = 64, 1_000
 """Tool calls of one reply that are looked at, and characters of a call's name and id."""
-MAX_ARGUMENTS, MAX_EXTRA = 1_000_000, 400_000
-"""Bytes as JSON of the arguments of all calls of a reply, and of all its unknown keys; what is more is dropped, since
-every further request of the conversation holds it again."""
-TOO_LONG = f"The arguments of these calls are too long together: more than {MAX_ARGUMENTS:,} bytes. Make fewer calls."
-
+MAX_EXTRA = 400_000
+"""Bytes as JSON of all unknown keys of a reply; more are dropped, since every further request holds them again."""
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 MESSAGE_KEYS = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "annotations", "audio", *REASONING_KEYS)
@@ -161,37 +158,27 @@ def _flat(value: Any) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any], cut: bool) -> tuple[ToolCall, ...]:
-    """The calls of a message, those whose arguments go beyond the bound for all of them without arguments."""
     entries = message.get("tool_calls") or message.get("function_call") or []  # the latter where servers are old
     entries = [entries] if isinstance(entries, dict) else entries
     if not isinstance(entries, list):
         raise _wrong("the tool calls are no list", entries)
-    last, left = len(entries) - 1, MAX_ARGUMENTS
     calls: list[ToolCall] = []
     budget = Budget()
-    for i, entry in enumerate(entries[:MAX_CALLS]):
-        if isinstance(entry, dict):
-            call = _tool_call(entry, cut and i == last, budget if left >= 0 else None)
-            left -= len(to_json(call.arguments))
-            calls.append(call if left >= 0 else dataclasses.replace(call, arguments={}, error=TOO_LONG))
+    for number, entry in enumerate(entries[:MAX_CALLS], 1):
+        if not isinstance(entry, dict):
+            continue
+        function = entry.get("function", entry)
+        if not isinstance(function, dict):
+            raise _wrong("a tool call has no function", entry)
+        name, call_id = _short(function.get("name")), _short(entry.get("id"))
+        arguments, error = parse_arguments(function.get("arguments"), name, cut and number == len(entries), budget)
+        extra = _unknown(entry, CALL_KEYS)
+        if function is not entry and (inner := _unknown(function, CALL_KEYS)):
+            extra["function"] = inner
+        calls.append(ToolCall(call_id, name, arguments, error, extra or None))
     if not calls and any(entry is not None for entry in entries):
         raise _wrong("the tool calls are no objects", entries)
     return tuple(calls)
-
-
-def _tool_call(entry: dict[str, Any], cut: bool, budget: Budget | None) -> ToolCall:
-    function = entry.get("function", entry)
-    if not isinstance(function, dict):
-        raise _wrong("a tool call has no function", entry)
-    name, call_id = _short(function.get("name")), _short(entry.get("id"))
-    arguments: dict[str, Any] = {}
-    error: str | None = TOO_LONG
-    if budget is not None:
-        arguments, error = parse_arguments(function.get("arguments"), name, cut, budget)
-    extra = _unknown(entry, CALL_KEYS)
-    if function is not entry and (inner := _unknown(function, CALL_KEYS)):
-        extra["function"] = inner
-    return ToolCall(call_id, name, arguments, error, extra or None)
 
 
 def _unknown(entry: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:

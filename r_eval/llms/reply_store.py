@@ -13,7 +13,6 @@ Any number of processes may use it at once. What reads and writes it for an epis
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
 import datetime
 import fcntl
@@ -29,7 +28,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter
+
 from r_eval.files import cache_folder
+from r_eval.llms.base import Reply
 from r_eval.llms.replay import Kept, ReplyKey
 
 logger = logging.getLogger("r_eval")
@@ -60,6 +62,8 @@ FORGET = "DELETE FROM replies WHERE NOT shared AND owner = ?"
 PRUNE = "DELETE FROM replies INDEXED BY own WHERE NOT shared AND made < ?"
 DAMAGE = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
 """Codes of a file that is damaged, or lacks a table; after any other, a new file would be no better."""
+_pair: TypeAdapter[tuple[Reply, float]] = TypeAdapter(tuple[Reply, float], config={"ser_json_inf_nan": "constants"})
+"""A reply and the seconds that it took, as JSON."""
 
 
 def store_path() -> Path:
@@ -74,9 +78,8 @@ class ReplyStore:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or store_path()
         self._connection: sqlite3.Connection | None = None
-        self._inode = (0, 0)
-        self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
-        self._forgotten: collections.deque[bytes] = collections.deque()
+        self._inode: tuple[int, int] | None = None
+        self._jobs: queue.SimpleQueue[tuple[Work[Any], asyncio.Future[Any] | None] | None] = queue.SimpleQueue()
         self._closed = self._given_up = False
         self._thread = threading.Thread(target=self._work, name="reply-store", daemon=True)
         self._thread.start()
@@ -90,8 +93,9 @@ class ReplyStore:
         await self._hand_over(functools.partial(_put, key=key, kept=kept))
 
     def forget(self, owner: bytes) -> None:
-        """Delete what only serves the resume of an episode, with the next reply that is kept, or at the end."""
-        self._forgotten.append(owner)
+        """Delete what only serves the resume of an episode, without waiting for it."""
+        if not self._closed:
+            self._jobs.put((lambda connection: connection.execute(FORGET, (owner,)), None))
 
     def close(self) -> None:
         """Commit what was handed over, and close the file; may be called more than once."""
@@ -117,7 +121,7 @@ class ReplyStore:
             is_last = None in taken
             jobs = [job for job in taken if job is not None]
             results = self._carry_out([work for work, _ in jobs])
-            pairs = [(done, result) for (_, done), result in zip(jobs, results, strict=True)]
+            pairs = [(done, result) for (_, done), result in zip(jobs, results, strict=True) if done is not None]
             for loop in {done.get_loop() for done, _ in pairs}:  # each is woken once
                 with contextlib.suppress(RuntimeError):  # it is closed: nobody waits any more
                     loop.call_soon_threadsafe(_set_results, [pair for pair in pairs if pair[0].get_loop() is loop])
@@ -126,30 +130,26 @@ class ReplyStore:
     def _carry_out(self, group: Sequence[Work[Any]]) -> list[Any]:
         """What a group returns, in one transaction; in a new file, where this one is damaged; Nones without a file."""
         error: Exception | None = None
-        owners = list(self._forgotten)
-        for _ in range(0 if self._given_up else 3):
+        for _ in range(3 if group and not self._given_up else 0):
             try:
-                connection = self._connected(error)
+                connection = self._connection or self._connect(error)
                 connection.execute("BEGIN IMMEDIATE")
                 results = [work(connection) for work in group]
-                connection.executemany(FORGET, [(owner,) for owner in owners])
                 connection.execute("COMMIT")
-                for _ in owners:
-                    self._forgotten.popleft()
                 return results
             except Exception as failure:  # noqa: BLE001  whoever waits must never wait for good
                 error = failure
+                self._disconnect()
                 if getattr(error, "sqlite_errorcode", -1) & 0xFF not in DAMAGE:
                     break
         if error is not None:
             self._given_up = True
-            self._disconnect()
             text = "Replies cannot be kept in %s (%s): an interrupted run repeats its calls; %s may name another file"
             logger.warning(text, self.path, error, VARIABLE)
         return [None] * len(group)
 
-    def _connected(self, damage: Exception | None) -> sqlite3.Connection:
-        """The connection to the file that lies there now.
+    def _connect(self, damage: Exception | None) -> sqlite3.Connection:
+        """Open the file, or make one.
 
         Args:
             damage: What was found wrong with the file, which is moved aside then.
@@ -157,22 +157,20 @@ class ReplyStore:
         Raises:
             OSError, sqlite3.Error, ValueError: The file is damaged, or another program's, or cannot be written.
         """
-        if self._connection is not None and damage is None and self._inode == _inode(self.path):
-            return self._connection
-        self._disconnect()
         if self.path.exists() and not self.path.is_file():
             raise OSError("it is not a file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
             with contextlib.suppress(OSError):  # some network file systems know no locks
                 fcntl.flock(lock, fcntl.LOCK_EX)  # so that two processes do not make or move a file at once
+            self.path.touch()
             if damage is not None and self._inode == _inode(self.path):  # else another process has moved it already
                 text = "The reply store %s was damaged (%s); it is now %s, and a new one begins"
                 logger.warning(text, self.path, damage, _move_aside(self.path))
-            self.path.touch()
-            connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
+                self.path.touch()
+            self._inode = _inode(self.path)
+            self._connection = connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, isolation_level=None)
             connection.text_factory = bytes  # in a damaged row, bytes that are no text may be marked as text
-            self._connection, self._inode = connection, _inode(self.path)
             marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
             if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 connection.executescript(SCHEMA)  # before WAL: the file itself says whose it is
@@ -199,19 +197,17 @@ def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
 def _find(connection: sqlite3.Connection, key: ReplyKey) -> Kept | None:
     """The reply of a key; rows that cannot be read are deleted."""
     for row_key, owner, crc, data in connection.execute(FIND, (key.own, key.shared, key.own)).fetchall():
-        try:
+        with contextlib.suppress(TypeError, ValueError, RecursionError):  # a damaged row may hold anything
             if zlib.crc32(owner + data) == crc:
-                return Kept.from_json(data, owner)
-        except (TypeError, ValueError, RecursionError):
-            pass  # a damaged row may hold anything
+                return Kept(*_pair.validate_json(data), owner)
         connection.execute(DELETE, (row_key,))
     return None
 
 
 def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
     try:
-        data = kept.to_json()
-    except (TypeError, ValueError, RecursionError):  # nested too deep, say: it cannot be kept
+        data = _pair.dump_json((kept.reply, kept.seconds))
+    except (TypeError, ValueError, RecursionError):  # half a surrogate pair, nesting without end: it cannot be kept
         return
     values = (kept.owner, time.time(), zlib.crc32(kept.owner + data), data)
     if key.shared is None or not connection.execute(PUT, (key.shared, *values)).rowcount:
@@ -219,11 +215,8 @@ def _put(connection: sqlite3.Connection, key: ReplyKey, kept: Kept) -> None:
 
 
 def _inode(path: Path) -> tuple[int, int]:
-    """What tells a file from another of the same name; zeros where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
+    """What tells a file from another of the same name."""
+    status = path.stat()
     return (status.st_dev, status.st_ino)
 
 

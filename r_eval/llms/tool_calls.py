@@ -11,12 +11,10 @@ import itertools
 import json
 import operator
 import re
-import typing
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from string import Template
-from types import UnionType
-from typing import Annotated, Any, Union
+from typing import Any
 
 from r_eval.llms.base import Message, Reply, Request, ToolCall, ToolSpec
 from r_eval.llms.call_arguments import MAX_TEXT
@@ -28,9 +26,8 @@ RESPONSE = "<tool_response>"
 OBSERVATIONS = ("observation", RESPONSE)
 """Stop texts behind which a model would invent what a call finds."""
 INVENTED = re.compile(rf"{LINE}Observation\b|^[ \t]*+{RESPONSE}", re.IGNORECASE | re.MULTILINE)
-EMPTY_FENCE, OPEN_FENCE = re.compile(r"```\w*+\s*+```"), re.compile(r"```\w*+\s*+\Z")
-LIST_ENDS = re.compile(r"\A\s*+\]|\[\s*+\Z")
-"""What is left of a list of calls in Python's notation beside each of them."""
+OPENING = re.compile(r"(?:```\w*+\s*+)?+(?:\[\s*+)?+\Z")
+"""What opens a fence, or a list of calls in Python's notation."""
 FINAL = re.compile(
     rf"(?:{LINE}|(?<=[.!?。！？]) ?)(?:(?:final )?answer|finish|最终答案|答案)\s?\d*[ *_]*[:：][\s*_]*"
     r"(?P<answer>[^\s*_].*)",
@@ -64,8 +61,8 @@ def interpret(reply: Reply, request: Request) -> tuple[Reply, bool]:
 def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     """A reply to a request with tools: the calls of its text as tool calls, names as the tools are offered.
 
-    What cannot be read whole is a call with an error. Beside calls, native ones too, the text ends before a result that
-    the model invents.
+    What cannot be read whole is a call with an error. Beside native calls the text ends before a result that the model
+    invents; of calls in the text it is what stands before the first.
     """
     offered, text = {tool.name: tool for tool in tools}, reply.text
     if reply.tool_calls:
@@ -78,12 +75,8 @@ def read_reply(reply: Reply, tools: Iterable[ToolSpec]) -> Reply:
     if not found:
         return reply
     calls = tuple(dataclasses.replace(f.call, id=f"call{i:05d}") for i, f in enumerate(found))
-    starts, ends = [*(f.start for f in found), len(head)], [0, *(f.end for f in found)]
-    bare = [LIST_ENDS.sub("", MARK.sub("", head[end:start])) for end, start in zip(ends, starts, strict=True)]
-    rest = EMPTY_FENCE.sub("", "".join(piece for piece in bare if re.search(r"\w|```", piece)))
-    rest = OPEN_FENCE.sub("", rest) if rest.count("```") % 2 else rest
-    rest += text[MAX_TEXT:] if len(head) == MAX_TEXT else ""
-    return dataclasses.replace(reply, text=rest.strip(), tool_calls=calls, finish="tool_calls")
+    before = OPENING.sub("", MARK.sub("", head[: found[0].start]))
+    return dataclasses.replace(reply, text=before.strip(), tool_calls=calls, finish="tool_calls")
 
 
 def _find(text: str, reader: CallReader) -> tuple[str, list[Found]]:
@@ -108,7 +101,7 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
     """
     tools = {"Finish": ToolSpec("Finish", "", {"properties": {"answer": {}}})}
     for name, spec in specs.items():
-        properties = {p.name: {"type": "string"} if _is_text(p.annotation) else {} for p in spec.parameters}
+        properties = {p.name: {"type": "string"} if _is_text(p.schema) else {} for p in spec.parameters}
         required = [p.name for p in spec.parameters if p.required]
         tools[name] = ToolSpec(name, "", {"properties": properties, "required": required})
     known, found = _find(text, CallReader(tools, loose=True, cut=cut))
@@ -118,10 +111,10 @@ def parse_action(text: str, specs: Mapping[str, Any], cut: bool = False) -> Tool
     return ToolCall("", "Finish", {"answer": final["answer"].strip(" *_`")}) if final else None
 
 
-def _is_text(annotation: Any) -> bool:
+def _is_text(schema: Mapping[str, Any]) -> bool:
     """Whether a parameter may be a text, so that a number or a word of Python's for it is taken as it is written."""
-    is_wrapped = typing.get_origin(annotation) in (Annotated, Union, UnionType)
-    return annotation is str or (is_wrapped and any(map(_is_text, typing.get_args(annotation))))
+    is_own = schema.get("type") == "string" and "enum" not in schema
+    return is_own or any(map(_is_text, schema.get("anyOf", ())))
 
 
 def parse_arguments(

@@ -86,7 +86,7 @@ async def run_episode(
     try:
         if unavailable is not None:
             raise unavailable
-        question, session = await _opened(cell, question, seeds, resources, steps, clock)
+        session = await _opened(cell, question, seeds, resources, steps, clock)
         task_input = _task_input(cell, question, resources.demonstrations.get(cell.cell.task, ()))
         await cell.workflow.prepare()
         async with clock.running():
@@ -95,7 +95,9 @@ async def run_episode(
         raise
     except BaseException as error:  # noqa: BLE001  whatever a plug-in raises becomes the episode's outcome
         is_cancelled = _is_being_cancelled()
-        ending = _cancelled() if is_cancelled else _outcome_from(error, limits, clock.expired)
+        ending = _outcome_from(error, limits, clock.expired)
+        if is_cancelled:
+            ending = ended("cancelled", "stopped", "the run was stopped while this was under way")
     if session is not None and (trouble := await _closed(session)) is not None:
         ending = trouble if ending.outcome.kind == "finished" else ending
     total = time.perf_counter() - started + (of_episode.replayed_seconds if of_episode is not None else 0.0)
@@ -117,31 +119,25 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _cancelled() -> WorkflowResult:
-    return ended("cancelled", "stopped", "the run was stopped while this was under way")
-
-
 async def _opened(
     cell: PlannedCell, question: Question, seeds: Seeds, resources: Resources, steps: list[Step], clock: Clock
-) -> tuple[Question, Session]:
-    """The question as the cell's condition has it, and a session of its environment; opened beside the event loop.
+) -> Session:
+    """A session of the environment as the cell's condition has it; opened beside the event loop.
 
     Raises:
         EnvironmentFailure: The environment or the condition failed.
     """
 
-    def opened() -> tuple[Question, Session]:
+    def opened() -> Session:
         original = cell.planned.original_questions.get(question.id, question)
-        changed = cell.planned.by_id.get(question.id, question)
         doing = "the environment"
         try:
             # what a condition replaces is as the task has it
-            documents = () if cell.planned.passages == "none" else original.context
-            bare = cell.planned.environment.for_documents(documents)
+            bare = cell.planned.environment.for_documents(() if cell.planned.passages == "none" else original.context)
             doing = f"the condition {cell.condition.name}" if cell.condition.parts else doing
-            environment = cell.condition.environment(bare, changed, seeds)
+            environment = cell.condition.environment(bare, question, seeds)
             doing = "the environment"
-            return changed, Session(environment, resources.sandbox, steps.append, resources.limits.observation, clock)
+            return Session(environment, resources.sandbox, steps.append, resources.limits.observation, clock)
         except BaseException as error:
             raise EnvironmentFailure(f"{doing} failed: {describe(error)}") from error
 

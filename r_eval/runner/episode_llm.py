@@ -22,24 +22,17 @@ class SentMessages:
     def __init__(self) -> None:
         self.messages: list[SentMessage] = []
         self._places: dict[object, int] = {}
-        self._known: dict[int, tuple[int, Message]] = {}
 
-    def places(self, messages: tuple[Message, ...]) -> list[int]:
-        """Where the messages of a request stand in the list; those that are new are added to it."""
-        return [self._place(message) for message in messages]
-
-    def _place(self, message: Message) -> int:
-        known = self._known.get(id(message))  # which stays taken: the message is held on to
-        if known is None:
-            calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
-            key = (message.role, message.content, message.call_id, message.name, repr(calls))
-            place = self._places.setdefault(key, len(self.messages))
-            if place == len(self.messages):
-                sent = SentMessage.model_construct(role=message.role, content=message.content, calls=calls)
-                sent.call_id, sent.name = message.call_id, message.name
-                self.messages.append(sent)
-            known = self._known[id(message)] = (place, message)
-        return known[0]
+    def place(self, message: Message) -> int:
+        """Where a message stands in the list; one that is new is added to it."""
+        calls = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
+        key = (message.role, message.content, message.call_id, message.name, repr(calls))
+        if key not in self._places:
+            self._places[key] = len(self.messages)
+            sent = SentMessage.model_construct(role=message.role, content=message.content, calls=calls)
+            sent.call_id, sent.name = message.call_id, message.name
+            self.messages.append(sent)
+        return self._places[key]
 
 
 class EpisodeLLM:
@@ -145,7 +138,7 @@ class EpisodeLLM:
             sent = request if messages is request.messages else dataclasses.replace(request, messages=messages)
             if sent.tools and not native_tools:
                 sent = render_tools(sent)
-            self._request = self.sent.places(sent.messages)
+            self._request = [self.sent.place(message) for message in sent.messages]
             try:
                 with self._clock.stopped():
                     reply, seconds, replayed = await replies.answer(sent)

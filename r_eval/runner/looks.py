@@ -14,7 +14,7 @@ import asyncio
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from r_eval.folder import Cell
@@ -32,14 +32,10 @@ BATCH = 512
 
 
 class Looks:
-    """Which episodes are wanted now; `reached` is where the LLMs of a run wait for each other.
+    """Which episodes are wanted now: those up to the next look, which is taken once they were tried."""
 
-    Args:
-        halted: Whether no episode at all may be begun any more; then no look is taken.
-    """
-
-    def __init__(self, plan: Plan, store: Store, rule: Rule, halted: Callable[[], bool]) -> None:
-        self._plan, self._store, self._halted = plan, store, halted
+    def __init__(self, plan: Plan, store: Store, rule: Rule) -> None:
+        self._plan, self._store = plan, store
         cells: dict[str, list[PlannedCell]] = {}
         for cell in plan.cells:
             cells.setdefault(cell.cell.condition, []).append(cell)
@@ -47,16 +43,17 @@ class Looks:
         self._count = max(race.looks for race in self._races.values())
         self._look = 0
         self._unscored: dict[Cell, list[Episode]] = {}
-        self._running: set[str] = set()
-        self._waiting: set[str] = set()
-        self._retried: set[str] = set()
-        self._turn = asyncio.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last look was taken."""
+        return self._look >= self._count
 
     async def resume(self) -> None:
         """Take the looks for which everything is recorded already."""
         await asyncio.to_thread(self._load)
-        while self._look < self._count and not any(self._lacks(cell) for cell in self._plan.cells):
-            await self._take()
+        while not self.is_over and not self.lacks_any():
+            await self.take()
 
     def _load(self) -> None:
         for cell in self._plan.cells:
@@ -69,55 +66,16 @@ class Looks:
         look_of = self._races[cell.cell.condition].look_of
         return (one for one in self._store.missing(cell) if look_of(cell.cell.task, one[0].id) == self._look)
 
-    def _lacks(self, cell: PlannedCell) -> bool:
-        return next(self.wanted(cell), None) is not None
+    def lacks_any(self) -> bool:
+        """Whether an episode up to the next look is missing."""
+        return any(next(self.wanted(cell), None) is not None for cell in self._plan.cells)
 
     def add(self, cell: PlannedCell, episode: Episode) -> None:
         """An episode was recorded."""
         slim = episode.model_copy(update={"messages": [], "steps": []})
         self._unscored.setdefault(cell.cell, []).append(slim)
 
-    def join(self, llms: Collection[str]) -> None:
-        """The LLMs that wait for each other."""
-        self._running.update(llms)
-
-    async def leave(self, llm: str) -> None:
-        """An LLM is done, or cannot go on: nobody waits for it any more."""
-        self._running.discard(llm)
-        await self._go_on()
-
-    async def reached(self, llm: str) -> bool:
-        """Wait for the next look, once the wanted episodes of an LLM were tried; whether it has to go on after that."""
-        if self._halted():
-            return False
-        if llm not in self._retried and any(map(self._lacks, self._plan.llm_cells(llm))):
-            self._retried.add(llm)
-            return True
-        self._waiting.add(llm)
-        turn = self._turn
-        await self._go_on()
-        await turn.wait()
-        return not self._halted() and self._look < self._count and self._has_more(llm)
-
-    def _has_more(self, llm: str) -> bool:
-        """Whether an LLM has missing episodes at this look or a later one."""
-        return any(
-            self._races[cell.cell.condition].look_of(cell.cell.task, question.id) >= self._look
-            for cell in self._plan.llm_cells(llm)
-            for question, _ in self._store.missing(cell)
-        )
-
-    async def _go_on(self) -> None:
-        """Take the look that all are waiting for."""
-        if self._running and self._waiting >= self._running:
-            if not self._halted():
-                await self._take()
-            self._waiting.clear()
-            self._retried.clear()
-            turn, self._turn = self._turn, asyncio.Event()
-            turn.set()
-
-    async def _take(self) -> None:
+    async def take(self) -> None:
         """Take a look: stop those who are certainly not among the best."""
         cells = {cell.cell: cell for cell in self._plan.cells}
         fresh, self._unscored = self._unscored, {}
@@ -221,8 +179,5 @@ def _places(task: str, cells: Iterable[PlannedCell], plan: Plan) -> Mapping[str,
     """Where the questions stand that all these cells have, in an order of the task's own."""
     ids = [{question.id for question in cell.planned.questions} for cell in cells]
     common = set.intersection(*ids) if ids else set()
-    return {id: place for place, id in enumerate(sorted(common, key=lambda id: _key(task, id, plan.grid.seed)))}
-
-
-def _key(task: str, id: str, seed: int) -> tuple[bytes, str]:
-    return place_in_order(f"{task}\0{id}", seed), id
+    order = sorted(common, key=lambda id: (place_in_order(f"{task}\0{id}", plan.grid.seed), id))
+    return {id: place for place, id in enumerate(order)}

@@ -4,8 +4,9 @@ questions or published datasets.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from r_eval.errors import UserError
 from r_eval.files import is_file, is_folder
 from r_eval.grid import ConditionEntry, Grid, LLMEntry, TaskEntry, WorkflowEntry
 from r_eval.llms.base import LLM, make_llm
-from r_eval.records import Question
 from r_eval.tasks.base import Task, custom, installed, matching, task_files
-from r_eval.tasks.loaders import Data, format_of, formats, load
-from r_eval.tasks.loaders.hub import HUB, hub_source, local
+from r_eval.tasks.loaders import format_of, formats, load
+from r_eval.tasks.loaders.reading import HUB, hub_source, local
 from r_eval.tasks.questions import choose, folded, read_questions
 from r_eval.workflows.base import Workflow, make
 
@@ -119,24 +119,33 @@ def _named_tasks(entry: TaskEntry, grid: Grid, limit: int | None, noise: Mapping
         changes["environment"] = located_environment(entry.environment.environment, grid.folder)
         changes["settings"] = located_settings(entry.environment.settings, grid.folder)
     if entry.data is not None:
-        yield _data_task(entry.model_copy(update=varied if has_noise(entry) else {}), grid, limit, changes)
-        return
-    if entry.questions is None:
-        if entry.demonstrations is not None:
-            raise UserError(f"task '{entry.task}': demonstrations: goes with questions: FILE.jsonl, which is missing")
-        for name in matching(entry.task):
-            own = installed(name)
-            if settings := {**entry.of_data, **(varied if has_noise(own) else {})}:
-                own = _remade_task(own, settings)
-            if "environment" in changes:
-                changes["home"] = own.environment
-            yield dataclasses.replace(own, **changes)
-        return
-    if entry.environment is None:
-        raise UserError(f"task '{entry.task}': a question file needs the environment: that it is asked over")
-    demonstrations = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
-    questions = read_questions(grid.folder / entry.questions)
-    yield dataclasses.replace(custom(entry.task, questions, "", demonstrations), **changes)
+        with of_task(entry.task):
+            yield _data_task(entry.model_copy(update=varied if has_noise(entry) else {}), grid, limit, changes)
+    elif entry.questions is not None:
+        with of_task(entry.task):
+            if entry.environment is None:
+                raise UserError("a question file needs the environment: that it is asked over")
+        demonstrations = read_questions(grid.folder / entry.demonstrations) if entry.demonstrations else []
+        questions = read_questions(grid.folder / entry.questions)
+        yield dataclasses.replace(custom(entry.task, questions, "", demonstrations), **changes)
+    else:
+        for own in map(installed, matching(entry.task)):
+            with of_task(own.name):
+                if entry.demonstrations is not None:
+                    raise UserError("demonstrations: goes with questions: FILE.jsonl, which is missing")
+                settings = {**entry.of_data, **(varied if has_noise(own) else {})}
+                made = _remade_task(own, settings) if settings else own
+            home = {"home": own.environment} if "environment" in changes else {}
+            yield dataclasses.replace(made, **{**changes, **home})
+
+
+@contextlib.contextmanager
+def of_task(name: str) -> Iterator[None]:
+    """Put a task's name before an error."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"task '{name}': {error}") from None
 
 
 def _data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping[str, Any]) -> Task:
@@ -149,22 +158,32 @@ def _data_task(entry: TaskEntry, grid: Grid, limit: int | None, changes: Mapping
         changes: What the grid puts in place of the task's own.
 
     Raises:
-        UserError: The task is unknown, or the data cannot be used; begins with the task's name.
+        UserError: The task is unknown, or the data cannot be used.
     """
-    own = _own(entry, changes)
+    own, source = _own(entry, changes), _source(entry, grid.folder)
     demonstrations = own.demonstrations if own else ()
     if entry.demonstrations:
         demonstrations = tuple(read_questions(grid.folder / entry.demonstrations))
-    try:
-        data = _load(entry, grid, limit, own, demonstrations)
-    except UserError as error:
-        raise UserError(f"task '{entry.task}': {error}") from None
-    task = own or custom(entry.task, (), "", demonstrations)
-    if own and "environment" in changes and not entry.demonstrations:
-        changes = {**changes, "home": own.environment}
+    form, settings = _format(entry, source, own)
+    settings = {**settings, **{key: value for key, value in entry.of_data.items() if key not in LOADING}}
+    if entry.aliases is not None:
+        settings["aliases"] = str(grid.folder / entry.aliases)
+    _, shown = choose((), demonstrations, grid.seed, min(grid.shots, len(demonstrations)), None)
+    ids, texts = {q.id for q in shown}, {folded(q.question) for q in shown}
+    data = load(
+        source,
+        form,
+        level=entry.level or (own.level if own else None),
+        settings=settings,
+        samples=min((size for size in (limit, grid.samples) if size is not None), default=None),
+        seed=grid.seed,
+        skip=lambda question: question.id in ids or folded(question.question) in texts,
+        **({} if entry.broken is None else {"broken": entry.broken}),
+    )
+    home = {"home": own.environment} if own and "environment" in changes and not entry.demonstrations else {}
     facts = {key: getattr(data, key) for key in ("format", "records", "asked", "broken", "left_out", "version")}
     found = {"questions": data.questions, "demonstrations": demonstrations, "data": facts, "notes": data.notes()}
-    return dataclasses.replace(task, **{**changes, **found})
+    return dataclasses.replace(own or custom(entry.task, (), "", demonstrations), **{**changes, **home, **found})
 
 
 def has_noise(task: Task | TaskEntry) -> bool:
@@ -186,12 +205,8 @@ def _remade_task(task: Task, settings: Mapping[str, Any]) -> Task:
     form = task.format if isinstance(task.format, Mapping) else {}
     world = task_files()[task.name].with_name(f"{form.get('language')}{SUFFIX}")
     if not has_noise(task) or not world.is_file():
-        key = next(iter(settings))
-        raise UserError(f"task '{task.name}': {key}: goes with data: FILE, or with an embedded task of PRGB")
-    try:
-        data = world_data(world, form["task"], settings)
-    except UserError as error:
-        raise UserError(f"task '{task.name}': {error}") from None
+        raise UserError(f"{next(iter(settings))}: goes with data: FILE, or with an embedded task of PRGB")
+    data = world_data(world, form["task"], settings)
     return dataclasses.replace(task, questions=tuple(data.questions), notes=data.notes())
 
 
@@ -202,36 +217,11 @@ def _own(entry: TaskEntry, changes: Mapping[str, Any]) -> Task | None:
     if "environment" in changes:
         return None
     if entry.format is not None:
-        raise UserError(f"task '{entry.task}': a data file needs the environment: that it is asked over")
+        raise UserError("a data file needs the environment: that it is asked over")
     names = matching(entry.task)
     if len(names) > 1:
-        raise UserError(f"task '{entry.task}': data: goes with one task, not with {len(names)}: {', '.join(names)}")
+        raise UserError(f"data: goes with one task, not with {len(names)}: {', '.join(names)}")
     return installed(names[0])
-
-
-def _load(
-    entry: TaskEntry, grid: Grid, limit: int | None, own: Task | None, demonstrations: Sequence[Question]
-) -> Data:
-    source = _source(entry, grid.folder)
-    name, settings = _format(entry, source, own)
-    own_settings = {key: value for key, value in entry.of_data.items() if key not in LOADING}
-    if entry.aliases is not None:
-        own_settings["aliases"] = str(grid.folder / entry.aliases)
-    shots = min(grid.shots, len(demonstrations))
-    _, used = choose((), demonstrations, grid.seed, shots, None)
-    ids, texts = {q.id for q in used}, {folded(q.question) for q in used}
-    sizes = [size for size in (limit, grid.samples) if size is not None]
-    tolerated = {} if entry.broken is None else {"broken": entry.broken}
-    return load(
-        source,
-        name,
-        level=entry.level or (own.level if own else None),
-        settings={**settings, **own_settings},
-        samples=min(sizes) if sizes else None,
-        seed=grid.seed,
-        skip=lambda question: question.id in ids or folded(question.question) in texts,
-        **tolerated,
-    )
 
 
 def _source(entry: TaskEntry, folder: Path) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from r_eval.grid import Grid, WorkflowEntry
 from r_eval.llms.base import LLM
 from r_eval.records import SCHEMA, Question
 from r_eval.runner import named
-from r_eval.runner.named import NO_LLM, located_settings
+from r_eval.runner.named import NO_LLM, located_settings, of_task
 from r_eval.tasks.base import Task, installed, open_environment
 from r_eval.tasks.questions import choose
 from r_eval.vary import Sweep, expand
@@ -73,9 +74,9 @@ class PlannedTask:
         return self.task.usual_passages or ("environment" if self.takes_documents else "prompt")
 
     @functools.cached_property
-    def by_id(self) -> dict[str, Question]:
-        """The questions by their ids."""
-        return {question.id: question for question in self.questions}
+    def places(self) -> dict[str, int]:
+        """The numbers of the questions by their ids."""
+        return {question.id: number for number, question in enumerate(self.questions)}
 
     @functools.cached_property
     def task_version(self) -> str:
@@ -179,101 +180,126 @@ def resolve(grid: Grid, limit: int | None = None) -> Plan:
         UserError: A name is unknown, a file is wrong, or no cell is left.
     """
     prompt_text.cache_clear()
-    found = list(named.tasks(grid, limit))
+    tasks = _Tasks(grid, limit)
     entries, sweep = expand(grid.vary, grid.workflows)
     workflows = named.workflows(entries, grid)
-    needed = any(w.uses_llm for w in workflows.values())
-    llms = named.llms(grid) if needed else {}
-    tasks = _PlannedTasks(found, entries, grid, limit)
-    conditions = named.conditions(grid)
-    limits = Limits(**grid.limits.model_dump())
-    cells = tuple(_cells(grid, workflows, llms, tasks, conditions, limits, sweep))
-    drops = tuple(tasks.drops.values())
+    llms = named.llms(grid) if any(w.uses_llm for w in workflows.values()) else {}
+    conditions, limits = named.conditions(grid), Limits(**grid.limits.model_dump())
+    cells: list[PlannedCell] = []
+    for entry, (name, workflow) in zip(entries, workflows.items(), strict=True):
+        names = list(llms) if workflow.uses_llm else [NO_LLM]
+        for llm, task, condition in itertools.product(names, tasks.names(entry), conditions):
+            cell = Cell(name, llm, condition.name, task)
+            if sweep is not None and not sweep.has(name, llm, names[0]):
+                continue
+            if not any(_matches(cell, rule) for rule in grid.exclude):
+                planned = tasks.planned(entry, task, condition)
+                if planned.questions:
+                    parts = _parts(workflow, llms.get(llm), planned, condition, limits, grid.seed)
+                    cells.append(PlannedCell(cell, workflow, planned, parts, condition))
     if not cells:
-        why = "".join(f"\n  {drop}" for drop in drops) or " exclude leaves everything out"
+        why = "".join(f"\n  {drop}" for drop in tasks.drops) or " exclude leaves everything out"
         raise UserError(f"the grid has no cell left:{why}")
-    _check_files(cells)
-    return Plan(grid, llms, tasks.firsts(), cells, limits, sweep, drops)
-
-
-def _check_files(cells: Iterable[PlannedCell]) -> None:
-    """See that no two cells are kept in the same file: names that differ may be written alike in a path."""
-    seen: dict[Path, Cell] = {}
-    for planned in cells:
-        cell = planned.cell
-        other = seen.setdefault(cell.path(Path()), cell)
-        if other != cell:
+    files: dict[Path, Cell] = {}
+    for cell in (planned.cell for planned in cells):
+        if (other := files.setdefault(cell.path(Path()), cell)) != cell:  # two names may be alike in a path
             pairs = ((getattr(other, key), getattr(cell, key)) for key in ("system", "task", "condition"))
             one, two = next((one, two) for one, two in pairs if one != two)
             raise UserError(f"'{one}' and '{two}' would be kept in the same file; give one of them another name")
+    firsts = tuple(tasks.planned(entries[0], name, CLEAN) for name in tasks.names(entries[0]))
+    return Plan(grid, llms, firsts, tuple(cells), limits, sweep, tuple(tasks.drops))
 
 
-class _PlannedTasks:
-    """The tasks of a grid as its workflows meet them; each environment is opened once for the same settings."""
+def _matches(cell: Cell, rule: Any) -> bool:
+    keys = ("workflow", "llm", "task", "condition")
+    return all(fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key)) for key in keys)
 
-    def __init__(self, tasks: Sequence[Task], entries: Sequence[WorkflowEntry], grid: Grid, limit: int | None) -> None:
-        self.tasks, self._grid = tasks, grid
-        self._replaced = {entry.name or entry.workflow: entry.environment or {} for entry in entries}
-        self._noise = {entry.name or entry.workflow: entry.noise or {} for entry in entries}
-        self._chosen = {("", task.name): (task, *_choose(task, grid, limit)) for task in tasks}
-        for noise in filter(None, self._noise.values()):
-            own = list(named.tasks(grid, limit, noise))
-            if not any(map(named.has_noise, grid.tasks)) and not any(map(named.has_noise, own)):
-                raise UserError("noise: no task of the grid has noise of several levels")
-            self._chosen |= {(short_hash(noise), task.name): (task, *_choose(task, grid, limit)) for task in own}
-        self._planned: dict[tuple[str, str], PlannedTask] = {}
-        self._under: dict[tuple[str, str, str], PlannedTask] = {}
+
+def _parts(
+    workflow: Workflow, llm: LLM | None, planned: PlannedTask, condition: Combined, limits: Limits, seed: int
+) -> dict[str, str]:
+    """The hashes that make a cell's fingerprint."""
+    identity = workflow.identity()
+    files = {kind: identity.pop(kind) for kind in ("code", "prompt")}
+    own = {"": short_hash(identity), **with_prefix("code", files["code"]), **with_prefix("prompt", files["prompt"])}
+    return {
+        "schema": str(SCHEMA),
+        **with_prefix("workflow", own),
+        "llm": short_hash(llm.identity() if llm is not None else None),
+        "task": planned.task_version,
+        **planned.environment_parts,
+        "condition": short_hash(condition.identity()),
+        "passages": planned.passages,
+        "limits": short_hash(dataclasses.asdict(limits)),
+        "shots": short_hash([q.id for q in planned.demonstrations]),
+        "seed": str(seed),
+    }
+
+
+class _Tasks:
+    """The tasks of a grid as its workflows and conditions meet them; what is the same for several is made once."""
+
+    def __init__(self, grid: Grid, limit: int | None) -> None:
+        self._grid, self._limit = grid, limit
+        self._chosen: dict[str, dict[str, tuple[Task, tuple[Question, ...], tuple[Question, ...]]]] = {}
+        self._planned: dict[tuple[str, ...], PlannedTask] = {}
         self._environments: dict[str, Environment] = {}
-        self.drops: dict[tuple[str, str, str], Drop] = {}
+        self.drops: list[Drop] = []
+        self._tasks({})
 
-    def firsts(self) -> tuple[PlannedTask, ...]:
-        """Each task once, as the first workflow meets it."""
-        first = next(iter(self._replaced))
-        return tuple(self.of(first, task) for task in self.tasks)
+    def names(self, entry: WorkflowEntry) -> list[str]:
+        """The tasks of a workflow.
 
-    def of(self, workflow: str, task: Task) -> PlannedTask:
-        """A task as a workflow meets it."""
-        settings, noise = self._replaced[workflow], self._noise[workflow]
-        key = (task.name, short_hash([settings, noise]) if settings or noise else "")
+        Raises:
+            UserError: It has noise, and no task does.
+        """
+        return list(self._tasks(entry.noise or {}))
+
+    def planned(self, entry: WorkflowEntry, name: str, condition: Combined) -> PlannedTask:
+        """A task as a workflow meets it under a condition; without any question where the condition drops them all."""
+        overrides = short_hash([entry.environment, entry.noise]) if entry.environment or entry.noise else ""
+        key = (name, overrides, condition.name if condition.changes_questions else "")
         if key not in self._planned:
-            task, questions, demonstrations = self._chosen[short_hash(noise) if noise else "", task.name]
-            over = {**task.settings, **located_settings(settings, self._grid.folder)}
-            numbers = [n for n, entry in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(task.name, entry.task)]
-            with self._grid.located("tasks", *numbers[:1]):
-                environment = self._opened(task.environment, over)
-            other = self._demo_environment(task, bool(settings)) if demonstrations else None
-            unsuited = [
-                q.id for q in demonstrations if other and not _can_make_calls(q.program or "", other, environment)
-            ]
-            chosen = (questions, tuple(q for q in demonstrations if q.id not in unsuited), other, key[1])
-            self._planned[key] = PlannedTask(task, environment, *chosen, settings=over, unsuited=tuple(unsuited))
+            made = self._bare(entry, name, overrides) if not key[2] else self.planned(entry, name, CLEAN)
+            self._planned[key] = self._under(condition, made) if key[2] else made
         return self._planned[key]
 
-    def under(self, condition: Combined, workflow: str, task: Task) -> PlannedTask:
-        """A task as a workflow meets it under a condition; without any question where the condition drops them all."""
-        planned = self.of(workflow, task)
-        if not condition.changes_questions:
-            return planned
-        key = (task.name, planned.overrides_hash, condition.name)
-        if key not in self._under:
-            environment, before = planned.environment, condition.dropped()
-            made = [condition.question(q, environment.for_documents(q.context)) for q in planned.questions]
-            questions = tuple(question for question in made if question is not None)
-            originals = {question.id: question for question in planned.questions}
-            lost = len(made) - len(questions)
-            self._under[key] = dataclasses.replace(
-                planned, questions=questions, dropped=lost, original_questions=originals
-            )
-            if lost:
-                reasons = dict((condition.dropped() - before).most_common())
-                self.drops[key] = Drop(condition.name, task.name, len(made), lost, reasons)
-        return self._under[key]
+    def _tasks(self, noise: Mapping[str, int]) -> dict[str, tuple[Task, tuple[Question, ...], tuple[Question, ...]]]:
+        """The tasks by their names, each with the questions that are asked and those that are shown."""
+        key = short_hash(noise)
+        if key not in self._chosen:
+            tasks = list(named.tasks(self._grid, self._limit, noise))
+            if noise and not any(map(named.has_noise, self._grid.tasks)) and not any(map(named.has_noise, tasks)):
+                raise UserError("noise: no task of the grid has noise of several levels")
+            self._chosen[key] = {task.name: (task, *_choose(task, self._grid, self._limit)) for task in tasks}
+        return self._chosen[key]
 
-    def _demo_environment(self, task: Task, replaced: bool) -> Environment | None:
-        """Where the demonstrations are worked out: over what the task itself says, so that all see the same ones."""
-        if task.home:
-            return self._opened(task.home, installed(task.name).settings)
-        return self._opened(task.environment, task.settings) if replaced else None
+    def _bare(self, entry: WorkflowEntry, name: str, overrides: str) -> PlannedTask:
+        task, questions, demonstrations = self._tasks(entry.noise or {})[name]
+        settings = {**task.settings, **located_settings(entry.environment or {}, self._grid.folder)}
+        numbers = [n for n, own in enumerate(self._grid.tasks) if fnmatch.fnmatchcase(name, own.task)]
+        with self._grid.located("tasks", *numbers[:1]):
+            environment = self._opened(task.environment, settings)
+        home: Environment | None = (
+            None  # of the demonstrations: over what the task itself says, so that all see the same
+        )
+        if demonstrations and task.home:
+            home = self._opened(task.home, installed(task.name).settings)
+        elif demonstrations and entry.environment:
+            home = self._opened(task.environment, task.settings)
+        unsuited = tuple(q.id for q in demonstrations if home and not _can_make_calls(q.program, home, environment))
+        shown = tuple(q for q in demonstrations if q.id not in unsuited)
+        return PlannedTask(task, environment, questions, shown, home, overrides, settings=settings, unsuited=unsuited)
+
+    def _under(self, condition: Combined, planned: PlannedTask) -> PlannedTask:
+        environment, before = planned.environment, condition.dropped()
+        made = [condition.question(q, environment.for_documents(q.context)) for q in planned.questions]
+        questions = tuple(question for question in made if question is not None)
+        originals, lost = {question.id: question for question in planned.questions}, len(made) - len(questions)
+        if lost:
+            reasons = dict((condition.dropped() - before).most_common())
+            self.drops.append(Drop(condition.name, planned.task.name, len(made), lost, reasons))
+        return dataclasses.replace(planned, questions=questions, dropped=lost, original_questions=originals)
 
     def _opened(self, name: str, settings: Mapping[str, Any]) -> Environment:
         key = short_hash([name, settings])
@@ -294,58 +320,6 @@ def _choose(task: Task, grid: Grid, limit: int | None) -> tuple[tuple[Question, 
     """The questions of a task that are asked, and those that are shown."""
     samples = min(n for n in (limit, grid.samples, len(task.questions)) if n is not None)
     shots = grid.shots if task.demonstrations else 0
-    try:
+    with of_task(task.name):
         questions, demonstrations = choose(task.questions, task.demonstrations, grid.seed, shots, samples)
-    except UserError as error:
-        raise UserError(f"task '{task.name}': {error}") from None
     return tuple(questions), tuple(demonstrations)
-
-
-def _cells(
-    grid: Grid,
-    workflows: dict[str, Workflow],
-    llms: dict[str, LLM],
-    tasks: _PlannedTasks,
-    conditions: Sequence[Combined],
-    limits: Limits,
-    sweep: Sweep | None,
-) -> Iterator[PlannedCell]:
-    for workflow_name, workflow in workflows.items():
-        names = list(llms) if workflow.uses_llm else [NO_LLM]
-        for llm_name in names:
-            if sweep is not None and not sweep.has(workflow_name, llm_name, names[0]):
-                continue
-            for task in tasks.tasks:
-                for condition in conditions:
-                    cell = Cell(workflow_name, llm_name, condition.name, task.name)
-                    if any(_matches(cell, rule) for rule in grid.exclude):
-                        continue
-                    planned = tasks.under(condition, workflow_name, task)
-                    if not planned.questions:
-                        continue  # said in the plan's drops
-                    llm = llms[llm_name].identity() if workflow.uses_llm else None
-                    parts = {
-                        "schema": str(SCHEMA),
-                        **_workflow_parts(workflow),
-                        "llm": short_hash(llm),
-                        "task": planned.task_version,
-                        **planned.environment_parts,
-                        "condition": short_hash(condition.identity()),
-                        "passages": planned.passages,
-                        "limits": short_hash(dataclasses.asdict(limits)),
-                        "shots": short_hash([q.id for q in planned.demonstrations]),
-                        "seed": str(grid.seed),
-                    }
-                    yield PlannedCell(cell, workflow, planned, parts, condition)
-
-
-def _workflow_parts(workflow: Workflow) -> dict[str, str]:
-    identity = workflow.identity()
-    files = [with_prefix(kind, identity.pop(kind)) for kind in ("code", "prompt")]
-    return with_prefix("workflow", {"": short_hash(identity), **files[0], **files[1]})
-
-
-def _matches(cell: Cell, rule: Any) -> bool:
-    return all(
-        fnmatch.fnmatchcase(getattr(cell, key), getattr(rule, key)) for key in ("workflow", "llm", "task", "condition")
-    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
 
 from r_eval.errors import UserError
 from r_eval.isolation import describe
@@ -29,46 +27,24 @@ class EpisodePool:
     run_episode: Callable[[PlannedCell, Question, int], Awaitable[Episode]]
 
 
-class Engine(Protocol):
-    """Where episodes are carried out; records none of them."""
+@contextlib.asynccontextmanager
+async def local_pool(plan: Plan, resources: Resources, llm: str) -> AsyncIterator[EpisodePool]:
+    """The pool of an LLM of the plan in this process; the LLM is open for the time of the block.
 
-    def pool(self, llm: str) -> AbstractAsyncContextManager[EpisodePool]:
-        """The pool of an LLM of the plan, which is open for the time of the block.
-
-        Raises:
-            LLMError: The LLM cannot be opened.
-        """
-
-    async def watch(self) -> None:
-        """Runs beside the episodes, and raises once none can be carried out any more."""
-
-
-@dataclasses.dataclass
-class LocalEngine:
-    """Carries out episodes in this process, concurrently in its event loop."""
-
-    plan: Plan
-    resources: Resources
-
-    @contextlib.asynccontextmanager
-    async def pool(self, llm: str) -> AsyncIterator[EpisodePool]:
-        if llm == NO_LLM:
-            yield self._pool(None, LLM_FREE_WORKERS)
-            return
-        opened = self.plan.llms[llm]
-        try:
+    Raises:
+        LLMError: The LLM cannot be opened.
+    """
+    opened: LLM | None = plan.llms[llm] if llm != NO_LLM else None
+    try:
+        if opened is not None:
             try:
                 await opened.open()
             except (LLMError, UserError):
                 raise
             except Exception as error:
                 raise LLMError("request", f"{opened.name} cannot be opened: {describe(error)}") from error
-            yield self._pool(opened, opened.connections)
-        finally:
+        size = opened.connections if opened is not None else LLM_FREE_WORKERS
+        yield EpisodePool(size, functools.partial(run_episode, llm=opened, resources=resources))
+    finally:
+        if opened is not None:
             await opened.close()
-
-    def _pool(self, llm: LLM | None, size: int) -> EpisodePool:
-        return EpisodePool(size, lambda cell, question, epoch: run_episode(cell, question, epoch, llm, self.resources))
-
-    async def watch(self) -> None:
-        await asyncio.Event().wait()

@@ -15,7 +15,7 @@ import math
 import os
 import platform
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
+from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell
 from r_eval.grid import Grid
 from r_eval.llms.base import LLM, LLMError
@@ -34,13 +35,15 @@ from r_eval.records import Episode, Question
 from r_eval.runner.episode import Resources, run_episode
 from r_eval.runner.named import NO_LLM
 from r_eval.runner.plan import Plan, PlannedCell, resolve
-from r_eval.runner.pools import EpisodePool, LocalEngine
+from r_eval.runner.pools import EpisodePool, local_pool
 
 logger = logging.getLogger("r_eval")
 
 ADDRESS = "RAY_ADDRESS"
 ATTEMPTS = 3
-"""Actors that an episode may outlive; and that may die in a row before any has finished an episode."""
+"""How often an episode is begun, where actors die over it."""
+RESTARTS = 50
+"""How often an actor may die."""
 EPISODES_PER_ACTOR = 8
 """A server's connections that one actor serves: with fewer, a process is not busy enough to need another."""
 SPARE_CALLS = 4
@@ -49,6 +52,10 @@ CPU_SHARE = 0.01
 """CPUs that an actor reserves: next to none, since it mostly waits; but Ray puts what reserves none anywhere."""
 CLOSING_SECONDS = 30.0
 WATCH_SECONDS = 5.0
+ELSEWHERE = (
+    "the grid means something else here than where the run was begun: other {} (cell {} on {}). "
+    "The same R-Eval and the same files must be on every machine"
+)
 LOST = "the Ray cluster was lost ({}). What was recorded is kept; start it again, and the same command resumes the run"
 
 
@@ -79,7 +86,7 @@ class RayEngine:
 
     @contextlib.asynccontextmanager
     async def pool(self, llm: str) -> AsyncIterator[EpisodePool]:
-        """The actors of an LLM.
+        """The actors of an LLM; one that cannot open it is left out where another can.
 
         Raises:
             LLMError: No actor can open it.
@@ -87,6 +94,7 @@ class RayEngine:
         """
         own = None if llm == NO_LLM else self._plan.llms[llm]
         cells, replies = self._plan.llm_cells(llm), self._resources.replies
+        shared = ReplyStores(RemoteStore(self._store), replies.run, replies.use_cache, replies.cache_all)
         episodes = sum(len(cell.planned.questions) for cell in cells) * self._plan.grid.epochs
         sizes = actor_sizes(own, [node["Resources"] for node in ray.nodes() if node["Alive"]], episodes)
         order = Order(
@@ -94,18 +102,61 @@ class RayEngine:
             limit=self._limit,
             llm=llm,
             cells={cell.cell: cell.parts for cell in cells},
-            resources=dataclasses.replace(self._resources, sandbox=None, replies=None),  # type: ignore[arg-type]
-            replies=(replies.run, replies.use_cache, replies.cache_all),
-            store=self._store,
+            resources=dataclasses.replace(self._resources, sandbox=None, replies=shared),  # type: ignore[arg-type]
             folder=str(Path.cwd()),
             variables={key: value for key, value in os.environ.items() if key.startswith("R_EVAL_")},
         )
-        actors = RayPool(order, sizes, own, self._resources)
+        options: dict[str, Any] = {"num_cpus": CPU_SHARE, "num_gpus": own.num_gpus if own is not None else 0}
+        options |= {"scheduling_strategy": "SPREAD", "max_restarts": RESTARTS}
+        made = ray.remote(EpisodeActor)
+        actors = [made.options(max_concurrency=size + SPARE_CALLS, **options).remote(order) for size in sizes]
         try:
-            await actors.open()
-            yield EpisodePool(sum(sizes), actors.run_episode)
+            errors = await asyncio.gather(*(_open(actor) for actor in actors))
+            for error in errors:
+                if error is not None and (isinstance(error, UserError) or None not in errors):
+                    raise error
+            usable = [(actor, size) for actor, size, error in zip(actors, sizes, errors, strict=True) if error is None]
+            yield self._pool(own, usable)
         finally:
-            await actors.close()
+            try:
+                closing = asyncio.gather(*(actor.close.remote() for actor in actors), return_exceptions=True)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(closing, CLOSING_SECONDS)
+            finally:
+                for actor in actors:
+                    ray.kill(actor)
+
+    def _pool(self, llm: LLM | None, actors: Sequence[tuple[Any, int]]) -> EpisodePool:
+        """The pool of actors that carry out so many episodes at once; Ray starts one that dies again, somewhere."""
+        free = asyncio.Queue[Any]()
+        for turn in range(max(size for _, size in actors)):
+            for actor in (actor for actor, size in actors if turn < size):
+                free.put_nowait(actor)
+
+        async def run_on_some_actor(cell: PlannedCell, question: Question, epoch: int) -> Episode:
+            trouble = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
+            for _ in range(ATTEMPTS):
+                actor = await free.get()
+                try:
+                    if (error := await _open(actor, restarting=True)) is not None:
+                        raise error
+                    episode, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
+                except RayTaskError:
+                    raise  # an exception in our own code
+                except RayError as error:
+                    logger.warning("an actor died; its episodes run again (%s)", _line(error))
+                except LLMError as error:
+                    trouble = error
+                else:
+                    if llm is not None:
+                        self._resources.replies.usage.setdefault(llm.name, LLMUsage()).include(usage)
+                    record: Episode = episode
+                    return record
+                finally:
+                    free.put_nowait(actor)
+            return await run_episode(cell, question, epoch, llm, self._resources, trouble)
+
+        return EpisodePool(sum(size for _, size in actors), run_on_some_actor)
 
     async def watch(self) -> None:
         """Raise once this machine's part of the cluster, or its head, is no more.
@@ -143,12 +194,28 @@ def _join() -> None:
                 raise
             ray.init("local", include_dashboard=False, **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise UserError(
-            f"the Ray cluster cannot be reached ({_line(error)}); `ray status` says what is there"
-        ) from None
+        why = f"the Ray cluster cannot be reached ({_line(error)}); `ray status` says what is there"
+        raise UserError(why) from None
     finally:
         with contextlib.suppress(ValueError):  # Ray takes SIGTERM for itself, and would end the process
             signal.signal(signal.SIGTERM, before)
+
+
+async def _open(actor: Any, restarting: bool = False) -> UserError | LLMError | None:
+    """Wait until an actor has its LLM open; what keeps it from that.
+
+    Args:
+        restarting: Whether one that died is waited for, which Ray starts again.
+    """
+    try:
+        cause, text = await actor.open.options(max_task_retries=-1 if restarting else 0).remote()
+    except RayTaskError:
+        raise
+    except RayError as error:
+        return LLMError("worker", f"its process died: {_line(error)}")
+    if cause == "user":
+        return UserError(text)
+    return LLMError(cause, text) if cause else None
 
 
 def _line(error: Exception) -> str:
@@ -156,15 +223,13 @@ def _line(error: Exception) -> str:
 
 
 def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: int) -> list[int]:
-    """How many episodes at once each actor of an LLM carries out.
+    """How many episodes at once each actor of an LLM carries out, for so many episodes at most.
 
     An LLM that every process loads for itself has a copy for every `num_gpus` GPUs, or one a machine, each with all its
-    connections. One that is a server has its connections divided among the actors. What needs no LLM has an actor for
-    every CPU.
+    connections. A server's connections are divided among the actors. What needs no LLM has an actor for every CPU.
 
     Args:
         machines: What each machine offers, by Ray's names ("CPU", "GPU").
-        episodes: How many there are at most; no more actors are made.
 
     Raises:
         UserError: The LLM needs more GPUs than any machine has.
@@ -177,9 +242,8 @@ def actor_sizes(llm: LLM | None, machines: list[Mapping[str, float]], episodes: 
         copies = sum(int(machine.get("GPU", 0) / need + 1e-6) for machine in machines) if need else len(machines)
         if not copies:
             most = max((machine.get("GPU", 0) for machine in machines), default=0)
-            raise UserError(
-                f"LLM '{llm.name}': num_gpus is {need:g}, and no machine of the cluster has more than {most:g}"
-            )
+            why = f"num_gpus is {need:g}, and no machine of the cluster has more than {most:g}"
+            raise UserError(f"LLM '{llm.name}': {why}")
         return [places] * max(1, min(copies, math.ceil(episodes / places)))
     wanted = max(len(machines), math.ceil(places / EPISODES_PER_ACTOR))
     count = max(1, min(wanted, cpus, places, episodes))
@@ -199,13 +263,11 @@ def _divided(grid: Grid, actors: int) -> Grid:
 
 @dataclasses.dataclass(frozen=True)
 class Order:
-    """What an actor is for; it finds everything else itself, as the run's own process did.
+    """What an actor is for; it resolves the grid itself, as the run's own process did.
 
     Attributes:
         cells: The cells of the LLM with the parts of their fingerprints, for comparing.
-        resources: Without sandbox and replies, which an actor makes for itself.
-        replies: The run's id, whether replies of other runs are taken, and whether for every LLM.
-        store: The actor that holds the reply store.
+        resources: Without the sandbox, which an actor makes for itself.
         folder: Where the command was typed; relative paths start there.
         variables: Environment variables that R-Eval reads.
     """
@@ -215,114 +277,12 @@ class Order:
     llm: str
     cells: Mapping[Cell, Mapping[str, str]]
     resources: Resources
-    replies: tuple[str, bool, bool]
-    store: Any
     folder: str
     variables: Mapping[str, str]
 
 
-class _Slot:
-    """A place for an actor that carries out `size` episodes at once."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.actor: Any = None
-        self.starting = asyncio.Lock()
-
-    def end(self) -> None:
-        if self.actor is not None:
-            ray.kill(self.actor)
-        self.actor = None
-
-
-class RayPool:
-    """The actors of one LLM; an actor that dies is replaced when an episode needs it."""
-
-    def __init__(self, order: Order, sizes: list[int], llm: LLM | None, resources: Resources) -> None:
-        self._order, self._llm, self._resources = order, llm, resources
-        self._slots = [_Slot(size) for size in sizes]
-        self._free: asyncio.Queue[_Slot] = asyncio.Queue()
-        for k in range(max(sizes)):
-            for slot in self._slots:
-                if k < slot.size:
-                    self._free.put_nowait(slot)
-
-    async def open(self) -> None:
-        """Start the actors; one that cannot open the LLM is left out where another can.
-
-        Raises:
-            LLMError, UserError: No actor can carry out an episode.
-        """
-        results = await asyncio.gather(*map(self._started, self._slots), return_exceptions=True)
-        errors = [result for result in results if isinstance(result, BaseException)]
-        for error in errors:
-            if not isinstance(error, LLMError) or len(errors) == len(results):
-                raise error
-
-    async def run_episode(self, cell: PlannedCell, question: Question, epoch: int) -> Episode:
-        """Run one episode on some machine; one over which several actors die is an `llm_failure`."""
-        trouble = LLMError("worker", f"its process died each of {ATTEMPTS} times that this episode was begun")
-        for _ in range(ATTEMPTS):
-            slot = await self._free.get()
-            actor = None
-            try:
-                actor = await self._started(slot)
-                episode, usage = await actor.run_episode.remote(cell.cell, question.id, epoch)
-            except RayTaskError:
-                raise  # an exception in our own code
-            except RayError as error:
-                logger.warning("an actor died; its episodes run again (%s)", _line(error))
-                if slot.actor is actor:  # else another episode has noticed it before
-                    slot.end()
-            except LLMError as error:
-                trouble = error
-            else:
-                if self._llm is not None:
-                    self._resources.replies.usage.setdefault(self._llm.name, LLMUsage()).include(usage)
-                record: Episode = episode
-                return record
-            finally:
-                self._free.put_nowait(slot)
-        return await run_episode(cell, question, epoch, self._llm, self._resources, trouble)
-
-    async def close(self) -> None:
-        """Put the LLM away everywhere, which may take some seconds, and end the actors."""
-        closing = [slot.actor.close.remote() for slot in self._slots if slot.actor is not None]
-        try:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.gather(*closing, return_exceptions=True), CLOSING_SECONDS)
-        finally:
-            for slot in self._slots:
-                slot.end()
-
-    async def _started(self, slot: _Slot) -> Any:
-        """The actor of a slot, with its LLM open.
-
-        Raises:
-            LLMError: It cannot be opened there.
-            UserError: The grid cannot be resolved there, or becomes something else there.
-        """
-        async with slot.starting:
-            if slot.actor is not None:
-                return slot.actor
-            gpus = self._llm.num_gpus if self._llm is not None else 0
-            options = {"num_cpus": CPU_SHARE, "num_gpus": gpus, "max_concurrency": slot.size + SPARE_CALLS}
-            actor = ray.remote(EpisodeActor).options(scheduling_strategy="SPREAD", **options).remote(self._order)
-            try:
-                cause, text = await actor.open.remote()
-            except RayTaskError:
-                raise
-            except RayError as error:
-                raise LLMError("worker", f"its process died: {_line(error)}") from None
-            if cause:
-                ray.kill(actor)
-                raise UserError(text) if cause == "user" else LLMError(cause, text)
-            slot.actor = actor
-            return actor
-
-
 class RemoteStore:
-    """A `ReplyStore` that an actor holds."""
+    """A `ReplyStore` that an actor holds; the run's own process forgets, once it has recorded an episode."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
@@ -334,8 +294,7 @@ class RemoteStore:
     async def put(self, key: ReplyKey, reply: Kept) -> None:
         await self._actor.put.remote(key, reply)
 
-    def forget(self, owner: bytes) -> None:
-        """Nothing: the run's own process does this once it has recorded an episode."""
+    def forget(self, owner: bytes) -> None: ...
 
 
 class EpisodeActor:
@@ -345,35 +304,43 @@ class EpisodeActor:
         self._order = order
         self._stack = contextlib.AsyncExitStack()
         self._reported = LLMUsage()
+        self._opening: asyncio.Task[None] | None = None
 
     async def open(self) -> tuple[str, str]:
         """Resolve the grid and open the LLM; what is wrong, as cause and text, or two empty texts."""
+        self._opening = self._opening or asyncio.create_task(self._open())
+        try:
+            await asyncio.shield(self._opening)
+        except (UserError, LLMError) as error:
+            self._opening = None
+            if isinstance(error, LLMError):
+                return error.cause, str(error)
+            return "user", f"on the machine {platform.node()}: {error}"
+        return "", ""
+
+    async def _open(self) -> None:
         order = self._order
         for name, value in order.variables.items():
             os.environ.setdefault(name, value)
         if Path(order.folder).is_dir():
             os.chdir(order.folder)
-        self._replies = ReplyStores(RemoteStore(order.store), *order.replies)
-        sandbox = self._stack.enter_context(Sandbox())
-        resources = dataclasses.replace(order.resources, sandbox=sandbox, replies=self._replies)
-        try:
-            plan = await asyncio.to_thread(resolve, order.grid, order.limit)
-            self._cells = {cell.cell: cell for cell in plan.llm_cells(order.llm)}
-            compare(self._cells, order.cells)
-            if order.llm != NO_LLM:
-                await asyncio.to_thread(plan.llms[order.llm].fetch)
-            self._pool = await self._stack.enter_async_context(LocalEngine(plan, resources).pool(order.llm))
-        except UserError as error:
-            return "user", f"on the machine {platform.node()}: {error}"
-        except LLMError as error:
-            return error.cause, str(error)
-        return "", ""
+        resources = dataclasses.replace(order.resources, sandbox=self._stack.enter_context(Sandbox()))
+        plan = await asyncio.to_thread(resolve, order.grid, order.limit)
+        self._cells = {cell.cell: cell for cell in plan.llm_cells(order.llm)}
+        for cell, parts in order.cells.items():
+            own = self._cells[cell].parts if cell in self._cells else {}
+            if own != parts:
+                raise UserError(ELSEWHERE.format(changed_parts(parts, own), cell.system, cell.task))
+        if order.llm != NO_LLM:
+            await asyncio.to_thread(plan.llms[order.llm].fetch)
+        self._pool = await self._stack.enter_async_context(local_pool(plan, resources, order.llm))
 
     async def run_episode(self, cell: Cell, question_id: str, epoch: int) -> tuple[Episode, LLMUsage]:
         """Run one episode; its record, and what was asked of the LLM since the last one."""
         planned = self._cells[cell]
-        episode = await self._pool.run_episode(planned, planned.planned.by_id[question_id], epoch)
-        usage = self._replies.usage.setdefault(self._order.llm, LLMUsage())
+        question = planned.planned.questions[planned.planned.places[question_id]]
+        episode = await self._pool.run_episode(planned, question, epoch)
+        usage = self._order.resources.replies.usage.setdefault(self._order.llm, LLMUsage())
         new, self._reported = usage.since(self._reported), dataclasses.replace(usage)
         return episode, new
 
@@ -381,19 +348,3 @@ class EpisodeActor:
         """Put the LLM away."""
         with contextlib.suppress(LLMError):
             await self._stack.aclose()
-
-
-def compare(here: Mapping[Cell, PlannedCell], there: Mapping[Cell, Mapping[str, str]]) -> None:
-    """Check that the grid means the same on this machine as where the run was begun.
-
-    Raises:
-        UserError: It does not.
-    """
-    for cell, parts in there.items():
-        own = here[cell].parts if cell in here else {}
-        changed = ", ".join(key for key, value in parts.items() if own.get(key) != value)
-        if changed:
-            raise UserError(
-                f"the grid means something else here than where the run was begun: other {changed} "
-                f"(cell {cell.system} on {cell.task}). The same R-Eval and the same files must be on every machine"
-            )

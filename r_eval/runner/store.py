@@ -25,25 +25,14 @@ from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from r_eval import __version__
-from r_eval.disk import DRAFTS, CellWriter, open_to_write, refuse_links, seal, sync_all, write_whole
+from r_eval.disk import DRAFTS, open_to_write, refuse_links, seal, sync_all, write_whole
 from r_eval.errors import Unwritable, UserError
 from r_eval.fingerprints import changed_parts
 from r_eval.folder import Cell, RunFolder, described
 from r_eval.llms.replay import LLMUsage
-from r_eval.manifest import (
-    CellPart,
-    GridPart,
-    LLMPart,
-    Manifest,
-    ReachedPart,
-    SpentPart,
-    StoppedPart,
-    SystemPart,
-    TaskPart,
-    VaryPart,
-)
+from r_eval.manifest import Manifest, StoppedPart
 from r_eval.records import Episode, Outcome, Question
-from r_eval.runner.budget import Reached, Stopwatch
+from r_eval.runner.budget import Stopwatch
 from r_eval.runner.ledger import Ledger
 from r_eval.runner.plan import Plan, PlannedCell
 from r_eval.tasks.seasons import keep_season
@@ -63,7 +52,6 @@ class Store:
         is_new: Whether the folder held no run before.
         spent: What was really asked of each LLM, by name; goes on from what the folder says.
         clock: How long this folder's run has gone on, earlier sessions included.
-        crashed: Whether the last run in this folder ended without a word.
         is_written: Whether this run has written its run.json.
         unavailable: Why LLMs could not be opened, by their names.
         stopped: Systems that are asked no further (see `r_eval.runner.looks`).
@@ -74,18 +62,15 @@ class Store:
 
     def __init__(self, folder: RunFolder, plan: Plan, fresh: bool = False) -> None:
         self.folder, self.plan = folder, plan
-        self._writers: dict[Cell, CellWriter] = {}
         self._ledgers: dict[Cell, Ledger] = {}
-        self._places: dict[int, dict[str, int]] = {}
         self._created = now()
-        self.run_id, self.is_new = secrets.token_hex(8), True
+        self.run_id, self.is_new, self.is_written = secrets.token_hex(8), True, False
         self._before: dict[Cell, dict[str, Any]] = {}
         self.spent: dict[str, LLMUsage] = {}
         self.clock = Stopwatch()
-        self.crashed = self.is_written = False
         self.unavailable: dict[str, str] = {}
         self.stopped: list[StoppedPart] = []
-        self._numbers, self._written, self._writing = itertools.count(1), 0, threading.Lock()
+        self._writing, self._has_ended = threading.Lock(), False
         _refuse_strangers(folder)
         self._made = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
         self._lock = _locked(folder.path)
@@ -95,7 +80,7 @@ class Store:
                 old, self._lock = self._lock, _locked(folder.path)
                 os.close(old)
             if os.path.lexists(folder.run_file):
-                self._compare()
+                self._resume()
             _clear_drafts(folder)
         except BaseException:
             os.close(self._lock)
@@ -107,8 +92,8 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         try:
             with _writable(self.folder.path):
-                for writer in self._writers.values():
-                    writer.close()
+                for ledger in self._ledgers.values():
+                    ledger.close()
         finally:
             os.close(self._lock)
             if not self.is_written and self.is_new:  # leave nothing of a run that never began
@@ -117,8 +102,8 @@ class Store:
                     for path in self._made:
                         path.rmdir()
 
-    def _compare(self) -> None:
-        """Read what an earlier run of this folder says of itself, and compare."""
+    def _resume(self) -> None:
+        """Go on from what an earlier run of this folder says of itself."""
         manifest = self.folder.manifest()
         if not manifest["created"]:
             raise UserError(f"{self.folder.run_file}: damaged (created is missing); --fresh moves the old run aside")
@@ -126,7 +111,6 @@ class Store:
         self.run_id, self.is_new = manifest["id"] or self.run_id, False
         self.spent = {name: LLMUsage(**entry) for name, entry in manifest["spent"].items()}
         self.clock = Stopwatch(manifest["seconds"])
-        self.crashed = manifest["state"] == "running"
         self._before = refuse_changes(self.folder, manifest, self.plan)
 
     def ledger(self, cell: PlannedCell) -> Ledger:
@@ -136,13 +120,10 @@ class Store:
             UserError: The file is no regular file, or a link in the folder is in the way.
         """
         if cell.cell not in self._ledgers:
-            questions, path = cell.planned.questions, cell.cell.path(self.folder.episodes_root)
-            key = id(questions)  # the plan holds on to it
-            if key not in self._places:
-                self._places[key] = {question.id: place for place, question in enumerate(questions)}
+            path = cell.cell.path(self.folder.episodes_root)
             refuse_links(path)
             with _writable(path):
-                self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, self._places[key], path)
+                self._ledgers[cell.cell] = Ledger(cell, self.plan.grid.epochs, path)
         return self._ledgers[cell.cell]
 
     def missing(self, cell: PlannedCell) -> Iterator[tuple[Question, int]]:
@@ -155,33 +136,20 @@ class Store:
 
     def append(self, cell: PlannedCell, episode: Episode) -> None:
         """Record an episode; it is on the disk after the next `sync`."""
-        ledger, path = self.ledger(cell), cell.cell.path(self.folder.episodes_root)
         episode, line = recordable(episode)
-        with _writable(path):
-            writer = self._writers.get(cell.cell)
-            if writer is None:
-                writer = self._writers[cell.cell] = CellWriter(path)
-            writer.append(seal(line))
-        ledger.add(episode)
+        with _writable(cell.cell.path(self.folder.episodes_root)):
+            self.ledger(cell).append(episode, seal(line))
 
     async def sync(self) -> None:
         """See that all that is recorded is on the disk, without holding the event loop up."""
         with _writable(self.folder.path):
-            if descriptors := [each for file in self._writers.values() for each in file.unsynced()]:
+            if descriptors := [each for ledger in self._ledgers.values() for each in ledger.unsynced()]:
                 await asyncio.to_thread(sync_all, descriptors)
 
     async def complete(self, cell: PlannedCell) -> None:
-        """Close a cell's file; once nothing is missing, put it in the order of the questions (see `Ledger.tidy`)."""
-        writer, ledger = self._writers.pop(cell.cell, None), self.ledger(cell)
-
-        def close() -> None:
-            if writer is not None:
-                writer.close()
-            if not ledger.left():
-                ledger.tidy()
-
+        """Close a cell's file; once nothing is missing, put it in the order of the questions."""
         with _writable(self.folder.path):
-            await asyncio.to_thread(close)
+            await asyncio.to_thread(self.ledger(cell).close, sort=True)
 
     def write_questions(self) -> None:
         """Write down what is asked, so that the folder says it without the files that the questions came from."""
@@ -199,81 +167,73 @@ class Store:
                 with _writable(copy):
                     keep_season(self.plan.grid.folder / entry.questions, copy)
 
-    def write_manifest(self, state: str, reached: Sequence[Reached] = ()) -> None:
+    def write_manifest(self, state: str, reached: Sequence[str] = ()) -> None:
         """Write run.json.
 
         Args:
-            reached: The budgets that hold episodes back.
+            reached: The limits of the budget that hold episodes back, in words.
         """
         self.is_written = True
-        self._write_manifest(next(self._numbers), self._manifest(state, reached))
+        self._write(self._manifest(state, reached))
 
-    async def write_manifest_in_thread(self, state: str) -> None:
-        """Write run.json in a thread, since the disk may be slow."""
-        await asyncio.to_thread(self._write_manifest, next(self._numbers), self._manifest(state, ()))
+    async def write_manifest_in_thread(self) -> None:
+        """Write run.json while the run goes on, in a thread, since the disk may be slow."""
+        await asyncio.to_thread(self._write, self._manifest("running", ()))
 
-    def _write_manifest(self, number: int, manifest: Manifest) -> None:
-        """Write one version of run.json, unless a later one is there."""
+    def _write(self, manifest: Manifest) -> None:
+        """Write run.json; what a slow thread has to say of a run that has ended comes too late."""
         with _writable(self.folder.run_file), self._writing:
-            if number > self._written:
+            if not (self._has_ended and manifest.state == "running"):
                 write_whole(self.folder.run_file, manifest.text())
-                self._written = number
+                self._has_ended = manifest.state != "running"
 
-    def _manifest(self, state: str, reached: Sequence[Reached]) -> Manifest:
+    def _manifest(self, state: str, reached: Sequence[str]) -> Manifest:
         plan, grid = self.plan, self.plan.grid
-        planned = {c.cell for c in plan.cells}
-        systems = {c.cell.system: c for c in plan.cells}
-        return Manifest(
-            name=grid.name,
-            id=self.run_id,
-            created=self._created,
-            updated=now(),
-            state=state,
-            budget=[ReachedPart(**one.record()) for one in reached],
-            versions={"r-eval": __version__, "python": platform.python_version()},
-            seed=grid.seed,
-            grid=GridPart(**grid.model_dump(mode="json", exclude_none=True)),
-            vary=VaryPart(**dataclasses.asdict(plan.sweep)) if plan.sweep else None,
-            systems=[
-                SystemPart(name=name, workflow=c.cell.workflow, llm=c.cell.llm, reference=c.workflow.uses_gold)
-                for name, c in systems.items()
+        cells = {c.cell: c for c in plan.cells}
+        of_task = ("name", "id", "title", "domain", "level", "metric")
+        found = {
+            **{"name": grid.name, "id": self.run_id, "created": self._created, "updated": now(), "state": state},
+            "budget": [{"text": text} for text in reached],
+            "versions": {"r-eval": __version__, "python": platform.python_version()},
+            "seed": grid.seed,
+            "grid": grid.model_dump(mode="json", exclude_none=True),
+            "vary": dataclasses.asdict(plan.sweep) if plan.sweep else None,
+            "systems": [
+                {"name": name, "workflow": c.cell.workflow, "llm": c.cell.llm, "reference": c.workflow.uses_gold}
+                for name, c in {c.cell.system: c for c in plan.cells}.items()
             ],
-            llms={
-                name: LLMPart(
-                    connections=llm.connections,
-                    adaptations=dict(llm.adaptations),
-                    unavailable=self.unavailable.get(name),
-                )
+            "llms": {
+                name: {
+                    "connections": llm.connections,
+                    "adaptations": dict(llm.adaptations),
+                    "unavailable": self.unavailable.get(name),
+                }
                 for name, llm in plan.llms.items()
             },
-            tasks=[
-                TaskPart(
-                    **{key: getattr(p.task, key) for key in ("name", "id", "title", "domain", "level", "metric")},
-                    questions=len(p.questions),
-                    demonstrations=[question.id for question in p.demonstrations],
-                    data=dict(p.task.data),
-                )
+            "tasks": [
+                {
+                    **{key: getattr(p.task, key) for key in of_task},
+                    "questions": len(p.questions),
+                    "demonstrations": [question.id for question in p.demonstrations],
+                    "data": dict(p.task.data),
+                }
                 for p in plan.tasks
             ],
-            conditions=list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
-            cells=[self._cell_part(cell) for cell in plan.cells],
-            dropped=[dataclasses.asdict(drop) for drop in plan.drops],
-            stopped=self.stopped,
-            spent={name: SpentPart(**dataclasses.asdict(spent)) for name, spent in self.spent.items()},
-            seconds=self.clock.seconds,
-            left_out=[CellPart(**entry) for cell, entry in self._before.items() if cell not in planned],
-        )
+            "conditions": list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
+            "cells": [self._cell_part(cell) for cell in plan.cells],
+            "dropped": [dataclasses.asdict(drop) for drop in plan.drops],
+            "stopped": self.stopped,
+            "spent": {name: dataclasses.asdict(spent) for name, spent in self.spent.items()},
+            "seconds": self.clock.seconds,
+            "left_out": [entry for cell, entry in self._before.items() if cell not in cells],
+        }
+        return Manifest.model_validate(found)
 
-    def _cell_part(self, cell: PlannedCell) -> CellPart:
+    def _cell_part(self, cell: PlannedCell) -> dict[str, Any]:
         skipped = self._ledgers[cell.cell].skipped() if cell.cell in self._ledgers else 0
-        return CellPart(
-            **cell.cell._asdict(),
-            episodes=len(cell.planned.questions) * self.plan.grid.epochs - skipped,
-            dropped=cell.planned.dropped,
-            skipped=skipped,
-            fingerprint=cell.fingerprint,
-            parts=cell.parts,
-        )
+        episodes = len(cell.planned.questions) * self.plan.grid.epochs - skipped
+        counts = {"episodes": episodes, "dropped": cell.planned.dropped, "skipped": skipped}
+        return {**cell.cell._asdict(), **counts, "fingerprint": cell.fingerprint, "parts": cell.parts}
 
 
 @contextlib.contextmanager
@@ -300,7 +260,7 @@ def recordable(episode: Episode) -> tuple[Episode, str]:
         data = to_jsonable_python(episode.model_dump(warnings=False), fallback=repr)
         mended = Episode.model_validate(clean_data(data))
     except ValueError as error:
-        why = described(error) if isinstance(error, ValidationError) else clean(str(error))
+        why = clean(described(error) if isinstance(error, ValidationError) else str(error))
         outcome = Outcome(kind="tool_failure", cause="workflow", detail=f"what it did cannot be recorded: {why}")
         mended = episode.model_copy(update={"outcome": outcome, "answer": "", "messages": [], "steps": []})
     return mended, mended.model_dump_json()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from r_eval.records import Question
-from r_eval.runner.plan import Plan, PlannedCell, PlannedTask
+from r_eval.runner.plan import Plan, PlannedTask
 
 NAMED = 3
 """Pages that a message names."""
@@ -23,23 +23,19 @@ def terms(plan: Plan) -> list[str]:
     return lines
 
 
-def most_calls(plan: Plan, cell: PlannedCell) -> int:
-    """The most LLM calls that one episode can make."""
-    most = cell.workflow.most_calls(plan.limits)
-    return min(most, plan.limits.calls or most)
-
-
 def _costs(plan: Plan) -> Iterator[str]:
     """What an episode and a cell of each workflow may cost; of cells of several sizes, the largest."""
-    cells: dict[str, PlannedCell] = {}
+    most, questions = dict[str, int](), dict[str, int]()
     for cell in plan.cells:
-        largest = cells.setdefault(cell.cell.workflow, cell)
-        if len(cell.planned.questions) > len(largest.planned.questions):
-            cells[cell.cell.workflow] = cell
-    parts = []
-    for name, cell in cells.items():
-        if most := most_calls(plan, cell):
-            parts.append(f"{name} {most * len(cell.planned.questions) * plan.grid.epochs:,} ({most} per episode)")
+        name = cell.cell.workflow
+        most[name] = cell.workflow.most_calls(plan.limits)
+        questions[name] = max(questions.get(name, 0), len(cell.planned.questions))
+    bounds = {name: min(calls, plan.limits.calls or calls) for name, calls in most.items()}
+    parts = [
+        f"{name} {calls * questions[name] * plan.grid.epochs:,} ({calls} per episode)"
+        for name, calls in bounds.items()
+        if calls
+    ]
     if parts:
         tokens = f"; at most {plan.limits.tokens:,} tokens per episode" if plan.limits.tokens else ""
         yield f"LLM calls per cell, at most: {', '.join(parts)}{tokens}"

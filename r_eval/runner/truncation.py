@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from r_eval.llms.base import Message
 from r_eval.records import Step
@@ -66,14 +67,10 @@ def _replaced(messages: tuple[Message, ...], observation: str) -> tuple[Message,
             if start < 0:
                 continue
             rest = message.content[start:]
-            content = f"{message.content[:start]}{sentence(text)} {MARK}{rest[_alike(rest, text) :]}"
+            same = len(commonprefix([rest, text]))  # noqa: RUF071  texts, not paths
+            content = f"{message.content[:start]}{sentence(text)} {MARK}{rest[same:]}"
             return (*messages[:i], dataclasses.replace(message, content=content), *messages[i + 1 :])
     return None
-
-
-def _alike(one: str, two: str) -> int:
-    """How many characters two texts begin with in common."""
-    return next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def sentence(text: str) -> str:

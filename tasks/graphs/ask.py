@@ -32,17 +32,12 @@ class Path:
     start: str
     hops: tuple[Hop, ...]
 
-    def ends(self, graph: Graph, most: int) -> set[str]:
-        """Where it leads; at a hub, where it leads to more than `most`, only so many that one sees it."""
-        nodes = [self.start]
+    def ends(self, graph: Graph) -> set[str]:
+        """Where it leads."""
+        nodes = {self.start}
         for hop in self.hops:
-            found: dict[str, None] = {}
-            for node in nodes:
-                found |= dict.fromkeys(graph.links(node, hop.forward).get(hop.relation, ()))
-                if hop is self.hops[-1] and len(found) > most:
-                    break
-            nodes = list(found)
-        return set(nodes[: most + 1])
+            nodes = {end for node in nodes for end in graph.links(node, hop.forward).get(hop.relation, ())}
+        return nodes
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,31 +90,24 @@ class QuestionPlan:
         if self.subgraph.type == "comparison":
             if len({number(o) for _, _, o in self.subgraph.triples}) == 1:
                 return "equal numbers"
-            return "ambiguous" if any(len(path.ends(graph, 1)) > 1 for path in self.paths) else None
-        if self.bridge and self.paths[0].ends(graph, 1) != set(self.answers):
-            return "ambiguous"
-        return None
+            return "ambiguous" if any(len(path.ends(graph)) > 1 for path in self.paths) else None
+        return "ambiguous" if self.bridge and self.paths[0].ends(graph) != set(self.answers) else None
 
 
 def plans(subgraph: Subgraph) -> list[QuestionPlan]:
     """Every way to ask for it."""
     if subgraph.type == "simple":
         ((subject, relation, object_),) = subgraph.triples
-        return [
-            QuestionPlan(subgraph, (Path(subject, (Hop(relation, True),)),), (object_,)),
-            QuestionPlan(subgraph, (Path(object_, (Hop(relation, False),)),), (subject,)),
-        ]
+        ways = ((subject, True, object_), (object_, False, subject))
+        return [QuestionPlan(subgraph, (Path(start, (Hop(relation, on),)),), (end,)) for start, on, end in ways]
     if subgraph.type == "set":
         hop = Hop(subgraph.triples[0][1], subgraph.shape == "S")
         return [QuestionPlan(subgraph, (Path(subgraph.shared, (hop,)),), subgraph.ends)]
     if subgraph.type == "comparison":
         paths = tuple(Path(s, (Hop(r, True),)) for s, r, _ in subgraph.triples)
         values = {s: number(o) or 0.0 for s, _, o in subgraph.triples}
-        by_value = sorted(values, key=lambda name: values[name])
-        return [
-            QuestionPlan(subgraph, paths, (by_value[-1],)),
-            QuestionPlan(subgraph, paths, (by_value[0],), larger=False),
-        ]
+        low, high = sorted(values, key=lambda name: values[name])
+        return [QuestionPlan(subgraph, paths, (high,)), QuestionPlan(subgraph, paths, (low,), larger=False)]
     # Both ends of a pair, each with the way from it to the shared entity.
     (end, hop), (end1, hop1) = (
         (end, Hop(relation, subject == end))
@@ -144,7 +132,7 @@ def gold_program(plan: QuestionPlan, program: str, words: Mapping[str, RelationW
         return None
     if len(parts) == 1:
         return parts[0]
-    code = "".join(f"{part}{name} = answer\n" for part, name in zip(parts, ("first", "second"), strict=True))
+    code = f"{parts[0]}first = answer\n{parts[1]}second = answer\n"
     if plan.subgraph.type == "conditional":
         return f"{code}answer = [value for value in first if value in second]\n"
     sign = ">" if plan.larger else "<"

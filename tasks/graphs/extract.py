@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import collections
 import dataclasses
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any
 
@@ -31,8 +30,8 @@ REPLY_TOKENS = 2000
 LONGEST_NAME = 200
 AT_ONCE = 256
 """Parts of documents that are worked on together."""
-MOST_VALUES = 100
-"""Triples that one object of a reply may hold in lists."""
+MOST_NAMES = 100
+"""Members of a list that stands for one side of triples."""
 KEYS = ("subject", "relation", "object")
 _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
 """Where a text may be split: paragraphs, lines, sentences."""
@@ -40,11 +39,10 @@ _BREAK = re.compile(r"\n\s*\n|\n|(?<=[.!?。！？])\s*")
 
 @dataclasses.dataclass
 class Extracted:
-    """Triples, with their documents and raw names; how many were dropped for which reason; how names were matched."""
+    """Triples with their documents, and how many were dropped for which reason."""
 
     rows: list[Row] = dataclasses.field(default_factory=list)
     dropped: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    matched: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
 
 async def extract(
@@ -68,19 +66,19 @@ async def extract(
     old = {_folded(triple) for triple in known}
     seen: set[tuple[str, Triple]] = set()
 
-    async def read(part: str) -> list[tuple[Triple, Triple]]:
-        """The triples of a part, as they are read and in the lists' names."""
+    async def read(part: str) -> list[Triple]:
+        """The triples of a part, in the lists' names."""
         reply = await client.complete(prompt(f"extract.{recognised(part)}", text=part))
         raw = triples_in(reply, found.dropped)
         entities = [name for subject, _, object_ in raw for name in (subject, object_)]
-        as_entity = await match(entities, names, part, client, found.matched)
-        as_relation = await match([relation for _, relation, _ in raw], relations, part, client, found.matched)
-        return [((s, r, o), (as_entity[s], as_relation[r], as_entity[o])) for s, r, o in raw]
+        as_entity = await match(entities, names, part, client)
+        as_relation = await match([relation for _, relation, _ in raw], relations, part, client)
+        return [(as_entity[s], as_relation[r], as_entity[o]) for s, r, o in raw]
 
     while block := list(islice(parts, AT_ONCE)):
         replies = await asyncio.gather(*(read(part) for _, part in block))
         for (key, _), triples in zip(block, replies, strict=True):
-            for raw, triple in triples:
+            for triple in triples:
                 same = _folded(triple)
                 if same[0] == same[2]:
                     found.dropped["subject is object"] += 1
@@ -90,7 +88,7 @@ async def extract(
                     found.dropped["duplicate"] += 1
                 else:
                     seen.add((key, same))
-                    found.rows.append(Row(triple, key, raw))
+                    found.rows.append(Row(triple, key))
     return found
 
 
@@ -102,14 +100,12 @@ def _folded(triple: Triple) -> Triple:
 def chunks(text: str, longest: int) -> list[str]:
     """A text in parts of at most so many characters, split at the end of a sentence where there is one."""
     parts: list[str] = []
-    start = 0
-    while len(text) - start > longest:
-        ends = [match.end() for match in _BREAK.finditer(text[start : start + longest])]
-        end = start + (ends[-1] if ends and ends[-1] > longest // 2 else longest)
-        parts.append(text[start:end])
-        start = end
-    parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
+    while len(text) > longest:
+        ends = [match.end() for match in _BREAK.finditer(text[:longest])]
+        end = ends[-1] if ends and ends[-1] > longest // 2 else longest
+        parts.append(text[:end].strip())
+        text = text[end:]
+    return [part for part in (*parts, text.strip()) if part]
 
 
 def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
@@ -125,41 +121,32 @@ def triples_in(reply: str, dropped: collections.Counter[str]) -> list[Triple]:
 
 
 def _triples(value: Any, dropped: collections.Counter[str]) -> Iterator[Triple]:
-    inner: Iterable[Any] | None = None
-    if isinstance(value, list) and not _is_triple(value):
-        inner = value
-    elif isinstance(value, Mapping) and value and not any(key in value for key in KEYS):
-        inner = value.values()
-    if inner is not None:
-        for item in inner:
+    if isinstance(value, dict) and value and not value.keys() & set(KEYS):
+        value = list(value.values())
+    if isinstance(value, list) and not (len(value) == len(KEYS) and all(isinstance(one, str) for one in value[:2])):
+        for item in value:
             yield from _triples(item, dropped)
         return
-    parts = [value.get(key) for key in KEYS] if isinstance(value, dict) else value if isinstance(value, list) else []
-    sides = [_names(part) for part in parts]
-    if len(sides) != len(KEYS) or not all(sides) or math.prod(map(len, sides)) > MOST_VALUES:
+    parts = map(value.get, KEYS) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    sides = [_names(one) for one in parts]
+    if len(sides) == len(KEYS) and all(sides):
+        subjects, relations, objects = sides
+        yield from product(subjects, relations, objects)
+    else:
         dropped["broken triple"] += 1
-        return
-    subjects, relations, objects = sides
-    yield from product(subjects, relations, objects)
-
-
-def _is_triple(value: list[Any]) -> bool:
-    return (
-        len(value) == len(KEYS) and all(isinstance(part, str) for part in value[:2]) and not isinstance(value[2], dict)
-    )
 
 
 def _names(value: Any) -> list[str]:
     """The names that a value holds; none where one of them is no name."""
-    names = [_name(part) for part in (value if isinstance(value, list) else [value])]
-    return [name for name in names if name is not None] if None not in names else []
+    names = [_name(part) for part in (value if isinstance(value, list) else [value])[:MOST_NAMES]]
+    return names if all(names) else []
 
 
-def _name(value: Any) -> str | None:
-    """A text or number as a name: on one line, whole numbers without a fraction."""
+def _name(value: Any) -> str:
+    """A text or number as a name: on one line, whole numbers without a fraction; "" where it is none."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
+        return ""
     text = " ".join(str(value).split())
-    return text if text.isprintable() and 0 < len(text) <= LONGEST_NAME and text.casefold() != "nan" else None
+    return text if text.isprintable() and len(text) <= LONGEST_NAME and text.casefold() != "nan" else ""

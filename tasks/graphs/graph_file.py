@@ -1,178 +1,123 @@
-"""A graph file: which questions to make of a graph, and in which words.
+"""A graph file: which questions to make of a graph, and in which words; `examples/wiki-graph.yaml` is one.
 
-    environment: wiki                    one that offers triples(); or a file of them:
-    triples: triples.tsv                 subject, relation, object and, if known, document
-    documents: texts.jsonl               the texts of those documents, to come with the questions; or
-    corpus: texts.jsonl                  the same, to be searched for: questions name them (`text_ids` in meta) and come
-                                         without
-    graph:
-      types: [simple, multi-hop]         evenly; or in proportion, {simple: 2, set: 1}; absent: all, evenly
-      relations:
-        capital:
-          forward: What is the capital of {subject}?
-          backward: Which country has its capital in {object}?
-          subject: {kind: country, clause: "whose capital is {object}"}
-          object: {kind: city, clause: "that is the capital of {subject}"}
-          larger: ...                    of a relation to numbers; {first} and {second} are compared
-          program: {forward: capital is, backward: is the capital of}
-      program: |                         finds the other ends of a relation; leaves a list in `answer`
-        import re
-        Search(entity={entity})
-        answer = re.search("{phrase} ([^.;]+)", Lookup(keyword="{phrase}")).group(1).split(", ")
-      llm: openai/gpt-4o-mini            in place of words: an LLM words the questions
-      per_type: 150                      this many questions of each type, unless --count says how many in all
-      filters: {closed_book: LLM, fluency: LLM, judge: {llm: LLM, at_least: 2}, entities: LLM, trim: 0.05}
-      settings: {openai/gpt-4o-mini: {connections: 16}}    of those LLMs, as a grid takes them
-
-`forward` asks for the object, `backward` for the subject; `forward_all` and `backward_all` for several of them, where
-that takes other words. `subject` and `object` describe that end by the other: multi-hop and conditional questions are
-put together from them by the `frames`. A relation without the words that a question takes makes no such question.
-
-In `program`, `{entity}` becomes the entity that is known, as a text in quotes or a variable, and `{phrase}` the
-relation's own words, as they stand. Programs of questions with several facts are put together from it.
+It names an `environment` that offers triples(), or a file of `triples` with the texts that say them: `documents`, which
+come with the questions, or a `corpus`, in which they are to be found (questions name them as `text_ids` in meta).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from r_eval.tasks.files import Part, read_file
-from r_eval.tasks.graphs.graph import TYPES
-from r_eval.tasks.slots import check_slots
+from r_eval.tasks.files import Part, read_file, slots
 
 Type = Literal["simple", "set", "multi-hop", "conditional", "comparison"]
 
 
-class Description(Part):
-    """An end of a relation in words, by the other end: "the <kind> <clause>"."""
+OfSubject = Annotated[str, slots("subject")]
+OfObject = Annotated[str, slots("object")]
+OfTwo = Annotated[str, slots("first", "second")]
+
+
+class SubjectWords(Part):
+    """The subject in words, by the object: "the <kind> <clause>"."""
 
     kind: str
-    clause: str
+    clause: OfObject
+
+
+class ObjectWords(Part):
+    """The object in words, by the subject."""
+
+    kind: str
+    clause: OfSubject
 
 
 class Phrases(Part):
-    """What `{phrase}` becomes in the program, by what is looked for: forward the object, backward the subject."""
+    """What `{phrase}` becomes in the program, as it stands, by what is looked for: the object, or the subject."""
 
     forward: str | None = None
     backward: str | None = None
 
 
 class RelationWords(Part):
-    """The words of one relation; see the module."""
+    """The words of one relation; without those that a question takes it makes no such question.
 
-    forward: str | None = None
-    backward: str | None = None
-    forward_all: str | None = None
-    backward_all: str | None = None
-    subject: Description | None = None
-    object: Description | None = None
-    larger: str | None = None
-    smaller: str | None = None
+    Attributes:
+        forward, backward: Ask for the object, the subject; `_all` for several, where that takes other words.
+        subject, object: That end by the other; multi-hop and conditional questions are put together of them.
+        larger, smaller: Of a relation to numbers; two subjects are compared.
+    """
+
+    forward: OfSubject | None = None
+    backward: OfObject | None = None
+    forward_all: OfSubject | None = None
+    backward_all: OfObject | None = None
+    subject: SubjectWords | None = None
+    object: ObjectWords | None = None
+    larger: OfTwo | None = None
+    smaller: OfTwo | None = None
     program: Phrases = Field(default_factory=Phrases)
-
-    @model_validator(mode="after")
-    def _slots(self) -> RelationWords:
-        for key in ("forward", "forward_all"):
-            check_slots(key, getattr(self, key), {"subject"})
-        for key in ("backward", "backward_all"):
-            check_slots(key, getattr(self, key), {"object"})
-        for key in ("larger", "smaller"):
-            check_slots(key, getattr(self, key), {"first", "second"})
-        check_slots("subject.clause", self.subject.clause if self.subject else None, {"object"})
-        check_slots("object.clause", self.object.clause if self.object else None, {"subject"})
-        return self
 
 
 class Frames(Part):
     """How descriptions are put together."""
 
-    bridge: str = "the {kind} {clause}"
-    conditional: str = "Which {kind} is the one {first} and {second}?"
-
-    @model_validator(mode="after")
-    def _slots(self) -> Frames:
-        check_slots("bridge", self.bridge, {"kind", "clause"})
-        check_slots("conditional", self.conditional, {"kind", "first", "second"})
-        return self
-
-
-class ClosedBook(Part):
-    """Drops what the LLM answers without context: kept are answers less like the gold than `below` (0 to 1)."""
-
-    llm: str
-    below: float = Field(0.8, gt=0, le=1)
-
-
-class Graded(Part):
-    """Drops what the LLM grades lower than `at_least` (0, 1 or 2) by any criterion."""
-
-    llm: str
-    at_least: int = Field(1, ge=0, le=2)
+    bridge: Annotated[str, slots("kind", "clause")] = "the {kind} {clause}"
+    conditional: Annotated[str, slots("kind", "first", "second")] = "Which {kind} is the one {first} and {second}?"
 
 
 class Filters(Part):
-    """The filters that a file switches on; a bare LLM stands for a filter with its default threshold.
+    """The filters that a file switches on; all but the last name an LLM.
 
     Attributes:
+        closed_book: Drops what it answers without context.
+        fluency, judge: Drops what it grades 0 (of 0 to 2) by any criterion.
         entities: Drops questions of which no name is a named entity of their documents. Russian documents are read by
             natasha, where that is installed; all others by this LLM.
         trim: The share (0.05 in DRAGON) of simple and multi-hop questions that is dropped at either end, by how nearly
             question and answer name their entities.
     """
 
-    closed_book: ClosedBook | None = None
-    fluency: Graded | None = None
-    judge: Graded | None = None
+    closed_book: str | None = None
+    fluency: str | None = None
+    judge: str | None = None
     entities: str | None = None
     trim: float = Field(default=0.0, ge=0, lt=0.5)
 
-    @field_validator("closed_book", "fluency", "judge", mode="before")
-    @classmethod
-    def _named(cls, value: Any) -> Any:
-        return {"llm": value} if isinstance(value, str) else value
-
 
 class GraphPart(Part):
-    """The key `graph`; see the module."""
+    """The key `graph`.
 
-    types: dict[Type, int] = dict.fromkeys(TYPES, 1)  # type: ignore[arg-type]  # they are the same names
+    Attributes:
+        types: As many questions of each.
+        program: Finds the other ends of a relation, which it leaves as a list in `answer`. `{entity}` becomes the
+            entity that is known, as a text in quotes or a variable, and `{phrase}` the relation's own words.
+        llm: Words the questions in place of `relations`.
+        per_type: How many questions of each type, where nobody says how many in all.
+    """
+
+    types: list[Type] = Field(list(get_args(Type)), min_length=1)
     relations: dict[str, RelationWords] = {}
     frames: Frames = Field(default_factory=Frames)
     program: str | None = None
     llm: str | None = None
     per_type: int | None = Field(default=None, ge=1)
     filters: Filters = Field(default_factory=Filters)
-    settings: dict[str, dict[str, Any]] = {}
-
-    @property
-    def shares(self) -> dict[str, int]:
-        """The types to make, each with its share."""
-        return {type: share for type, share in self.types.items() if share}
 
     @property
     def llms(self) -> list[str]:
         """All LLMs that it names."""
-        filters = (self.filters.closed_book, self.filters.fluency, self.filters.judge)
-        named = {self.llm, self.filters.entities, *(part.llm for part in filters if part is not None)}
+        filters = self.filters
+        named = {self.llm, filters.closed_book, filters.fluency, filters.judge, filters.entities}
         return sorted(name for name in named if name is not None)
-
-    @field_validator("types", mode="before")
-    @classmethod
-    def _evenly(cls, value: Any) -> Any:
-        return dict.fromkeys(value, 1) if isinstance(value, list) else value
 
     @model_validator(mode="after")
     def _possible(self) -> GraphPart:
-        if any(share < 0 for share in self.types.values()) or not any(self.types.values()):
-            raise ValueError("types: needs a share above 0, and none below")
         if not self.relations and self.llm is None:
             raise ValueError("needs words for relations, or an llm that words the questions")
-        for name in self.settings:
-            if name not in self.llms:
-                raise ValueError(f"settings: no part of the file asks the LLM '{name}'")
         if self.program is not None and "{entity}" not in self.program:
             raise ValueError("program: holds no {entity}, so it always finds the same")
         return self
@@ -191,10 +136,8 @@ class GraphFile(Part):
     def _one_source(self) -> GraphFile:
         if (self.environment is None) == (self.triples is None):
             raise ValueError("needs environment or triples, one of them")
-        if self.documents is not None and self.corpus is not None:
-            raise ValueError("documents or corpus, one of them: the texts come with the questions or are searched for")
-        if (self.documents or self.corpus) is not None and self.triples is None:
-            raise ValueError(f"{'corpus: goes' if self.documents is None else 'documents: go'} with triples only")
+        if (self.documents or self.corpus) and (self.triples is None or (self.documents and self.corpus)):
+            raise ValueError("documents or corpus, one of them, goes with triples: the texts that say these")
         if self.graph.program is not None and self.environment is None:
             raise ValueError("graph.program: needs an environment to run over")
         return self
@@ -207,7 +150,5 @@ def read_graph_file(path: Path) -> GraphFile:
         UserError: It is not there, not YAML, or a key is wrong.
     """
     file = read_file(path, "graph file", GraphFile)
-    for key in ("triples", "documents", "corpus"):
-        if getattr(file, key) is not None:
-            setattr(file, key, path.parent / getattr(file, key))
-    return file
+    found = {key: path.parent / name for key in ("triples", "documents", "corpus") if (name := getattr(file, key))}
+    return file.model_copy(update=found)

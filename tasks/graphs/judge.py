@@ -17,7 +17,7 @@ from r_eval.records import Question
 from r_eval.tasks.graphs.ask import QuestionPlan
 from r_eval.tasks.graphs.graph_file import Filters
 from r_eval.tasks.graphs.wording import prompt_parts
-from r_eval.tasks.llm_client import LLMClient, prompt
+from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
 from r_eval.tasks.phrases import contains_phrase, likeness, names, words
 
 Similarity = Callable[[str, Sequence[str]], float]
@@ -26,6 +26,8 @@ Similarity = Callable[[str, Sequence[str]], float]
 LONGEST_CONTEXT = 12_000
 """Characters of the context that a grader sees."""
 
+ANSWERED = 0.8
+"""Likeness to the gold from which on an answer without context counts as right."""
 NUMBERS = re.compile(r"\d+(?:[.,]\d+)*")
 SCORE = re.compile(r"score[^\w-]{0,9}([0-9][0-9.,/]*)", re.IGNORECASE)
 ALONE = re.compile(r"(?<![\w.,/-])[0-9]+(?:[.,/][0-9]+)*(?!\w)")
@@ -116,21 +118,20 @@ async def rejection(
         context: What the answer rests on.
         clients: By name, all the LLMs that the filters name.
     """
-    closed = filters.closed_book
-    if closed is not None:
+    if filters.closed_book is not None:
         length = str(max(1, len(words(question.answers[0]))))
         text = prompt(f"closed_book.{recognised(question.question)}", words=length, question=question.question)
-        if similarity(await clients[closed.llm].complete(text), question.answers) >= closed.below:
+        if similarity(await clients[filters.closed_book].complete(text), question.answers) >= ANSWERED:
             return "answered without context"
-    for name, graded in (("fluency", filters.fluency), ("judge", filters.judge)):
-        if graded is not None:
-            failed = await _low_grade(question, context, name, clients[graded.llm], graded.at_least)
+    for name, llm in (("fluency", filters.fluency), ("judge", filters.judge)):
+        if llm is not None:
+            failed = await _low_grade(question, context, name, clients[llm])
             if failed is not None:
                 return failed
     return None
 
 
-async def _low_grade(question: Question, context: str, name: str, client: LLMClient, at_least: int) -> str | None:
+async def _low_grade(question: Question, context: str, name: str, client: LLMClient) -> str | None:
     """The first criterion of a filter by which a question fails."""
     parts = prompt_parts("grade", recognised(question.question))
     criteria = {key: value for key, value in parts["criteria"].items() if (key == "fluency") is (name == "fluency")}
@@ -138,7 +139,7 @@ async def _low_grade(question: Question, context: str, name: str, client: LLMCli
     grades = [grade_in(reply) for reply in await asyncio.gather(*map(client.complete, texts))]
     if None in grades:
         return f"{name}: no grade in the reply"
-    low = [key for key, grade in zip(criteria, grades, strict=True) if grade is not None and grade < at_least]
+    low = [key for key, grade in zip(criteria, grades, strict=True) if grade == 0]
     return (f"{name}: {low[0]}" if name != low[0] else name) if low else None
 
 
@@ -159,8 +160,8 @@ def grade_in(reply: str) -> int | None:
     >>> grade_in('{"score": 2}'), grade_in("Score: 1/2"), grade_in("1.5"), grade_in("0 or 1")
     (2, 1, None, None)
     """
-    for value in (found.value for found in json_values(reply)):
-        if isinstance(value, dict) and "score" in value:
+    for value in objects_in(reply):
+        if "score" in value:
             return _grade(str(value["score"]))
     found = set(SCORE.findall(reply)) or set(ALONE.findall(reply))
     return _grade(found.pop()) if len(found) == 1 else None

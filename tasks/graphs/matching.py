@@ -10,7 +10,7 @@ import asyncio
 import collections
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,9 +21,8 @@ from r_eval.environments.corpus.embedding import EMBEDDED, Embedding, Vectors, e
 from r_eval.errors import UserError
 from r_eval.files import read_text
 from r_eval.languages import recognised
-from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.graph import number
-from r_eval.tasks.llm_client import LLMClient, prompt
+from r_eval.tasks.llm_client import LLMClient, objects_in, prompt
 from r_eval.tasks.questions import folded
 
 CANDIDATES = 5
@@ -45,14 +44,12 @@ class NameList:
     """
 
     def __init__(self, names: Iterable[Sequence[str]], model: str | None = None) -> None:
-        self._exact: dict[str, list[str]] = {}
+        found: dict[str, dict[str, None]] = collections.defaultdict(dict)
         for name, *others in names:
             for spelling in (name, *others):
-                listed = self._exact.setdefault(folded(spelling), [])
-                if name not in listed:
-                    listed.append(name)
-        self._exact.pop("", None)
-        self._spellings = sorted(self._exact)
+                found[folded(spelling)][name] = None
+        found.pop("", None)
+        self._exact = {spelling: list(listed) for spelling, listed in sorted(found.items())}
         self._model: Embedding | None = None if model is None else embedding(model)
 
     def exact(self, raw: str) -> str | None:
@@ -62,22 +59,22 @@ class NameList:
 
     def candidates(self, raws: Sequence[str]) -> list[list[str]]:
         """For each name, the listed ones that it may stand for, the nearest first."""
-        keys = [folded(raw) for raw in raws]
+        keys, spellings = [folded(raw) for raw in raws], list(self._exact)
         if self._model is not None:
             nearness = self._model.texts(keys) @ self._vectors.T
         else:
-            nearness = process.cdist(keys, self._spellings, scorer=fuzz.token_sort_ratio)
+            nearness = process.cdist(keys, spellings, scorer=fuzz.token_sort_ratio)
         found = []
         for key, row in zip(keys, nearness, strict=True):
             order = np.argsort(-row, kind="stable")[: 2 * CANDIDATES]
-            near = [name for place in order for name in self._exact[self._spellings[place]]]
+            near = [name for place in order for name in self._exact[spellings[place]]]
             found.append(list(dict.fromkeys([*self._exact.get(key, ()), *near]))[:CANDIDATES])
         return found
 
     @functools.cached_property
     def _vectors(self) -> Vectors:
         assert self._model is not None
-        return self._model.texts(self._spellings)
+        return self._model.texts(list(self._exact))
 
 
 def read_names(path: Path, model: str | None = None) -> NameList:
@@ -93,18 +90,11 @@ def read_names(path: Path, model: str | None = None) -> NameList:
     return NameList((parts for parts in spellings if parts), model)
 
 
-async def match(
-    raws: Iterable[str],
-    listed: NameList | None,
-    text: str,
-    client: LLMClient,
-    counted: collections.Counter[str] | None = None,
-) -> dict[str, str]:
+async def match(raws: Iterable[str], listed: NameList | None, text: str, client: LLMClient) -> dict[str, str]:
     """What each name of a text becomes: the listed one that it stands for, else itself. Numbers stay as they are.
 
     Args:
         listed: The list; None leaves all names as they are.
-        counted: Counts names by how they were matched.
 
     Raises:
         UserError: The LLM failed.
@@ -112,27 +102,13 @@ async def match(
     found = {raw: raw for raw in raws}
     if listed is None:
         return found
-    open_names = [raw for raw in found if listed.exact(raw) is None and number(raw) is None]
-    found |= {raw: name for raw in found if (name := listed.exact(raw)) is not None}
-    if counted is not None:
-        counted["spelt as in the list"] += sum(listed.exact(raw) is not None for raw in found)
-    if open_names:
-        candidates = dict(zip(open_names, await asyncio.to_thread(listed.candidates, open_names), strict=True))
+    exact = {raw: name for raw in found if (name := listed.exact(raw)) is not None}
+    rest = [raw for raw in found if raw not in exact and number(raw) is None]
+    chosen: dict[str, str] = {}
+    if rest:
+        candidates = dict(zip(rest, await asyncio.to_thread(listed.candidates, rest), strict=True))
         lines = "\n".join(f"- {json.dumps({raw: names}, ensure_ascii=False)}" for raw, names in candidates.items())
         reply = await client.complete(prompt(f"match.{recognised(text)}", names=lines, text=text))
-        chosen = _choices(reply, candidates)
-        found |= chosen
-        if counted is not None:
-            counted["matched by the LLM"] += len(chosen)
-            counted["not in the list"] += len(open_names) - len(chosen)
-    return found
-
-
-def _choices(reply: str, candidates: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The entries that a reply chooses, each among the candidates of its name: what else it says is no choice."""
-    chosen: dict[str, str] = {}
-    for value in (found.value for found in json_values(reply)):
-        for mapping in value if isinstance(value, list) else [value]:
-            if isinstance(mapping, dict):
-                chosen |= {raw: name for raw, name in mapping.items() if name in candidates.get(raw, ())}
-    return chosen
+        for mapping in objects_in(reply):  # what is none of the candidates is no choice
+            chosen |= {raw: name for raw, name in mapping.items() if name in candidates.get(raw, ())}
+    return found | exact | chosen

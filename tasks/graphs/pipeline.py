@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -46,7 +46,7 @@ async def generate(
     similarity: judge.Similarity,
     replies: ReplyStores | None = None,
 ) -> Generated:
-    """Make questions, in the proportion of types that the file states.
+    """Make questions, as many of each type.
 
     A type that runs short is made up for by others, unless the file says how many there are `per_type`.
 
@@ -62,10 +62,7 @@ async def generate(
         if relation not in source.graph.by_relation:
             raise UserError(f"graph.relations: {unknown('relation', relation, source.graph.by_relation)}")
     async with contextlib.AsyncExitStack() as stack:
-        clients = {
-            name: await stack.enter_async_context(LLMClient(name, replies, file.graph.settings.get(name)))
-            for name in file.graph.llms
-        }
+        clients = {name: await stack.enter_async_context(LLMClient(name, replies)) for name in file.graph.llms}
         pipeline = _Pipeline(file, source, sandbox, seed, clients, similarity)
         await pipeline.make(count)
     return pipeline.made
@@ -91,48 +88,40 @@ class _Pipeline:
         self.clients, self.similarity = clients, similarity
         self.made = Generated()
         self.texts: set[str] = set()
-        self.tries = TRIES_OF_LLM if clients else TRIES
-        self.entities: dict[str, asyncio.Task[list[str]]] = {}
 
     async def make(self, count: int) -> None:
-        """Fill `made`: in rounds, until every type has enough or is given up."""
-        shares = self.part.shares
-        wanted = quotas(shares, count)
-        streams = {type: self._subgraphs(type) for type in shares}
-        left = {type: self.tries * wanted[type] + AT_LEAST for type in shares}
-        made: dict[str, list[_Draft]] = {type: [] for type in shares}
-        if self.part.llm is None:
-            self._drop("relation without words", len(self.source.graph.by_relation) - len(self.part.relations))
-        while any(wanted.values()):
-            for type in [type for type, number in wanted.items() if number]:
-                batch = list(islice(streams[type], min(wanted[type], AT_ONCE, left[type])))
-                found = await self._batch(batch)
+        """Fill `made`: in rounds, until there are enough or every type has run short."""
+        part = self.part
+        if part.llm is None:
+            self._drop("relation without words", len(self.source.graph.by_relation) - len(part.relations))
+        able = {type: [name for name, own in part.relations.items() if _is_able(type, own)] for type in part.types}
+        streams: dict[str, Iterator[Subgraph]] = {
+            type: sample(self.source.graph, type, self.seed, None if part.llm else able[type]) for type in part.types
+        }
+        made: dict[str, list[_Draft]] = {type: [] for type in part.types}
+        unfinished: list[str] = [*part.types]
+        while unfinished and (missing := count - sum(map(len, made.values()))) > 0:
+            for type, number in quotas(unfinished, missing).items():
+                found = await self._some(type, streams[type], number)
                 made[type] += found
-                left[type] -= len(batch)
-                if len(batch) == min(wanted[type], AT_ONCE):
-                    wanted[type] -= len(found)
-                    continue
-                self._drop(f"{type} given up after many in vain", left[type] == 0)
-                del shares[type]
-                missing = wanted.pop(type) - len(found)
-                for other, more in quotas(shares, 0 if self.part.per_type else missing).items():
-                    wanted[other] += more
-                    left[other] += self.tries * more
-        self.made.questions = [draft.question for type in made for draft in self._trimmed(type, made[type])]
+                if len(found) < number or part.per_type:
+                    unfinished.remove(type)
+        for type in TRIMMED:
+            if drafts := made.get(type):
+                values = [judge.presence(d.plan, d.question.question, d.question.answers[0]) for d in drafts]
+                outside = [None if inside else "trimmed" for inside in judge.trim(values, part.filters.trim)]
+                made[type] = self._filter(drafts, outside)
+        self.made.questions = [draft.question for drafts in made.values() for draft in drafts]
 
-    def _trimmed(self, type: str, drafts: list[_Draft]) -> list[_Draft]:
-        """Those whose names are present neither much less nor much more than in the others."""
-        if type not in TRIMMED:
-            return drafts
-        values = [judge.presence(d.plan, d.question.question, d.question.answers[0]) for d in drafts]
-        inside = judge.trim(values, self.part.filters.trim)
-        self._drop("trimmed", inside.count(False))
-        return [draft for draft, keep in zip(drafts, inside, strict=True) if keep]
-
-    def _subgraphs(self, type: str) -> Iterator[Subgraph]:
-        words = self.part.relations
-        able = None if self.part.llm is not None else [name for name, own in words.items() if _is_able(type, own)]
-        return sample(self.source.graph, type, self.seed, able)
+    async def _some(self, type: str, stream: Iterator[Subgraph], number: int) -> list[_Draft]:
+        """So many questions of a type; fewer where it runs short."""
+        found: list[_Draft] = []
+        left = (TRIES_OF_LLM if self.clients else TRIES) * number + AT_LEAST
+        while len(found) < number and (batch := list(islice(stream, min(number - len(found), AT_ONCE, left)))):
+            left -= len(batch)
+            found += await self._batch(batch)
+        self._drop(f"{type} given up after many in vain", left == 0)
+        return found
 
     async def _batch(self, subgraphs: list[Subgraph]) -> list[_Draft]:
         """The questions of some subgraphs that pass every check, in their order."""
@@ -143,12 +132,9 @@ class _Pipeline:
         if self.part.llm is not None:
             client = self.clients[self.part.llm]
             texts = await asyncio.gather(*(word_by_llm(draft.plan, client) for draft in drafts))
-            self._drop("no question in the reply", texts.count(None))
-            drafts = [
-                _Draft(draft.plan, draft.question.model_copy(update={"question": text}))
-                for draft, text in zip(drafts, texts, strict=True)
-                if text is not None
-            ]
+            for draft, text in zip(drafts, texts, strict=True):
+                draft.question.question = text or ""
+            drafts = self._filter(drafts, [None if text else "no question in the reply" for text in texts])
         drafts = self._filter(drafts, list(map(self._rule_violation, drafts)))
         return self._filter(drafts, await asyncio.gather(*map(self._rejection, drafts)))
 
@@ -181,10 +167,10 @@ class _Pipeline:
 
     def _question(self, plan: QuestionPlan, text: str, program: str | None) -> Question:
         subgraph, texts = plan.subgraph, self.source.texts(plan.subgraph)
-        meta = {"type": subgraph.type, "triples": [list(triple) for triple in subgraph.triples]}
-        more: dict[str, Any] = {"shape": subgraph.shape, "bridge": plan.bridge}
+        meta: dict[str, Any] = {"type": subgraph.type, "triples": [list(triple) for triple in subgraph.triples]}
+        meta |= {"shape": subgraph.shape, "bridge": plan.bridge}
         if self.source.searched:
-            more |= {"text_ids": list(texts), "sources": [document.text for document in texts.values()]}
+            meta |= {"text_ids": list(texts), "sources": [document.text for document in texts.values()]}
         return Question(
             id=f"{subgraph.type}-{_digest(plan.key, 6)}",
             question=text,
@@ -194,7 +180,7 @@ class _Pipeline:
             evidence=list(plan.evidence),
             context=[] if self.source.searched else list(texts.values()),
             entities=list(plan.evidence),
-            meta=meta | {key: value for key, value in more.items() if value},
+            meta={key: value for key, value in meta.items() if value},
         )
 
     def _rule_violation(self, draft: _Draft) -> str | None:
@@ -208,16 +194,13 @@ class _Pipeline:
 
     async def _rejection(self, draft: _Draft) -> str | None:
         """Why a filter that asks an LLM rejects a question; None where all pass it."""
-        filters, texts = self.part.filters, self.source.texts(draft.plan.subgraph)
+        filters, texts = self.part.filters, self.source.texts(draft.plan.subgraph).values()
         if filters.entities is not None and texts:
             client = self.clients[filters.entities]
-            for key, document in texts.items():
-                if key not in self.entities:
-                    self.entities[key] = asyncio.ensure_future(judge.named_entities(document.text, client))
-            found = await asyncio.gather(*(self.entities[key] for key in texts))
+            found = await asyncio.gather(*(judge.named_entities(document.text, client) for document in texts))
             if not judge.mentions_entity(draft.plan, [name for names in found for name in names]):
                 return "no named entity"
-        context = "\n\n".join(document.text for document in texts.values()) or facts(draft.plan)
+        context = "\n\n".join(document.text for document in texts) or facts(draft.plan)
         return await judge.rejection(draft.question, context, filters, self.clients, self.similarity)
 
     def _drop(self, reason: str, number: int = 1) -> None:
@@ -225,18 +208,13 @@ class _Pipeline:
             self.made.dropped[reason] += number
 
 
-def quotas(shares: Mapping[str, int], count: int) -> dict[str, int]:
-    """A number divided in proportion, whole numbers only; what is left over goes to the largest remainders.
+def quotas(types: Sequence[str], count: int) -> dict[str, int]:
+    """A number divided evenly.
 
-    >>> quotas({"simple": 2, "set": 1}, 10)
-    {'simple': 7, 'set': 3}
+    >>> quotas(["simple", "set"], 5)
+    {'simple': 3, 'set': 2}
     """
-    total = sum(shares.values()) or 1
-    parts = {name: count * share // total for name, share in shares.items()}
-    by_remainder = sorted(shares, key=lambda name: -(count * shares[name] % total))
-    for name in by_remainder[: count - sum(parts.values())]:
-        parts[name] += 1
-    return parts
+    return {type: count // len(types) + (place < count % len(types)) for place, type in enumerate(types)}
 
 
 def _is_able(type: str, words: RelationWords) -> bool:

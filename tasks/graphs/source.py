@@ -7,36 +7,29 @@ one for each document.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from r_eval.environments.base import Environment
 from r_eval.environments.corpus.sources import read_documents
 from r_eval.environments.opening import located
 from r_eval.errors import UserError
+from r_eval.files import read_text
 from r_eval.records import Document
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.graph import Graph, Subgraph, Triple
 from r_eval.tasks.graphs.graph_file import GraphFile
 
-COLUMNS = ("subject", "relation", "object", "document", "raw_subject", "raw_relation", "raw_object")
+COLUMNS = ("subject", "relation", "object", "document")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a file of triples.
-
-    Attributes:
-        triple: With names as they are known elsewhere.
-        document: Its id; empty where it is not known.
-        raw: As it was read.
-    """
+class Row(NamedTuple):
+    """A line of a file of triples; `document` is an id, empty where it is not known."""
 
     triple: Triple
     document: str = ""
-    raw: Triple = ("", "", "")
 
 
 def read_triples(path: Path) -> Iterator[Row]:
@@ -45,30 +38,25 @@ def read_triples(path: Path) -> Iterator[Row]:
     Raises:
         UserError: It is not there, lacks a column, or a line is wrong; names the line.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(file, "").rstrip("\r\n").split("\t")
-            missing = [name for name in COLUMNS[:3] if name not in header]
-            if missing:
-                raise UserError(
-                    f"{path}:1: no column {', '.join(missing)}; the first line names the columns, with tabs between:"
-                    " subject, relation, object and, if known, document"
-                )
-            for number, line in enumerate(file, 2):
-                cells = line.rstrip("\r\n").split("\t")
-                if cells == [""]:
-                    continue
-                if len(cells) != len(header):
-                    raise UserError(f"{path}:{number}: {len(cells)} cells, and {len(header)} columns")
-                row = dict(zip(header, map(str.strip, cells), strict=True))
-                subject, relation, object_, document, *raw = (row.get(name, "") for name in COLUMNS)
-                if not (subject and relation and object_):
-                    raise UserError(f"{path}:{number}: an empty subject, relation or object")
-                yield Row((subject, relation, object_), document, (raw[0], raw[1], raw[2]))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file of triples") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error})") from None
+    first, *rest = read_text(path, "file of triples").split("\n")
+    header = first.rstrip("\r").split("\t")
+    missing = [name for name in COLUMNS[:3] if name not in header]
+    if missing:
+        raise UserError(
+            f"{path}:1: no column {', '.join(missing)}; the first line names the columns, with tabs between:"
+            " subject, relation, object and, if known, document"
+        )
+    for number, line in enumerate(rest, 2):
+        cells = line.rstrip("\r").split("\t")
+        if cells == [""]:
+            continue
+        if len(cells) != len(header):
+            raise UserError(f"{path}:{number}: {len(cells)} cells, and {len(header)} columns")
+        row = dict(zip(header, map(str.strip, cells), strict=True))
+        subject, relation, object_, document = (row.get(name, "") for name in COLUMNS)
+        if not (subject and relation and object_):
+            raise UserError(f"{path}:{number}: an empty subject, relation or object")
+        yield Row((subject, relation, object_), document)
 
 
 def write_triples(path: Path, rows: Iterable[Row]) -> None:
@@ -77,7 +65,7 @@ def write_triples(path: Path, rows: Iterable[Row]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("\t".join(COLUMNS) + "\n")
         for row in rows:
-            cells = (*row.triple, row.document, *row.raw)
+            cells = (*row.triple, row.document)
             file.write("\t".join(" ".join(cell.split()) for cell in cells) + "\n")
 
 
@@ -105,32 +93,41 @@ class TripleFile(Environment):
         yield from sorted(self.origins)
 
 
-@dataclasses.dataclass(frozen=True)
 class Source:
     """A graph, and what it was made from.
 
-    Attributes:
-        environment: Over which programs run.
-        documents: By id.
-        origins: Ids of the documents that say a triple.
+    Args:
+        environment: Over which programs run; offers the triples.
+        name: The environment's, for messages.
+        documents: The texts that say the triples of a `TripleFile`.
         searched: Whether the documents are a corpus, so that questions name them and come without.
+
+    Attributes:
+        documents: By id.
+
+    Raises:
+        UserError: There are no triples, or a document cannot be read.
     """
 
-    graph: Graph
-    environment: Environment
-    documents: Mapping[str, Document] = dataclasses.field(default_factory=dict)
-    origins: Mapping[Triple, Iterable[str]] = dataclasses.field(default_factory=dict)
-    searched: bool = False
+    def __init__(
+        self, environment: Environment, name: str, documents: Path | None = None, searched: bool = False
+    ) -> None:
+        self.environment, self.searched, self.graph = environment, searched, Graph(environment.triples())
+        if not len(self.graph):
+            raise UserError(f"'{name}' offers no triples, of which graph questions are made")
+        found = read_documents(str(documents)) if documents is not None else ()
+        self.documents = {one.id: Document(title=one.title or one.id, text=one.text) for one in found}
+        self._origins = environment.origins if isinstance(environment, TripleFile) else {}
 
     def is_documented(self, subgraph: Subgraph) -> bool:
         """Whether documents say all of a subgraph's triples; where there are no documents, nothing needs to."""
         return not self.documents or all(
-            any(key in self.documents for key in self.origins.get(triple, ())) for triple in subgraph.triples
+            any(key in self.documents for key in self._origins.get(triple, ())) for triple in subgraph.triples
         )
 
     def texts(self, subgraph: Subgraph) -> dict[str, Document]:
         """The documents that say a subgraph's triples, by id."""
-        keys = dict.fromkeys(key for triple in subgraph.triples for key in self.origins.get(triple, ()))
+        keys = dict.fromkeys(key for triple in subgraph.triples for key in self._origins.get(triple, ()))
         return {key: self.documents[key] for key in keys if key in self.documents}
 
 
@@ -146,26 +143,6 @@ def source_of(file: GraphFile, folder: Path, environment: str | None = None) -> 
     """
     if file.triples is None:
         name = environment or located(file.environment or "", folder)
-        return name, open_source(open_environment(name), name)
-    return "", open_source(
-        TripleFile(file.triples), file.triples.name, file.documents or file.corpus, bool(file.corpus)
-    )
-
-
-def open_source(environment: Environment, name: str, documents: Path | None = None, searched: bool = False) -> Source:
-    """The triples that an environment offers.
-
-    Args:
-        documents: The documents of a `TripleFile`; see `Source` for `searched`.
-
-    Raises:
-        UserError: It offers none, or a document cannot be read.
-    """
-    graph = Graph(environment.triples())
-    if not len(graph):
-        raise UserError(f"'{name}' offers no triples, of which graph questions are made")
-    found = read_documents(str(documents)) if documents is not None else ()
-    known = {document.id: Document(title=document.title or document.id, text=document.text) for document in found}
-    return Source(
-        graph, environment, known, environment.origins if isinstance(environment, TripleFile) else {}, searched
-    )
+        return name, Source(open_environment(name), name)
+    documents = file.documents or file.corpus
+    return "", Source(TripleFile(file.triples), file.triples.name, documents, bool(file.corpus))

@@ -10,10 +10,9 @@ from typing import Any
 import yaml
 
 from r_eval.languages import recognised
-from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.ask import Hop, QuestionPlan
 from r_eval.tasks.graphs.graph_file import Frames, RelationWords
-from r_eval.tasks.llm_client import LLMClient, one_line, prompt_file
+from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt_file
 
 LONGEST = 400
 """Characters of a question."""
@@ -87,9 +86,7 @@ def facts(plan: QuestionPlan) -> str:
 
 def question_in(reply: str) -> str | None:
     """The question in a reply: under the key "question", in the first of several objects; else a lone line with "?"."""
-    data = [found.value for found in json_values(reply)]
-    found = [value for entry in data for value in (entry if isinstance(entry, list) else [entry])]
-    for value in found:
-        if isinstance(value, dict) and isinstance(value.get("question"), str):
+    for value in objects_in(reply):
+        if isinstance(value.get("question"), str):
             return one_line(value["question"], LONGEST)
-    return one_line(reply, LONGEST) if not found and reply.endswith(("?", "？")) else None
+    return one_line(reply, LONGEST) if reply.endswith(("?", "？")) else None

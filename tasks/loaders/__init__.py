@@ -1,4 +1,4 @@
-"""Loaders of published datasets: one small module for each format, found by its name.
+"""Loaders of published datasets: one small module for each kind of format, found by its name.
 
     data = load("hotpot_dev.json", "hotpotqa", samples=100, seed=0)
     data.questions, data.broken, data.left_out
@@ -9,9 +9,8 @@ sample only the sample is kept.
 
 from __future__ import annotations
 
-from r_eval.tasks.loaders.base import Format, LeftOut, RecordFormat
-from r_eval.tasks.loaders.data import Data, load
-from r_eval.tasks.loaders.finding import format_of, formats, named
-from r_eval.tasks.loaders.reading import Fault, Record
+from r_eval.tasks.loaders.base import formats
+from r_eval.tasks.loaders.data import Data, format_of, load
+from r_eval.tasks.loaders.reading import Fault
 
-__all__ = ["Data", "Fault", "Format", "LeftOut", "Record", "RecordFormat", "format_of", "formats", "load", "named"]
+__all__ = ["Data", "Fault", "format_of", "formats", "load"]

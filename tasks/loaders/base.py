@@ -1,22 +1,25 @@
-"""What a format is: how the records of a published dataset become questions."""
+"""What a format is: how the records of a published dataset become questions.
+
+A format is a function `read(source, settings, size, seed)` that yields questions, and what came of the other records.
+"""
 
 from __future__ import annotations
 
-import abc
 import dataclasses
+import functools
 import hashlib
+import importlib
+import pkgutil
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from r_eval.errors import UserError, describe_invalid
-from r_eval.plugins import unknown
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.hub import HUB, hub_records
-from r_eval.tasks.loaders.reading import Fault, Record, json_records
+from r_eval.tasks.files import complaint
+from r_eval.tasks.loaders.reading import Fault, Record, records
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,17 +32,24 @@ class LeftOut:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Remark:
-    """Something odd about records that are asked all the same; no record of its own."""
+    """Something odd about a record that is asked all the same."""
 
     what: str
-    number: int = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Read:
+    """Records read, where not each makes one question; and a hash of all of them, where only a sample was made."""
+
+    records: int
+    version: str = ""
 
 
 class Broken(ValueError):
     """A record is not what the format says; the message says why."""
 
 
-Item = Question | Fault | LeftOut | Remark
+Item = Question | Fault | LeftOut | Remark | Read
 
 
 class Settings(BaseModel):
@@ -48,125 +58,123 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Raw(BaseModel):
-    """A record as it is published; what is not named is passed over."""
-
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-
-def _filled(text: str) -> str:
-    if not text.strip():
-        raise ValueError("is empty")
-    return text.strip()
+Keys = frozenset[str]
+Reader = Callable[[str, Any, int | None, int], Iterator[Item]]
+Raw = dict[str, Any]
+"""A record as it is published; what no format names is passed over."""
+Maker = Callable[[Raw], Question | LeftOut]
+"""Makes the question of a record; raises `Broken`, or stumbles over what is not there or of another type."""
 
 
-Text = Annotated[str, AfterValidator(_filled)]
-"""A text that says something, without the spaces around it."""
-
-
-class Format(abc.ABC):
+@dataclasses.dataclass(frozen=True)
+class Format:
     """The form of a published dataset.
-
-    A subclass in this package, or in one named by an entry point of the group `r_eval.formats`, is found by its `name`.
 
     Attributes:
         name: As a grid names it.
         expects: What a file holds, for the message about one that does not.
-        signature: Keys by which a record is known.
+        read: Everything in a data set, as it comes. Takes the source, the settings, and how many questions are wanted,
+            in which seed's order, for formats that cannot make all of them in bounded memory.
+        keys: Sets of keys by which a record is known.
+        is_like: Tells a file by its path and first records, where keys do not.
         general: It is the form of many datasets, so that it can stand in for an installed task's own.
-        seen: Records read so far, where a question is made of several.
-        version: Hash of all that was read, where the questions that are made are a sample only.
     """
 
-    name: ClassVar[str]
-    expects: ClassVar[str]
-    signature: ClassVar[frozenset[str]] = frozenset()
-    level: ClassVar[Level] = "KA"
-    general: ClassVar[bool] = False
-    Settings: ClassVar[type[Settings]] = Settings
-    seen: int | None = None
-    version: str = ""
+    name: str
+    expects: str
+    read: Reader
+    keys: Sequence[Keys] = ()
+    settings: type[Settings] = Settings
+    is_like: Callable[[Path, Sequence[Any]], bool] | None = None
+    general: bool = False
 
-    def __init__(self, level: Level | None = None, **settings: Any) -> None:
+    def fits(self, path: Path, first: Sequence[Any]) -> int:
+        """How surely a file with these first records is of this format; 0 is not. One of them may be broken."""
+        if self.is_like is not None and self.is_like(path, first):
+            return 4
+        known = [record.keys() for record in first if isinstance(record, dict)]
+        fitting = (len(keys) for keys in self.keys if 2 * sum(keys <= one for one in known) >= len(first) > 0)
+        return max(fitting, default=0)
+
+
+_FORMATS: dict[str, Format] = {}
+
+
+@functools.cache
+def formats() -> dict[str, Format]:
+    """Every format, by name."""
+    home = importlib.import_module(__name__.rpartition(".")[0])
+    for module in pkgutil.iter_modules(home.__path__):
+        importlib.import_module(f"{home.__name__}.{module.name}")
+    return dict(sorted(_FORMATS.items()))
+
+
+def form(name: str, expects: str, *keys: Keys, **facts: Any) -> Callable[[Reader], Reader]:
+    """Makes a function the reader of a format; see `Format`."""
+
+    def register(read: Reader) -> Reader:
+        _FORMATS[name] = Format(name, expects, read, keys, **facts)
+        return read
+
+    return register
+
+
+def record_form(name: str, expects: str, *keys: Keys) -> Callable[[Maker], Maker]:
+    """Makes a function from a record to its question the reader of a format without settings."""
+
+    def register(make: Maker) -> Maker:
+        form(name, expects, *keys)(lambda source, settings, size, seed: converted(records(source), make))
+        return make
+
+    return register
+
+
+def converted(found: Iterable[Record | Fault], make: Maker) -> Iterator[Item]:
+    """The questions of records; faults where they are broken."""
+    for record in found:
+        if isinstance(record, Fault):
+            yield record
+            continue
         try:
-            self.settings: Any = self.Settings.model_validate(settings)
-        except ValidationError as error:
-            raise UserError(f"format '{self.name}': {complaint(error, self.Settings)}") from None
-        self.level_of_all = level
-
-    @abc.abstractmethod
-    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
-        """Everything in a data set, as it comes.
-
-        Args:
-            source: A path, or `hf:ORGANISATION/NAME`.
-            size, seed: How many questions are wanted, and in which order, for formats that cannot make all of them
-                in bounded memory.
-
-        Raises:
-            UserError: It cannot be read at all.
-        """
-
-    @classmethod
-    def fits(cls, path: Path, first: Sequence[Any]) -> int:
-        """How surely a file is of this format; 0 is not.
-
-        Args:
-            first: Its first records, as far as it is JSON or CSV.
-        """
-        return len(cls.signature) if mostly(lambda record: cls.signature <= record.keys(), first) else 0
-
-
-def mostly(fits: Callable[[dict[str, Any]], bool], first: Sequence[Any]) -> bool:
-    """Whether a half of the first records or more fit; one of them may be broken."""
-    return bool(first) and 2 * sum(isinstance(record, dict) and fits(record) for record in first) >= len(first)
-
-
-class RecordFormat(Format):
-    """A format in which one record makes one question."""
-
-    Raw: ClassVar[type[BaseModel]] = Raw
-
-    def records(self, source: str) -> Iterator[Record | Fault]:
-        """The records of a data set."""
-        return hub_records(source) if source.startswith(HUB) else json_records(Path(source))
-
-    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
-        for record in self.records(source):
-            yield record if isinstance(record, Fault) else self.convert(record)
-
-    def convert(self, record: Record) -> Item:
-        """A record as a question; a fault where it is broken."""
-        try:
-            raw = self.Raw.model_validate(record.data)
-            return self.question(raw)
-        except ValidationError as error:
-            return Fault(record.place, complaint(error, self.Raw))
+            if not isinstance(record.data, dict):
+                raise Broken("is no JSON object")
+            yield make(record.data)
         except Broken as error:
-            return Fault(record.place, str(error))
+            yield Fault(record.place, str(error))
+        except ValidationError as error:
+            yield Fault(record.place, complaint(error, Question))
+        except KeyError as error:
+            yield Fault(record.place, f"the key {error.args[0]} is missing")
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            yield Fault(record.place, f"a part of it is of another type: {str(error)[:120]}")
 
-    @abc.abstractmethod
-    def question(self, raw: Any) -> Question | LeftOut:
-        """The question that a record makes.
 
-        Raises:
-            Broken: The record contradicts itself.
-        """
+def text_in(raw: Mapping[str, Any], key: str) -> str:
+    """The text under a key, without the spaces around it.
 
-    def make(
-        self, id: str, question: str, answers: Sequence[str], level: Level | None = None, **known: Any
-    ) -> Question:
-        """A question of the level that the grid gives; else of `level`, else of the format's own.
+    Raises:
+        KeyError: It is not there.
+        Broken: It says nothing.
+    """
+    value = raw[key]
+    if not isinstance(value, str):
+        raise Broken(f"{key}: must be a text, not {str(value)[:60]}")
+    if not value.strip():
+        raise Broken(f"{key}: is empty")
+    return value.strip()
 
-        Raises:
-            Broken: There is no answer.
-        """
-        golds = list(dict.fromkeys(text for answer in answers if (text := answer.strip())))
-        if not golds:
-            raise Broken("has no answer")
-        return Question(
-            id=id, question=question, answers=golds, level=self.level_of_all or level or self.level, **known
-        )
+
+def question_of(id: str, question: str, answers: Iterable[str], level: Level = "KA", **known: Any) -> Question:
+    """A question, each answer of it once; of its `meta` only what says something.
+
+    Raises:
+        Broken: There is no answer.
+    """
+    golds = list(dict.fromkeys(text for answer in answers if (text := answer.strip())))
+    if not golds:
+        raise Broken("has no answer")
+    known["meta"] = {key: value for key, value in known.get("meta", {}).items() if value}
+    return Question(id=id, question=question, answers=golds, level=level, **known)
 
 
 def content_id(*parts: str) -> str:
@@ -189,15 +197,3 @@ def evidence_for(answer: str, titles: Sequence[str]) -> list[str]:
         return []
     names = (re.sub(r"\s*\([^()]*\)$", "", title).strip() for title in titles)
     return [name for name in dict.fromkeys(names) if name]
-
-
-def complaint(error: ValidationError, model: type[BaseModel]) -> str:
-    """One sentence about the first thing that is wrong with a record or with settings."""
-    first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "missing":
-        return f"{key} is missing"
-    if first["type"] == "extra_forbidden":
-        return unknown("setting", key, model.model_fields)
-    message = "is no JSON object" if first["type"] == "model_type" else describe_invalid(first)
-    return f"{key}: {message}" if key else message

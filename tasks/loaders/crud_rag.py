@@ -9,21 +9,30 @@ not hold it word for word, so only sets of one's own (`r_eval.tasks.crud_builder
 
 from __future__ import annotations
 
-import collections
-import hashlib
-import itertools
+import dataclasses
+import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-
-from pydantic import Field, ValidationError
+from typing import Any, Literal
 
 from r_eval.languages import Language, language_of
 from r_eval.records import Level, Question
-from r_eval.tasks.loaders.base import Broken, Format, Item, LeftOut, Raw, Remark, Settings, Text, complaint
-from r_eval.tasks.loaders.reading import Fault, NotThisForm, Record, json_lists, json_members
+from r_eval.tasks.loaders.base import (
+    Broken,
+    Item,
+    LeftOut,
+    Raw,
+    Read,
+    Remark,
+    Settings,
+    converted,
+    form,
+    question_of,
+    text_in,
+)
+from r_eval.tasks.loaders.reading import Fault, Record, json_lists, json_members
 
 Key = Literal[
     "continuing_writing",
@@ -59,134 +68,38 @@ LOOKED_AT = 2000
 """Characters at the beginning of a reference in which an error message is looked for."""
 
 
-class Event(Raw):
-    """What the records of all tasks have in common: an id, and texts that the record was made from."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class List:
+    """How the records of a list are read.
 
-    id: str | int = Field(alias="ID")
-    text_ids: list[str] = []
-    """Ids of the documents to be found; the published records have none."""
+    Attributes:
+        asked, reference: The keys of what is asked, and of the gold.
+        sources: Of the texts that a record was made from.
+        known: Of what else is kept, by its name in `meta`.
+    """
 
-    level: ClassVar[Level] = "KA"
-
-    def asked(self) -> str:
-        """What is asked, in the record's own words."""
-        raise NotImplementedError
-
-    def looked_up(self) -> str:
-        """The retrieval query; "" where it is what is asked."""
-        return ""
-
-    def reference(self) -> str:
-        """The gold answer, empty where the record has none."""
-        raise NotImplementedError
-
-    def sources(self) -> list[str]:
-        """The texts that it was made from, as far as the record has them."""
-        return []
-
-    def meta(self) -> dict[str, Any]:
-        """What else is known."""
-        return {}
+    level: Level
+    asked: str
+    reference: str
+    sources: tuple[str, ...] = ()
+    known: Mapping[str, str] = dataclasses.field(default_factory=lambda: {"event": "event"})
 
 
-class Continuation(Event):
-    beginning: Text
-    continuing: str
-    event: str = ""
-
-    def asked(self) -> str:
-        return self.beginning
-
-    def reference(self) -> str:
-        return self.continuing
-
-    def meta(self) -> dict[str, Any]:
-        return {"event": self.event}
-
-
-class Summary(Event):
-    event: Text
-    summary: str
-    text: str = ""
-    title: str = ""
-
-    def asked(self) -> str:
-        return self.event
-
-    def reference(self) -> str:
-        return self.summary
-
-    def sources(self) -> list[str]:
-        return [self.text]
-
-    def meta(self) -> dict[str, Any]:
-        return {"title": self.title}
-
-
-class Answered(Event):
-    questions: Text
-    answers: str
-    event: str = ""
-    news1: str = ""
-    news2: str = ""
-    news3: str = ""
-
-    def asked(self) -> str:
-        return self.questions
-
-    def reference(self) -> str:
-        return self.answers
-
-    def sources(self) -> list[str]:
-        return [news for news in (self.news1, self.news2, self.news3) if news.strip()]
-
-    def meta(self) -> dict[str, Any]:
-        return {"event": self.event, "arity": len(self.sources())}
-
-
-class AnsweredFromOne(Answered):
-    level: ClassVar[Level] = "KS"
-
-
-class AnsweredFromSeveral(Answered):
-    level: ClassVar[Level] = "KU"
-
-
-class Hallucination(Event):
-    beginning: Text = Field(alias="newsBeginning")
-    hallucinated: Text = Field(alias="hallucinatedContinuation")
-    corrected: str = Field(alias="hallucinatedMod")
-    type: str = ""
-    headline: str = Field("", alias="headLine")
-    real: str = Field("", alias="realContinuation")
-
-    def asked(self) -> str:
-        beginning, continuation = LABELS[language_of(self.beginning)]
-        return f"{beginning}: {self.beginning}\n\n{continuation}: {self.hallucinated}"
-
-    def looked_up(self) -> str:
-        return self.beginning
-
-    def reference(self) -> str:
-        return self.corrected
-
-    def sources(self) -> list[str]:
-        return [f"{self.beginning}{self.real}"] if self.real.strip() else []
-
-    def meta(self) -> dict[str, Any]:
-        return {"type": self.type, "title": self.headline}
-
-
-RECORDS: Mapping[str, type[Event]] = {
-    "continuing_writing": Continuation,
-    "questanswer_1doc": AnsweredFromOne,
-    "questanswer_2docs": AnsweredFromSeveral,
-    "questanswer_3docs": AnsweredFromSeveral,
-    "hallu_modified": Hallucination,
-    "event_summary": Summary,
+NEWS = ("news1", "news2", "news3")
+LISTS: Mapping[str, List] = {
+    "continuing_writing": List("KA", "beginning", "continuing"),
+    "questanswer_1doc": List("KS", "questions", "answers", NEWS),
+    "questanswer_2docs": List("KU", "questions", "answers", NEWS),
+    "questanswer_3docs": List("KU", "questions", "answers", NEWS),
+    "hallu_modified": List(
+        "KA", "newsBeginning", "hallucinatedMod", ("realContinuation",), {"type": "type", "title": "headLine"}
+    ),
+    "event_summary": List("KA", "event", "summary", ("text",), {"title": "title"}),
 }
+
+
 ARITY: Mapping[str, int] = {"questanswer_1doc": 1, "questanswer_2docs": 2, "questanswer_3docs": 3}
-"""How many texts the questions of a task should need."""
+"""How many texts the questions of a list should need."""
 
 
 class CrudSettings(Settings):
@@ -195,76 +108,55 @@ class CrudSettings(Settings):
     task: Key | None = None
 
 
-class CrudRag(Format):
-    name = "crud-rag"
-    expects = f"CRUD-RAG: a JSON object with a list of records for each task, such as {next(iter(RECORDS))}"
-    Settings: ClassVar[type[Settings]] = CrudSettings
-
-    @classmethod
-    def fits(cls, path: Path, first: Sequence[Any]) -> int:
-        if path.is_dir() or path.suffix.lower() != ".json":
-            return 0
-        try:
-            records = [record.data for record in itertools.islice(json_lists(path), 1)]
-        except NotThisForm:
-            return 0
-        return 4 if any(key in RECORDS and isinstance(item, dict) and "ID" in item for key, item in records) else 0
-
-    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
-        known: set[bytes] = set()
-        for record in json_lists(Path(source)):
-            key, data = record.data
-            if key in RECORDS and self.settings.task in (None, key):
-                yield from self._items(key, Record(record.place, data), known)
-
-    def _items(self, key: str, record: Record, known: set[bytes]) -> Iterator[Item]:
-        """The question of a record, and what is odd about it.
-
-        Args:
-            known: Hashes of what was asked so far.
-        """
-        try:
-            raw = RECORDS[key].model_validate(record.data)
-            if not str(raw.id).strip():
-                raise Broken("ID: is empty")
-        except ValidationError as error:
-            yield Fault(record.place, complaint(error, RECORDS[key]))
-            return
-        except Broken as error:
-            yield Fault(record.place, str(error))
-            return
-        reference = raw.reference().strip()
-        same = hashlib.blake2b(
-            "\0".join((key, raw.asked(), reference)).encode(errors="replace"), digest_size=8
-        ).digest()
-        if not reference:
-            yield LeftOut(EMPTY)
-        elif is_error_message(reference):
-            yield LeftOut(LEAKED)
-        elif same in known:
-            yield LeftOut(TWICE)
-        else:
-            known.add(same)
-            yield from _remarks(key, raw)
-            yield self._question(key, raw, reference)
-
-    def _question(self, key: str, raw: Event, reference: str) -> Question:
-        meta = {"task": key, "document": str(raw.id), **raw.meta(), "text_ids": raw.text_ids, "sources": raw.sources()}
-        return Question(
-            id=f"{key}:{raw.id}",
-            question=raw.asked(),
-            answers=[reference],
-            level=self.level_of_all or raw.level,
-            query=raw.looked_up(),
-            meta={name: value for name, value in meta.items() if value},
-        )
+def _is_crud(path: Path, first: Sequence[Any]) -> bool:
+    lists = first[0] if len(first) == 1 and isinstance(first[0], dict) else {}
+    found = [value[0] for key, value in lists.items() if key in LISTS and isinstance(value, list) and value]
+    return any(isinstance(item, dict) and "ID" in item for item in found)
 
 
-def _remarks(key: str, raw: Event) -> Iterator[Remark]:
-    expected, found = ARITY.get(key), len(raw.sources())
-    if expected is not None and found != expected:
-        held = "no text that they were made from" if not found else f"{found} of the {expected} texts that it promises"
-        yield Remark(f"records of {key} hold {held}")
+@form(
+    "crud-rag",
+    "CRUD-RAG: a JSON object with a list of records for each task, such as continuing_writing",
+    settings=CrudSettings,
+    is_like=_is_crud,
+)
+def crud_rag(source: str, settings: CrudSettings, size: int | None, seed: int) -> Iterator[Item]:
+    """The records of the lists; the same question with the same reference is asked once."""
+    known: set[tuple[str, ...]] = set()
+    for record in json_lists(Path(source)):
+        key, data = record.data
+        if key not in LISTS or settings.task not in (None, key):
+            continue
+        for item in converted([Record(record.place, data)], functools.partial(_question, key)):
+            if isinstance(item, Question):
+                same = (key, item.question, *item.answers)
+                if same in known:
+                    item = LeftOut(TWICE)
+                elif (wanted := ARITY.get(key)) and (arity := item.meta.get("arity", 0)) != wanted:
+                    yield Remark(f"records of {key} hold {arity or 'none'} of the {wanted} texts that it promises")
+                known.add(same)
+            yield item
+
+
+def _question(key: str, raw: Raw) -> Question | LeftOut:
+    form, id = LISTS[key], str(raw["ID"]).strip()
+    asked, query, reference = text_in(raw, form.asked), "", raw[form.reference].strip()
+    if not id or raw["ID"] is None:
+        raise Broken("ID: is empty")
+    if not reference:
+        return LeftOut(EMPTY)
+    if is_error_message(reference):
+        return LeftOut(LEAKED)
+    sources = [text for name in form.sources if (text := raw.get(name, "")).strip()]
+    meta = {name: raw.get(field) for name, field in form.known.items()}
+    if key in ARITY:
+        meta["arity"] = len(sources)
+    if key == "hallu_modified":
+        query, sources = asked, [f"{asked}{text}" for text in sources]
+        beginning, continuation = LABELS[language_of(asked)]
+        asked = f"{beginning}: {asked}\n\n{continuation}: {text_in(raw, 'hallucinatedContinuation')}"
+    meta |= {"task": key, "document": id, "text_ids": raw.get("text_ids"), "sources": sources}
+    return question_of(f"{key}:{id}", asked, [reference], form.level, query=query, meta=meta)
 
 
 def is_error_message(text: str) -> bool:
@@ -283,58 +175,37 @@ UNANSWERABLE = "无法推断"
 """What the file gives as the answer to a question that its document does not answer."""
 
 
-class Generated(Raw):
-    question: list[str]
-    answers: list[str]
+def _is_generated(path: Path, first: Sequence[Any]) -> bool:
+    members = list(first[0].values()) if len(first) == 1 and isinstance(first[0], dict) else []
+    return bool(members) and all(isinstance(m, dict) and {"question", "answers"} <= m.keys() for m in members)
 
 
-class CrudQuestions(Format):
+@form(
+    "crud-questions",
+    "CRUD-RAG's generated questions: a JSON object that has question and answers for each document's id",
+    is_like=_is_generated,
+)
+def crud_questions(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
     """The files that RAGQuestEval keeps. Documents of which not every question has its answer are left out whole: which
     answer is missing cannot be told.
     """
-
-    name = "crud-questions"
-    expects = "CRUD-RAG's generated questions: a JSON object that has question and answers for each document's id"
-    level: ClassVar[Level] = "KS"
-
-    @classmethod
-    def fits(cls, path: Path, first: Sequence[Any]) -> int:
-        if first or path.is_dir():
-            return 0
-        try:
-            members = [record.data[1] for record in itertools.islice(json_members(path), 3)]
-        except NotThisForm:
-            return 0
-        return 2 if members and all(isinstance(m, dict) and {"question", "answers"} <= m.keys() for m in members) else 0
-
-    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
-        self.seen = 0
-        left: collections.Counter[str] = collections.Counter()
-        for record in json_members(Path(source)):
-            self.seen += 1
-            yield from self._questions(record, left)
-        for why, number in left.items():
-            yield LeftOut(why, number)
-
-    def _questions(self, record: Record, left: collections.Counter[str]) -> Iterator[Item]:
+    number = 0
+    for record in json_members(Path(source)):
+        number += 1
         document, data = record.data
         try:
-            made = Generated.model_validate(data)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            yield Fault(record.place, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-            return
-        if len(made.question) != len(made.answers):
-            left["documents of which not every question has an answer"] += 1
-            return
-        for number, (question, answer) in enumerate(zip(made.question, made.answers, strict=True)):
-            if not question.strip() or not answer.strip():
-                left["questions without text or answer"] += 1
-            elif answer.strip().rstrip("。.") == UNANSWERABLE:
-                left["unanswerable questions"] += 1
+            asked, answers = [str.strip(one) for one in data["question"]], [str.strip(one) for one in data["answers"]]
+        except (KeyError, TypeError):
+            yield Fault(record.place, "holds no lists of texts under question and answers")
+            continue
+        if len(asked) != len(answers):
+            yield LeftOut("documents of which not every question has an answer")
+            continue
+        for place, (question, answer) in enumerate(zip(asked, answers, strict=True)):
+            if not question or not answer:
+                yield LeftOut("questions without text or answer")
+            elif answer.rstrip("。.") == UNANSWERABLE:
+                yield LeftOut("unanswerable questions")
             else:
-                yield self._question(f"{document}-{number}", question.strip(), answer.strip(), document)
-
-    def _question(self, id: str, question: str, answer: str, document: str) -> Question:
-        level = self.level_of_all or self.level
-        return Question(id=id, question=question, answers=[answer], level=level, meta={"document": document})
+                yield question_of(f"{document}-{place}", question, [answer], "KS", meta={"document": document})
+    yield Read(number)

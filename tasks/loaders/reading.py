@@ -1,4 +1,4 @@
-"""Reads the records of data files: JSON lists and objects, JSON Lines, CSV, Parquet.
+"""Reads the records of data sets: JSON lists and objects, JSON Lines, CSV, Parquet, and those of the Hugging Face Hub.
 
 A JSON list or object is read at once, and through ijson where it is larger than WHOLE; the rest record by record.
 """
@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from r_eval.errors import MissingExtra, UserError
+from r_eval.files import is_folder
 
+HUB = "hf:"
+TABLES = (".csv", ".tsv")
+"""How the names of files in CSV end."""
 BOM = b"\xef\xbb\xbf"
 PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How packed files begin."""
-PARQUET = b"PAR1"
 WHOLE = 500 * 2**20
 """Bytes of the largest JSON list or object that is read at once; in memory it takes about five times as many."""
-LONGEST = 64 * 2**20
-"""Bytes of the longest line that is read; a longer one is no record of any known dataset."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,25 +49,30 @@ class Fault:
 class NotThisForm(UserError):
     """A file can be opened, but from some place on it is not of the form that it is read in."""
 
+    def __init__(self, path: Path | str, form: str, error: BaseException) -> None:
+        super().__init__(f"{path}: not valid {form}: {' '.join(str(error).split())[:120]}")
 
-def json_records(path: Path, inside: str = "") -> Iterator[Record | Fault]:
-    """The records of a JSON list, of JSON Lines or of a Parquet file, whichever the file is.
+
+def records(source: str | Path, inside: str = "") -> Iterator[Record | Fault]:
+    """The records of a data set, whichever form it has.
 
     Args:
+        source: A file, or `hf:ORGANISATION/NAME` (see `hub_source`).
         inside: Key of the list, where the file is one object that holds it.
 
     Raises:
-        MissingExtra: What reads such a file is not installed.
-        UserError: The file cannot be read, or is not JSON.
+        MissingExtra: What reads it is not installed.
+        UserError: It cannot be read.
     """
+    if str(source).startswith(HUB):
+        return _of_hub(str(source))
+    path = Path(source)
     first = first_character(path)
-    if first == "P" and is_parquet(path):
-        return _parquet_records(path)
     if first == "[" or (inside and first == "{"):
-        prefix = "item" if first == "[" else f"{inside}.item"
-        found = _streamed(path, prefix) if _is_large(path) else iter(_listed(_whole(path), inside))
-        return (Record(f"{path}: record {number}", item) for number, item in enumerate(found, 1))
-    return _json_lines(path)
+        return _of_list(path, inside if first == "{" else "")
+    if first == "P" and path.open("rb").read(4) == b"PAR1":
+        return _of_parquet(path)
+    return _of_table(path) if path.suffix.lower() in TABLES and first != "{" else _of_lines(path)
 
 
 def json_members(path: Path) -> Iterator[Record]:
@@ -74,31 +80,31 @@ def json_members(path: Path) -> Iterator[Record]:
 
     Raises:
         MissingExtra: It is so large that it needs ijson, which is not installed.
-        UserError: The file cannot be read, or is not JSON.
+        UserError: The file cannot be read, or is not one JSON object.
     """
-    value: Any = _streamed(path, "") if _is_large(path) else _whole(path)
-    if not isinstance(value, dict | Iterator):
-        raise NotThisForm(f"{path}: not one JSON object")
-    members = value.items() if isinstance(value, dict) else value
-    return (Record(f"{path}: {key}", (key, member)) for key, member in members)
+    value: Any = dict(_streamed(path, "")) if _is_large(path) else _whole(path)
+    if not isinstance(value, dict):
+        raise NotThisForm(path, "JSON", ValueError("not one object"))
+    return (Record(f"{path}: {key}", (key, member)) for key, member in value.items())
 
 
 def json_lists(path: Path) -> Iterator[Record]:
-    """The items of all lists that are members of one JSON object, as (the list's key, item).
-
-    Raises:
-        MissingExtra, UserError: As `json_members`.
-    """
+    """The items of all lists that are members of one JSON object, as (the list's key, item). As `json_members`."""
     for member in json_members(path):
         key, value = member.data
         for number, item in enumerate(value if isinstance(value, list) else (), 1):
             yield Record(f"{member.place}, record {number}", (key, item))
 
 
-def _listed(value: Any, inside: str) -> list[Any]:
-    if inside and isinstance(value, dict):
-        value = value.get(inside)
-    return value if isinstance(value, list) else []
+def _of_list(path: Path, inside: str) -> Iterator[Record]:
+    if _is_large(path):
+        found = _streamed(path, f"{inside}.item" if inside else "item")
+    else:
+        value = _whole(path)
+        listed = value.get(inside) if inside else value
+        found = iter(listed if isinstance(listed, list) else [])
+    for number, item in enumerate(found, 1):
+        yield Record(f"{path}: record {number}", item)
 
 
 def _is_large(path: Path) -> bool:
@@ -118,13 +124,11 @@ def _parsed(path: Path, changed: int, size: int) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
-        raise NotThisForm(f"{path}:{error.lineno}: not valid JSON: {_short(error)}") from None
+        raise NotThisForm(f"{path}:{error.lineno}", "JSON", error) from None
     except UnicodeDecodeError as error:
-        raise NotThisForm(f"{path}: not UTF-8 text ({error.reason})") from None
+        raise NotThisForm(path, "UTF-8 text", error) from None
     except (ValueError, RecursionError) as error:
-        raise NotThisForm(f"{path}: not valid JSON: {_short(error)}") from None
-    except OSError as error:
-        raise UserError(_unreadable(path, error)) from None
+        raise NotThisForm(path, "JSON", error) from None
 
 
 forget = _parsed.cache_clear
@@ -141,16 +145,10 @@ def _streamed(path: Path, prefix: str) -> Iterator[Any]:
         try:
             yield from read(file, prefix, use_float=True)
         except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
-            raise NotThisForm(f"{path}: not valid JSON: {_short(error)}") from None
+            raise NotThisForm(path, "JSON", error) from None
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether a file begins as Parquet does."""
-    with opened(path) as file:
-        return file.read(len(PARQUET)) == PARQUET
-
-
-def _parquet_records(path: Path) -> Iterator[Record]:
+def _of_parquet(path: Path) -> Iterator[Record]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -160,54 +158,36 @@ def _parquet_records(path: Path) -> Iterator[Record]:
         for number, row in enumerate(rows, 1):
             yield Record(f"{path}: record {number}", row)
     except (ArrowException, OSError, ValueError) as error:
-        raise NotThisForm(f"{path}: not valid Parquet: {_short(error)}") from None
+        raise NotThisForm(path, "Parquet", error) from None
 
 
-def _json_lines(path: Path) -> Iterator[Record | Fault]:
+def _of_lines(path: Path) -> Iterator[Record | Fault]:
     for place, text in lines(path):
-        if isinstance(text, Fault):
-            yield text
-            continue
         try:
             yield Record(place, json.loads(text))
         except (ValueError, RecursionError) as error:
-            yield Fault(place, f"not valid JSON ({_short(error)})")
+            yield Fault(place, f"not valid JSON ({str(error)[:120]})")
 
 
-def lines(path: Path) -> Iterator[tuple[str, str | Fault]]:
-    """The lines of a text file that hold anything, each with its place; a fault where one is not UTF-8 or too long.
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """The lines of a text file that hold anything, each with its place.
+
+    Bytes that are not UTF-8 become halves of surrogate pairs, which no question can hold.
 
     Raises:
         UserError: The file cannot be read.
     """
     with opened(path) as file:
-        number = 0
-        while line := file.readline(LONGEST):
-            number += 1
-            place = f"{path}:{number}"
-            if len(line) == LONGEST and not line.endswith(b"\n"):
-                while (rest := file.readline(LONGEST)) and not rest.endswith(b"\n"):
-                    pass
-                yield place, Fault(place, f"longer than {LONGEST // 2**20} MiB")
-                continue
-            try:
-                text = line.decode()
-            except UnicodeDecodeError as error:
-                yield place, Fault(place, f"not UTF-8 text ({error.reason})")
-                continue
-            if text.strip():
-                yield place, text
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield f"{path}:{number}", line.decode(errors="surrogateescape")
 
 
-def csv_records(path: Path) -> Iterator[Record | Fault]:
-    """The rows of a CSV file with a heading, each a mapping; tabs or semicolons are told from commas by the heading.
-
-    Raises:
-        UserError: The file cannot be read, or is not CSV in UTF-8 from some line on.
-    """
+def _of_table(path: Path) -> Iterator[Record | Fault]:
+    """The rows of a CSV file with a heading, each a mapping; tabs or semicolons are told from commas by the heading."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            heading = file.readline(LONGEST)
+            heading = file.readline()
             file.seek(0)
             delimiter = max(",\t;", key=heading.count)
             rows = csv.DictReader(file, delimiter=delimiter, strict=True)
@@ -217,12 +197,10 @@ def csv_records(path: Path) -> Iterator[Record | Fault]:
                     yield Fault(place, "not as many fields as the heading has")
                 else:
                     yield Record(place, row)
-    except UnicodeDecodeError as error:
-        raise NotThisForm(f"{path}: not UTF-8 text ({error.reason}); save the table as CSV in UTF-8") from None
+    except UnicodeDecodeError:
+        raise NotThisForm(path, "CSV", ValueError("not UTF-8 text; save the table as CSV in UTF-8")) from None
     except csv.Error as error:
-        raise NotThisForm(f"{path}: not valid CSV: {_short(error)}") from None
-    except OSError as error:
-        raise UserError(_unreadable(path, error)) from None
+        raise NotThisForm(path, "CSV", error) from None
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -233,8 +211,10 @@ def opened(path: Path) -> IO[bytes]:
     """
     try:
         file = path.open("rb")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such data file") from None
     except OSError as error:
-        raise UserError(_unreadable(path, error)) from None
+        raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
     opening = file.read(8)
     for start, kind in PACKED.items():
         if opening.startswith(start):
@@ -253,11 +233,33 @@ def first_character(path: Path) -> str:
     return ""
 
 
-def _unreadable(path: Path, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"{path}: no such data file"
-    return f"{path}: cannot be read ({error.strerror or error})"
+def hub_source(name: str, config: str | None, split: str | None) -> str:
+    """The source that `records` takes: `hf:ORGANISATION/NAME#CONFIGURATION/SPLIT`."""
+    return f"{HUB}{name}#{config or ''}/{split or ''}"
 
 
-def _short(error: BaseException) -> str:
-    return " ".join(str(error).split())[:120]
+def local(name: str, folder: Path) -> str:
+    """A dataset's name as `datasets` takes it: a folder seen from the grid's, where there is one."""
+    return str(folder / name) if name and is_folder(folder / name) else name
+
+
+def _of_hub(source: str) -> Iterator[Record]:
+    """The records of a dataset of the Hub, streamed; of its one split where none is named."""
+    try:
+        import datasets
+    except ImportError:
+        raise MissingExtra("datasets", "datasets", f"data: {HUB}...") from None
+    whole = source.removeprefix(HUB)
+    name, _, place = whole.rpartition("#") if "#" in whole else (whole, "", "")
+    config, _, split = place.partition("/")
+    try:
+        splits = [split] if split else [str(one) for one in datasets.get_dataset_split_names(name, config or None)]
+        if len(splits) == 1:
+            stream = datasets.load_dataset(name, config or None, split=splits[0], streaming=True)
+            for number, row in enumerate(stream, 1):
+                yield Record(f"{HUB}{name}: record {number} of {splits[0]}", row)
+    except Exception as error:  # noqa: BLE001 - the library and what it reads with raise anything
+        text = " ".join(str(error).split())[:300] or "cannot be read"
+        raise UserError(f"{HUB}{name}: {type(error).__name__}: {text}") from None
+    if len(splits) != 1:
+        raise UserError(f"{HUB}{name}: name one of its splits with split: {', '.join(splits)}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from r_eval.records import Question
-from r_eval.tasks.loaders.base import Format, Item, LeftOut, Settings
+from r_eval.tasks.loaders.base import Item, LeftOut, Read, Settings, form
 from r_eval.tasks.loaders.reading import Fault, lines
 from r_eval.tasks.questions import place_in_order
 
@@ -29,6 +29,9 @@ those with too many objects.
 """
 MANY = 20
 """Objects that one gold may join; a pair with more is no question that anybody could answer in full."""
+EXPECTS = "Wikidata5M: lines of subject, relation and object (Q.., P.., Q..) with tabs between"
+
+Pair = tuple[int, str]
 
 
 class WikidataSettings(Settings):
@@ -38,112 +41,92 @@ class WikidataSettings(Settings):
     frequency: Literal["high", "low"] | None = None
 
 
-class Wikidata5M(Format):
-    name = "wikidata5m"
-    expects = "Wikidata5M: lines of subject, relation and object (Q.., P.., Q..) with tabs between"
-    level = "KS"
-    Settings = WikidataSettings
+def _is_triples(path: Path, first: Sequence[Any]) -> bool:
+    if first or not path.is_file():
+        return False
+    text = next((text for _, text in lines(path)), "")
+    return _triple(text.split("\t")) is not None
 
-    def read(self, source: str, size: int | None, seed: int) -> Iterator[Item]:
-        path, names = Path(source), Path(self.settings.aliases)
-        digest = hashlib.blake2b(str(self.settings).encode(), digest_size=8)
-        named = {
-            number
-            for _, fields in _rows(names, digest)
-            if (number := _number(fields[0], "Q")) is not None and len(fields) > 1
-        }
-        counts = collections.Counter[int]()
-        subjects: set[int] = set()
-        self.seen = 0
-        for place, fields in _rows(path, digest):
-            triple = _triple(fields)
-            self.seen += 1
-            if triple is None:
-                yield Fault(place, self.expects)
-            else:
-                counts.update((triple[0], triple[2]))
-                subjects.add(triple[0])
-        self.version = digest.hexdigest()
-        least, most = _bounds([counts[subject] for subject in subjects], self.settings.frequency)
-        passed = collections.Counter[str]()
-        pairs: set[tuple[int, str]] = set()
-        for s, p, o in _triples(path):
-            if p not in phrases():
-                passed["no phrase for the relation"] += 1
-            elif not least <= counts[s] <= most:
-                passed["not of the wanted frequency"] += 1
-            elif s not in named or o not in named:
-                passed["an entity has no name"] += 1
-            else:
-                pairs.add((s, p))
-        yield from (LeftOut(why, number) for why, number in passed.items())
-        if size is not None:
-            pairs = set(
-                heapq.nsmallest(size + SPARE, pairs, key=lambda pair: place_in_order(f"Q{pair[0]}-{pair[1]}", seed))
-            )
-        yield from self._questions(path, names, pairs, named)
 
-    def _questions(self, path: Path, names: Path, pairs: set[tuple[int, str]], named: set[int]) -> Iterator[Item]:
-        objects: dict[tuple[int, str], dict[int, None]] = {pair: {} for pair in pairs}
-        for s, p, o in _triples(path):
-            if (s, p) in objects and o in named and len(objects[s, p]) <= MANY:
-                objects[s, p][o] = None
-        kept = {pair: list(found) for pair, found in objects.items() if len(found) <= MANY}
-        if len(kept) < len(objects):
-            yield LeftOut(f"more than {MANY} answers", len(objects) - len(kept))
-        name_of = _names(names, {s for s, _ in pairs} | {o for found in kept.values() for o in found})
-        for (s, p), found in sorted(kept.items()):
-            values = list(dict.fromkeys(name_of[o][0] for o in found))
-            answers = name_of[found[0]] if len(found) == 1 else [";".join(values)]
-            yield Question(
-                id=f"Q{s}-{p}",
-                question=phrases()[p].replace("{}", name_of[s][0]),
-                answers=answers,
-                level=self.level_of_all or self.level,
-                evidence=values if len(values) > 1 else [],
-                entities=values,
-                meta={"subject": f"Q{s}", "relation": p, "objects": [f"Q{o}" for o in found]},
-            )
+@form("wikidata5m", EXPECTS, settings=WikidataSettings, is_like=_is_triples)
+def wikidata5m(source: str, settings: WikidataSettings, size: int | None, seed: int) -> Iterator[Item]:
+    """The questions of the pairs that come first in the seed's order; all of them where no size is wanted."""
+    path, names = Path(source), Path(settings.aliases)
+    digest = hashlib.blake2b(str(settings).encode(), digest_size=8)
+    named = {_number(fields[0], "Q") for _, fields in _rows(names, digest) if len(fields) > 1}
+    counts = collections.Counter[int]()
+    subjects: set[int] = set()
+    seen = 0
+    for seen, (place, fields) in enumerate(_rows(path, digest), 1):
+        triple = _triple(fields)
+        if triple is None:
+            yield Read(seen)
+            yield Fault(place, EXPECTS)
+        else:
+            counts.update((triple[0], triple[2]))
+            subjects.add(triple[0])
+    yield Read(seen, digest.hexdigest())
+    least, most = _bounds([counts[subject] for subject in subjects], settings.frequency)
+    passed = collections.Counter[str]()
+    pairs: set[Pair] = set()
+    for s, p, o in _triples(path):
+        if p not in phrases():
+            passed["no phrase for the relation"] += 1
+        elif not least <= counts[s] <= most:
+            passed["not of the wanted frequency"] += 1
+        elif s not in named or o not in named:
+            passed["an entity has no name"] += 1
+        else:
+            pairs.add((s, p))
+    yield from (LeftOut(why, number) for why, number in passed.items())
+    if size is not None:
+        pairs = set(heapq.nsmallest(size + SPARE, pairs, key=lambda one: place_in_order(f"Q{one[0]}-{one[1]}", seed)))
+    yield from _questions(path, names, pairs, named)
 
-    @classmethod
-    def fits(cls, path: Path, first: Sequence[Any]) -> int:
-        if first or not path.is_file():
-            return 0
-        text = next((text for _, text in lines(path)), "")
-        return 3 if isinstance(text, str) and _triple(text.rstrip("\n").split("\t")) else 0
+
+def _questions(path: Path, names: Path, pairs: set[Pair], named: set[int | None]) -> Iterator[Item]:
+    objects: dict[Pair, dict[int, None]] = {pair: {} for pair in pairs}
+    for s, p, o in _triples(path):
+        if (s, p) in objects and o in named and len(objects[s, p]) <= MANY:
+            objects[s, p][o] = None
+    few = {pair: list(found) for pair, found in objects.items() if len(found) <= MANY}
+    if len(few) < len(objects):
+        yield LeftOut(f"more than {MANY} answers", len(objects) - len(few))
+    wanted = {s for s, _ in pairs} | {o for found in few.values() for o in found}
+    name_of: dict[int | None, list[str]] = {}
+    for _, fields in _rows(names):
+        if (number := _number(fields[0], "Q")) in wanted and len(fields) > 1:
+            name_of.setdefault(number, list(dict.fromkeys(fields[1:])))
+    for (s, p), found in sorted(few.items()):
+        values = list(dict.fromkeys(name_of[o][0] for o in found))
+        yield Question(
+            id=f"Q{s}-{p}",
+            question=phrases()[p].replace("{}", name_of[s][0]),
+            answers=name_of[found[0]] if len(found) == 1 else [";".join(values)],
+            level="KS",
+            evidence=values if len(values) > 1 else [],
+            entities=values,
+            meta={"subject": f"Q{s}", "relation": p, "objects": [f"Q{o}" for o in found]},
+        )
 
 
 def _bounds(counts: Sequence[int], frequency: str | None) -> tuple[float, float]:
-    """How often the subjects of a frequency occur, at least and at most."""
+    """How often the subjects of a frequency occur, at least and at most: as many as share a count go together."""
     if frequency is None or not counts:
         return 0, float("inf")
     values = sorted(counts, reverse=frequency == "high")
     wanted = max(1, int((HIGH_SHARE if frequency == "high" else LOW_SHARE) * len(values)))
-    last = values[wanted - 1]
     inside = [value for value in values[:wanted] if wanted == len(values) or value != values[wanted]]
-    bound = inside[-1] if inside else last  # as many as share a count are in or out together
+    bound = inside[-1] if inside else values[wanted - 1]
     return (bound, float("inf")) if frequency == "high" else (0, bound)
 
 
-def _names(path: Path, wanted: set[int]) -> dict[int, list[str]]:
-    """The names of some entities, the usual one first."""
-    found: dict[int, list[str]] = {}
-    for _, fields in _rows(path):
-        number = _number(fields[0], "Q")
-        if number in wanted and len(fields) > 1:
-            found.setdefault(number, list(dict.fromkeys(fields[1:])))
-    return found
-
-
 def _rows(path: Path, digest: hashlib.blake2b | None = None) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a file as their fields, without those that are not text; these have one empty field."""
+    """The lines of a file as their fields."""
     for place, text in lines(path):
-        if isinstance(text, Fault):
-            yield place, [""]
-            continue
         if digest is not None:
-            digest.update(text.encode())
-        yield place, [part for field in text.split("\t") if (part := field.strip())] or [""]
+            digest.update(text.encode(errors="surrogateescape"))
+        yield place, [part for field in text.split("\t") if (part := field.strip())]
 
 
 def _triples(path: Path) -> Iterator[tuple[int, str, int]]:
@@ -159,9 +142,8 @@ def _triple(fields: Sequence[str]) -> tuple[int, str, int] | None:
 
 def _number(id: str, kind: str) -> int | None:
     digits = id.strip()[1:]
-    if id.strip()[:1] != kind or not (digits.isascii() and digits.isdigit()) or len(digits) > 10:
-        return None
-    return int(digits)
+    valid = id.strip()[:1] == kind and digits.isascii() and digits.isdigit() and len(digits) <= 10
+    return int(digits) if valid else None
 
 
 @functools.cache

@@ -120,7 +120,7 @@ def _pattern(fact: Fact) -> str:
 
 def drafts(subtask: Subtask, world: World) -> list[Draft]:
     """All that a sub-task can ask about in a world."""
-    return [draft for kind in world.kinds for draft in _DRAFTS[subtask](world, kind)]
+    return [draft for kind in world.kinds for draft in _DRAFTS[subtask](KindFacts(world, kind))]
 
 
 def spread(found: Sequence[Draft], wanted: int, seed: int) -> list[Draft]:
@@ -141,108 +141,104 @@ def _traits(draft: Draft) -> tuple[object, ...]:
     return (len(draft.golden), draft.answered_by), draft.settled[0], draft.side
 
 
-def plain_fact(world: World, member: str, side: str, value: str) -> Fact:
-    """That a thing has a value."""
-    return Fact(member, world.dimensions[side].fact.format(name=member, value=value), value)
+class KindFacts:
+    """Puts facts of one kind of a world into words."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name, self.kind = world, name, world.kinds[name]
+        self.members = self.kind.members
+
+    def plain(self, member: str, side: str, value: str) -> Fact:
+        """That a thing has a value."""
+        return Fact(member, self.world.dimensions[side].fact.format(name=member, value=value), value)
+
+    def numbered(self, side: str, members: Iterable[str]) -> tuple[Fact, ...]:
+        """That things have values X1, X2, ..."""
+        return tuple(self.plain(member, side, f"X{number}") for number, member in enumerate(members, 1))
+
+    def also(self, member: str, side: str, value: str) -> Fact:
+        """That a thing has a value besides."""
+        return Fact(member, (self.world.dimensions[side].also or "").format(name=member, value=value), value)
+
+    def general(self, side: str, value: str) -> Fact:
+        """That the kind has a value in general."""
+        text = self.world.dimensions[side].general.format(kind=self.name, value=value)
+        return Fact(self.name, text, value, general=True)
+
+    def membership(self, member: str) -> Fact:
+        """That a thing is of the kind."""
+        return Fact(member, (self.kind.member or "").format(name=member, kind=self.name))
+
+    def ask(self, key: str, side: str, **values: str) -> str:
+        """A question about a side."""
+        return str(getattr(self.world.dimensions[side], key)).format(**values)
+
+    def sides(self, *keys: str) -> list[str]:
+        """The dimensions that have these sentences."""
+        own = self.world.dimensions
+        return [side for side in self.kind.dimensions if all(getattr(own[side], key) for key in keys)]
 
 
-def general_fact(world: World, kind: str, side: str, value: str) -> Fact:
-    """That a kind has a value in general."""
-    return Fact(kind, world.dimensions[side].general.format(kind=kind, value=value), value, general=True)
+def _filter(of: KindFacts) -> Iterator[Draft]:
+    for member, side in itertools.product(of.members, of.sides()):
+        yield Draft(of.name, side, of.ask("ask", side, name=member), of.numbered(side, [member]), (member,))
 
 
-def _also(world: World, member: str, side: str, value: str) -> Fact:
-    return Fact(member, (world.dimensions[side].also or "").format(name=member, value=value), value)
+def _two_things(of: KindFacts) -> Iterator[Draft]:
+    for pair, side in itertools.product(itertools.combinations(of.members, 2), of.sides()):
+        query = of.world.placeholders.gap.join(of.ask("ask", side, name=name) for name in pair)
+        yield Draft(of.name, side, query, of.numbered(side, pair), pair, (1, 2))
 
 
-def _of_the_kind(world: World, member: str, kind: str) -> Fact:
-    return Fact(member, (world.kinds[kind].member or "").format(name=member, kind=kind))
+def _several_values(of: KindFacts) -> Iterator[Draft]:
+    numbers = tuple(range(1, SEVERAL + 1))
+    for member, side in itertools.product(of.members, of.sides("also")):
+        golden = (of.plain(member, side, "X1"), *(of.also(member, side, f"X{number}") for number in numbers[1:]))
+        yield Draft(of.name, side, of.ask("ask_all", side, name=member), golden, (member,), numbers)
 
 
-def _with_words(world: World, kind: str, *keys: str) -> list[str]:
-    """The dimensions of a kind that have these sentences."""
-    return [d for d in world.kinds[kind].dimensions if all(getattr(world.dimensions[d], key) for key in keys)]
+def _things_of_a_kind(of: KindFacts) -> Iterator[Draft]:
+    numbers = tuple(range(1, SEVERAL + 1))
+    for some, side in itertools.product(itertools.combinations(of.members, SEVERAL), of.sides("ask_kind")):
+        settled = (*some, *(member for member in of.members if member not in some))
+        query = of.ask("ask_kind", side, kind=of.name)
+        yield Draft(of.name, side, query, of.numbered(side, some), settled, numbers, premise=True)
 
 
-def _filter(world: World, kind: str) -> Iterator[Draft]:
-    for member, side in itertools.product(world.kinds[kind].members, _with_words(world, kind)):
-        query = world.dimensions[side].ask.format(name=member)
-        yield Draft(kind, side, query, (plain_fact(world, member, side, "X1"),), (member,))
+def _compared(of: KindFacts) -> Iterator[Draft]:
+    for names, side in itertools.product(itertools.combinations(of.members, COMPARED), of.sides("most")):
+        query = of.ask("most", side, names=of.world.placeholders.comma.join(names))
+        yield Draft(of.name, side, query, of.numbered(side, names), names, names=names)
 
 
-def _two_things(world: World, kind: str) -> Iterator[Draft]:
-    pairs = itertools.combinations(world.kinds[kind].members, 2)
-    for pair, side in itertools.product(pairs, _with_words(world, kind)):
-        query = world.placeholders.gap.join(world.dimensions[side].ask.format(name=name) for name in pair)
-        yield Draft(kind, side, query, _numbered(world, side, pair), pair, (1, 2))
+def _in_common(of: KindFacts) -> Iterator[Draft]:
+    pairs = itertools.permutations(of.members, 2) if of.kind.member else ()
+    for (own, heir), side, shared in itertools.product(pairs, of.sides("common"), (1, 2)):
+        values = of.plain(own, side, "X1"), of.also(own, side, "X2")
+        golden = (*values, of.membership(heir), of.general(side, f"X{shared}"))
+        query = of.ask("common", side, first=own, second=heir)
+        yield Draft(of.name, side, query, golden, (own, heir), (shared,), premise=True)
 
 
-def _several_values(world: World, kind: str) -> Iterator[Draft]:
-    for member, side in itertools.product(world.kinds[kind].members, _with_words(world, kind, "also")):
-        more = (_also(world, member, side, f"X{number}") for number in range(2, SEVERAL + 1))
-        golden = (plain_fact(world, member, side, "X1"), *more)
-        query = (world.dimensions[side].ask_all or "").format(name=member)
-        yield Draft(kind, side, query, golden, (member,), tuple(range(1, SEVERAL + 1)))
+def _inherited(of: KindFacts) -> Iterator[Draft]:
+    members = of.members if of.kind.member else ()
+    for member, side, own in itertools.product(members, of.sides(), (False, True)):
+        golden = [of.membership(member), of.general(side, "X1")]
+        golden += [of.plain(member, side, "X2")] if own else []
+        query = of.ask("ask", side, name=member)
+        yield Draft(of.name, side, query, tuple(golden), (member,), (2 if own else 1,), premise=True)
 
 
-def _things_of_a_kind(world: World, kind: str) -> Iterator[Draft]:
-    members = tuple(world.kinds[kind].members)
-    for some, side in itertools.product(itertools.combinations(members, SEVERAL), _with_words(world, kind, "ask_kind")):
-        query, numbers = (world.dimensions[side].ask_kind or "").format(kind=kind), tuple(range(1, SEVERAL + 1))
-        settled = (*some, *(member for member in members if member not in some))
-        yield Draft(kind, side, query, _numbered(world, side, some), settled, numbers, premise=True)
+def _related(of: KindFacts) -> Iterator[Draft]:
+    pairs = itertools.permutations(of.members, 2)
+    for (name, other), relation, side in itertools.product(pairs, of.kind.relations, of.sides("feature")):
+        rule = relation.rule.format(kind=of.name, feature=of.world.dimensions[side].feature)
+        fact = Fact(name, relation.fact.format(name=name, other=other))
+        golden = (fact, Fact(of.name, rule, general=True), of.plain(other, side, "X1"))
+        yield Draft(of.name, side, of.ask("ask", side, name=name), golden, (name, other), premise=True)
 
 
-def _compared(world: World, kind: str) -> Iterator[Draft]:
-    trios = itertools.combinations(world.kinds[kind].members, COMPARED)
-    for names, side in itertools.product(trios, _with_words(world, kind, "most")):
-        query = (world.dimensions[side].most or "").format(names=world.placeholders.comma.join(names))
-        yield Draft(kind, side, query, _numbered(world, side, names), names, names=names)
-
-
-def _in_common(world: World, kind: str) -> Iterator[Draft]:
-    if world.kinds[kind].member is None:
-        return
-    pairs = itertools.permutations(world.kinds[kind].members, 2)
-    for (own, heir), side, shared in itertools.product(pairs, _with_words(world, kind, "common"), (1, 2)):
-        golden = (
-            plain_fact(world, own, side, "X1"),
-            _also(world, own, side, "X2"),
-            _of_the_kind(world, heir, kind),
-            general_fact(world, kind, side, f"X{shared}"),
-        )
-        query = (world.dimensions[side].common or "").format(first=own, second=heir)
-        yield Draft(kind, side, query, golden, (own, heir), (shared,), premise=True)
-
-
-def _inherited(world: World, kind: str) -> Iterator[Draft]:
-    if world.kinds[kind].member is None:
-        return
-    for member, side, own in itertools.product(world.kinds[kind].members, _with_words(world, kind), (False, True)):
-        golden = [_of_the_kind(world, member, kind), general_fact(world, kind, side, "X1")]
-        golden += [plain_fact(world, member, side, "X2")] if own else []
-        query = world.dimensions[side].ask.format(name=member)
-        yield Draft(kind, side, query, tuple(golden), (member,), (2 if own else 1,), premise=True)
-
-
-def _related(world: World, kind: str) -> Iterator[Draft]:
-    own = world.kinds[kind]
-    pairs = itertools.permutations(own.members, 2)
-    for (name, other), relation, side in itertools.product(pairs, own.relations, _with_words(world, kind, "feature")):
-        golden = (
-            Fact(name, relation.fact.format(name=name, other=other)),
-            Fact(kind, relation.rule.format(kind=kind, feature=world.dimensions[side].feature), general=True),
-            plain_fact(world, other, side, "X1"),
-        )
-        query = world.dimensions[side].ask.format(name=name)
-        yield Draft(kind, side, query, golden, (name, other), premise=True)
-
-
-def _numbered(world: World, side: str, names: Iterable[str]) -> tuple[Fact, ...]:
-    return tuple(plain_fact(world, name, side, f"X{number}") for number, name in enumerate(names, 1))
-
-
-_DRAFTS: Mapping[Subtask, Callable[[World, str], Iterator[Draft]]] = {
+_DRAFTS: Mapping[Subtask, Callable[[KindFacts], Iterator[Draft]]] = {
     "filter": _filter,
     "combination_v1": _two_things,
     "combination_v2": _several_values,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from r_eval.tasks.loaders import Data, load
-from r_eval.tasks.placeholders.making import lines, made
-from r_eval.tasks.placeholders.record import Kind
+from pydantic import ValidationError
+
+from r_eval.errors import UserError
+from r_eval.records import Question
+from r_eval.tasks.files import complaint
+from r_eval.tasks.loaders.data import Data
+from r_eval.tasks.loaders.prgb import PrgbSettings, questions
+from r_eval.tasks.placeholders.making import made
+from r_eval.tasks.placeholders.record import Kind, Record
 from r_eval.tasks.placeholders.world import read_world
 
 SUFFIX = ".placeholders.yaml"
@@ -26,17 +30,22 @@ def world_data(world: Path, kind: Kind, settings: Mapping[str, Any]) -> Data:
     Raises:
         UserError: The world or a setting is wrong.
     """
-    text, programs = _records(world)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "records.jsonl"
-        path.write_text(text, encoding="utf-8")
-        data = load(path, "prgb", settings={"task": kind, **settings})
-    solved = (q.model_copy(update={"program": programs[q.meta["document"]]}) for q in data.questions)
-    return dataclasses.replace(data, questions=tuple(solved), left_out={})  # what is left out is other tasks' own
+    try:
+        wanted = PrgbSettings.model_validate(settings)
+    except ValidationError as error:
+        raise UserError(f"format 'prgb': {complaint(error, PrgbSettings)}") from None
+    rows = _records(world)
+    found = [record for row in rows if (record := Record.model_validate(row)).kind == kind]
+    programs = {row["id"]: row["program"] for row in rows}
+    data = Data("prgb")
+    for one in questions(found, wanted, 0):
+        if isinstance(one, Question):
+            data.questions += (one.model_copy(update={"program": programs[one.meta["document"]]}),)
+        else:
+            data.remarks[one.what] += 1
+    return data
 
 
 @functools.cache
-def _records(world: Path) -> tuple[str, dict[str, str]]:
-    """A world's records as JSON Lines, and the gold program of each."""
-    records = made(read_world(world))
-    return lines(records), {record["id"]: record["program"] for record in records}
+def _records(world: Path) -> list[dict[str, Any]]:
+    return made(read_world(world))

@@ -13,24 +13,26 @@ character like any other. So `AT\&T` and `"AT&T"` are one literal, and `AT&T` is
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator
 
 DEEPEST = 50
 """Parentheses within parentheses that are read; no real gold has as many."""
-_ENDS = frozenset("&|()")
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<sign>&&?|\|\|?|[()]|\Z)
+      |"(?P<quoted>(?:[^"\\]|\\.)*)"
+      |(?P<plain>(?:[^&|()"\\\s]|\\.)(?:[^&|()\\]|\\.)*))""",
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _HARD = frozenset("&|()\\")
 
 
 class BadExpression(ValueError):
-    """An expression is not one; the message says why and in which column.
-
-    Attributes:
-        column: Of the character where it goes wrong, from 1.
-    """
+    """An expression is not one; the message says why and in which column, from 1."""
 
     def __init__(self, why: str, at: int) -> None:
-        self.why, self.column = why, at + 1
-        super().__init__(f"column {self.column}: {why}")
+        super().__init__(f"column {at + 1}: {why}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +68,11 @@ def parse(text: str) -> Expression:
     Raises:
         BadExpression: It is none.
     """
-    return _Parser(text).whole()
+    parser = _Parser(text)
+    tree = parser.read_or(0)
+    if parser.sign != "":
+        raise BadExpression(f"'&' or '|' is missing before {parser.token!r}; put quotes around such a text", parser.at)
+    return tree
 
 
 def written(tree: Expression) -> str:
@@ -76,7 +82,11 @@ def written(tree: Expression) -> str:
     '"AT&T" & (b | c)'
     """
     if isinstance(tree, Literal):
-        return _written(tree.text)
+        text = tree.text
+        if _HARD.isdisjoint(text) and not text.startswith('"') and text == " ".join(text.split()):
+            return text
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
     if isinstance(tree, Or):
         return " | ".join(f"({written(part)})" if isinstance(part, Or) else written(part) for part in tree.parts)
     return " & ".join(written(part) if isinstance(part, Literal) else f"({written(part)})" for part in tree.parts)
@@ -111,106 +121,57 @@ def failing(tree: Expression, holds: Callable[[str], bool]) -> list[str]:
     return [text for texts in found for text in texts]
 
 
-def _written(text: str) -> str:
-    if _HARD.isdisjoint(text) and not text.startswith('"') and text == " ".join(text.split()):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
 class _Parser:
-    """Reads one expression from left to right."""
+    """Reads one expression from left to right, one token ahead.
+
+    Attributes:
+        at: Where the token begins.
+        token: The token as it is written, or what a literal says.
+        sign: "&", "|", "(" or ")"; "" at the end; None where the token is a literal.
+    """
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
+        self.text, self.at, self.end, self.token = text, 0, 0, ""
+        self.sign: str | None = None
+        self.advance()
 
-    def whole(self) -> Expression:
-        if not self.text.strip():
-            raise BadExpression("is empty", 0)
-        tree = self._or()
-        if self.at < len(self.text):
-            raise BadExpression("a ')' that closes nothing", self.at)
+    def advance(self) -> None:
+        match = _TOKEN.match(self.text, self.end)
+        if match is None or match.lastgroup is None:
+            raise BadExpression("a quote that is not closed, or a backslash with nothing behind it", self.end)
+        kind, self.end = match.lastgroup, match.end()
+        self.at, self.token = match.start(kind), match[kind]
+        self.sign = self.token[:1] if kind == "sign" else None
+        if kind != "sign":
+            self.token = _ESCAPED.sub(r"\1", self.token)
+        if kind == "plain":
+            self.token = " ".join(self.token.split())
+
+    def read_or(self, depth: int) -> Expression:
+        return self._joined("|", Or, lambda: self._joined("&", And, lambda: self._atom(depth)))
+
+    def _joined(self, sign: str, make: type[And] | type[Or], read: Callable[[], Expression]) -> Expression:
+        parts = [read()]
+        while self.sign == sign:
+            self.advance()
+            parts.append(read())
+        return make(tuple(parts)) if len(parts) > 1 else parts[0]
+
+    def _atom(self, depth: int) -> Expression:
+        at = self.at
+        if self.sign is None:
+            text = self.token
+            if not text.strip():
+                raise BadExpression("the text is empty", at)
+            self.advance()
+            return Literal(text)
+        if self.sign != "(":
+            raise BadExpression(f"a text is missing before {f'{self.token!r}' if self.token else 'the end'}", at)
+        if depth == DEEPEST:
+            raise BadExpression(f"more than {DEEPEST} parentheses within each other", at)
+        self.advance()
+        tree = self.read_or(depth + 1)
+        if self.sign != ")":
+            raise BadExpression("a '(' that is not closed", at)
+        self.advance()
         return tree
-
-    def _or(self) -> Expression:
-        parts = [self._and()]
-        while self._operator("|"):
-            parts.append(self._and())
-        return Or(tuple(parts)) if len(parts) > 1 else parts[0]
-
-    def _and(self) -> Expression:
-        parts = [self._atom()]
-        while self._operator("&"):
-            parts.append(self._atom())
-        return And(tuple(parts)) if len(parts) > 1 else parts[0]
-
-    def _operator(self, sign: str) -> bool:
-        """Whether an operator comes next; it is read, be it doubled or not."""
-        if self._next() != sign:
-            return False
-        self.at += 2 if self.text.startswith(sign, self.at + 1) else 1
-        return True
-
-    def _atom(self) -> Expression:
-        char = self._next()
-        if char == "(":
-            tree = self._parenthesis()
-        elif char == "" or char in _ENDS:
-            raise BadExpression(f"a text is missing before {f'{char!r}' if char else 'the end'}", self.at)
-        else:
-            tree = self._quoted() if char == '"' else self._plain()
-        char = self._next()
-        if char and char not in "&|)":
-            hint = "; put quotes around a text that holds parentheses or begins with a quote"
-            raise BadExpression(f"'&' or '|' is missing before {char!r}{hint}", self.at)
-        return tree
-
-    def _parenthesis(self) -> Expression:
-        opened = self.at
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise BadExpression(f"more than {DEEPEST} parentheses within each other", opened)
-        self.at += 1
-        tree = self._or()
-        if self._next() != ")":
-            raise BadExpression("a '(' that is not closed", opened)
-        self.at += 1
-        self.depth -= 1
-        return tree
-
-    def _quoted(self) -> Literal:
-        opened, found = self.at, list[str]()
-        self.at += 1
-        while self.text[self.at : self.at + 1] != '"':
-            if self.at >= len(self.text):
-                raise BadExpression("a quote that is not closed", opened)
-            found.append(self._character())
-        self.at += 1
-        text = "".join(found)
-        if not text.strip():
-            raise BadExpression("the text between the quotes is empty", opened)
-        return Literal(text)
-
-    def _plain(self) -> Literal:
-        start, found = self.at, list[str]()
-        while self.at < len(self.text) and self.text[self.at] not in _ENDS:
-            found.append(self._character())
-        text = " ".join("".join(found).split())
-        if not text:
-            raise BadExpression("the text is empty", start)
-        return Literal(text)
-
-    def _character(self) -> str:
-        """The next character of a literal; behind a backslash, the one that it stands for."""
-        if self.text[self.at] == "\\":
-            self.at += 1
-            if self.at == len(self.text):
-                raise BadExpression("a backslash with nothing behind it", self.at - 1)
-        self.at += 1
-        return self.text[self.at - 1]
-
-    def _next(self) -> str:
-        """The next character that is no space; "" at the end."""
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-        return self.text[self.at : self.at + 1]

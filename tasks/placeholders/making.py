@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import functools
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +27,7 @@ from r_eval.languages import language_of
 from r_eval.llms.replay import ReplyStores
 from r_eval.seeds import Seeds
 from r_eval.tasks.llm_client import LLMClient, prompt
-from r_eval.tasks.placeholders.drafts import COMPARED, Draft, Fact, drafts, general_fact, plain_fact, spread
+from r_eval.tasks.placeholders.drafts import COMPARED, Draft, Fact, KindFacts, drafts, spread
 from r_eval.tasks.placeholders.record import held
 from r_eval.tasks.placeholders.variants import LEVELS, shuffled
 from r_eval.tasks.placeholders.world import Values, World
@@ -33,7 +35,6 @@ from r_eval.tasks.placeholders.world import Values, World
 WEAK, OTHERS = 8, 2
 """Facts of other kinds in a record, and other sides of a kind, at most."""
 TRIES = 1000
-
 
 Writer = Callable[[Fact], str]
 """Makes the document of a fact."""
@@ -72,11 +73,11 @@ async def write_documents(
         UserError: The LLM failed.
     """
     facts: dict[Fact, str] = {}
-    maker = _Maker(world, 0, None)
-    made(world, count, seed, lambda fact: facts.setdefault(fact, maker.framed(fact)))
+    made(world, count, seed, lambda fact: facts.setdefault(fact, framed(world, fact)))
     failed = collections.Counter[str]()
     async with LLMClient(llm, replies) as writer:
-        written = await asyncio.gather(*(writer.complete(_asked(fact)) for fact in facts))
+        prompts = (prompt(f"placeholder-{language_of(f.text)}", name=f.subject, fact=f.text) for f in facts)
+        written = await asyncio.gather(*map(writer.complete, prompts))
     for fact, reply in zip(list(facts), written, strict=True):
         text = " ".join(reply.split())
         if reason := _unusable(text, fact):
@@ -84,10 +85,6 @@ async def write_documents(
         else:
             facts[fact] = text
     return facts, failed
-
-
-def _asked(fact: Fact) -> str:
-    return prompt(f"placeholder-{language_of(fact.text)}", name=fact.subject, fact=fact.text)
 
 
 def _unusable(text: str, fact: Fact) -> str:
@@ -107,30 +104,37 @@ def lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
+def framed(world: World, fact: Fact) -> str:
+    """A document about a fact in the world's own sentences."""
+    frames = world.placeholders.premises if fact.general else world.placeholders.documents
+    if not frames:
+        return fact.text
+    frame = shuffled(frames, Seeds(0, fact.text, 0).of("document"))[0]
+    return frame.format(name=fact.subject, kind=fact.subject, fact=fact.text)
+
+
 class _Maker:
     """Makes the records of one world, whose own facts are the same in all of them."""
 
     def __init__(self, world: World, seed: int, document: Writer | None) -> None:
-        self.world, self.seed, self.document = world, seed, document or self.framed
+        self.world, self.seed = world, seed
+        self.document = document or functools.partial(framed, world)
         draw = random.Random(Seeds(self.seed, "world", 0).of("facts"))
-        taken: dict[str, set[str]] = {}
+        taken: dict[str, set[str]] = collections.defaultdict(set)
         self._values: dict[tuple[str, str], str] = {}
         for kind_name, kind in world.kinds.items():
             for side in kind.dimensions:
+                sort = world.dimensions[side].values
                 for subject in (*kind.members, f"\0{kind_name}"):
-                    own = world.facts.get(subject, {}).get(side)
-                    self._values[subject, side] = own or self._drawn(side, taken, draw)
-
-    def framed(self, fact: Fact) -> str:
-        """A document in the world's own sentences."""
-        frames = self.world.placeholders.premises if fact.general else self.world.placeholders.documents
-        if not frames:
-            return fact.text
-        frame = shuffled(frames, Seeds(0, fact.text, 0).of("document"))[0]
-        return frame.format(name=fact.subject, kind=fact.subject, fact=fact.text)
+                    value = world.facts.get(subject, {}).get(side)
+                    if not value:  # one that is there already only where there are no others
+                        value = next(fresh(world.values[sort], draw, taken[sort]), "")
+                        value = value or next(fresh(world.values[sort], draw, set()))
+                        taken[sort].add(value)
+                    self._values[subject, side] = value
 
     def record(self, id: str, draft: Draft) -> dict[str, Any]:
-        """One record.
+        """One record; the values of its variants stand in none of its texts.
 
         Raises:
             UserError: There are too few values for its variants.
@@ -139,11 +143,20 @@ class _Maker:
         noise = [[self.document(fact) for fact in level] for level in self._noise(draft)]
         draw = random.Random(Seeds(self.seed, id, 0).of("values"))
         texts = "\n".join([draft.query, *golden, *(text for level in noise for text in level)])
+        sort = self.world.dimensions[draft.side].values
         used: set[str] = set()
         start = draw.randrange(COMPARED)
         variants = []
         for number in range(self.world.placeholders.variants):
-            values = {token: self._value(id, draft.side, texts, used, draw) for token in draft.placeholders}
+            values = {}
+            for token in draft.placeholders:
+                for value in fresh(self.world.values[sort], draw, used):
+                    used.add(value)
+                    if not held(texts, frozenset({value})):
+                        values[token] = value
+                        break
+                else:
+                    raise UserError(f"values.{sort}: too few of them for the variants of {id}")
             variants.append(draft.arranged(values, start + number))
         return {
             "id": id,
@@ -154,44 +167,25 @@ class _Maker:
             "program": draft.program(MOST_PASSAGES),
         }
 
-    def _fact(self, member: str, side: str) -> Fact:
-        return plain_fact(self.world, member, side, self._values[member, side])
-
-    def _general(self, kind: str, side: str) -> Fact:
-        return general_fact(self.world, kind, side, self._values[f"\0{kind}", side])
-
-    def _drawn(self, side: str, taken: dict[str, set[str]], draw: random.Random) -> str:
-        """A value for a fact of the world; one that is there already only where there are no others."""
-        sort = self.world.dimensions[side].values
-        used = taken.setdefault(sort, set())
-        value = next(fresh(self.world.values[sort], draw, used), "")
-        value = value or next(fresh(self.world.values[sort], draw, set()))
-        used.add(value)
-        return value
-
-    def _value(self, id: str, side: str, texts: str, used: set[str], draw: random.Random) -> str:
-        """A value that stands in none of the texts."""
-        sort = self.world.dimensions[side].values
-        for value in fresh(self.world.values[sort], draw, used):
-            used.add(value)
-            if not held(texts, frozenset({value})):
-                return value
-        raise UserError(f"values.{sort}: too few of them for the variants of {id}")
-
     def _noise(self, draft: Draft) -> tuple[list[Fact], list[Fact], list[Fact]]:
         """Facts of the three levels."""
-        kind = self.world.kinds[draft.kind]
+
+        def facts(kind: str, members: Iterable[str], sides: Iterable[str]) -> list[Fact]:
+            pairs = itertools.product(members, sides)
+            return [KindFacts(self.world, kind).plain(one, side, self._values[one, side]) for one, side in pairs]
+
+        own = KindFacts(self.world, draft.kind)
         far = [
-            self._fact(member, side)
+            fact
             for name, other in self.world.kinds.items()
-            for member in other.members
-            for side in other.dimensions
             if name != draft.kind
+            for fact in facts(name, other.members, other.dimensions)
         ]
-        others = [side for side in kind.dimensions if side != draft.side]
-        near = [self._fact(member, draft.side) for member in kind.members if member not in draft.settled]
-        near = near or [self._fact(member, side) for member in kind.members for side in others]
-        above = [self._general(draft.kind, side) for side in (others if draft.premise else [draft.side])]
+        others = [side for side in own.kind.dimensions if side != draft.side]
+        near = facts(draft.kind, [member for member in own.members if member not in draft.settled], [draft.side])
+        near = near or facts(draft.kind, own.members, others)
+        sides = others if draft.premise else [draft.side]
+        above = [own.general(side, self._values[f"\0{draft.kind}", side]) for side in sides]
         seed = Seeds(self.seed, draft.key, 0).of("noise")
         return _some(far, seed, WEAK), _some(near, seed, WEAK), _some(above, seed, OTHERS)
 

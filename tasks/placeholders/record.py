@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from r_eval.languages import HAN, KANA
 from r_eval.tasks.placeholders.expressions import BadExpression, parse
@@ -117,17 +117,11 @@ class Record(BaseModel):
 
     id: Filled
     query: Filled
-    golden_doc: list[Filled]
+    golden_doc: Annotated[list[Filled], Field(min_length=1)]
     noise_doc_level1: list[Filled]
     noise_doc_level2: list[Filled]
     noise_doc_level3: list[Filled]
     placeholder_item: Placeholders
-
-    @model_validator(mode="after")
-    def _read(self) -> Record:
-        if not self.golden_doc:
-            raise ValueError("golden_doc: holds no document")
-        return self
 
     @property
     def subtask(self) -> str:
@@ -140,15 +134,3 @@ class Record(BaseModel):
     def tokens(self) -> frozenset[str]:
         """The placeholders of all variants."""
         return frozenset().union(*self.placeholder_item.placeholders)
-
-    def oddities(self) -> list[str]:
-        """What is odd about the record as a whole, in words that a sentence "N asked though ..." can end with."""
-        tokens = self.tokens()
-        found = []
-        if any(values.keys() != tokens for values in self.placeholder_item.placeholders):
-            found.append("a variant lacks a placeholder that others fill")
-        if tokens - set().union(*(held(text, tokens) for text in self.golden_doc)):
-            found.append("a placeholder stands in none of the right documents")
-        if held(self.query, tokens):
-            found.append("a placeholder stands in the question, where it is not filled")
-        return found

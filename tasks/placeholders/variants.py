@@ -24,24 +24,6 @@ LEVELS: Mapping[Noise, str] = {"weak": "noise_doc_level1", "moderate": "noise_do
 
 
 @dataclasses.dataclass(frozen=True)
-class Sampling:
-    """How variants are made.
-
-    Attributes:
-        variants: How many of a record's are taken; all of them where it has fewer, or with None.
-        noise: Documents wanted of each level.
-        resample: Whether each variant draws noise and order of its own, as the published code does. Else they are the
-            same for all, so that nothing but the values differs.
-        seed: Of everything that is drawn.
-    """
-
-    variants: int | None = 3
-    noise: Mapping[Noise, int] = dataclasses.field(default_factory=lambda: {"weak": 4, "moderate": 4, "hard": 1})
-    resample: bool = False
-    seed: int = 0
-
-
-@dataclasses.dataclass(frozen=True)
 class Variant:
     """A record with one set of values in its placeholders.
 
@@ -64,26 +46,36 @@ class Variant:
     used: tuple[str, ...]
 
 
-def variants(record: Record, sampling: Sampling) -> list[Variant]:
-    """The variants that are taken of a record, in the record's order.
+def variants(
+    record: Record, number: int | None, noise: Mapping[Noise, int], resample: bool = False, seed: int = 0
+) -> list[Variant]:
+    """The variants that are taken of a record, in the record's order; more of them keep those that were there.
 
-    Which they are depends on the seed and the record's id alone; more of them keep those that were there.
+    Args:
+        number: How many; all of them where the record has fewer, or with None.
+        noise: Documents wanted of each level.
+        resample: Whether each variant draws noise and order of its own, as the published code does. Else they are the
+            same for all, so that nothing but the values differs.
+        seed: Of everything that is drawn.
     """
-    seeds = Seeds(run=sampling.seed, question=record.id, epoch=0)
-    numbers = list(range(1, len(record.placeholder_item.answer) + 1))
-    random.Random(seeds.of("variants")).shuffle(numbers)
-    return [_variant(record, number, sampling, seeds) for number in sorted(numbers[: sampling.variants])]
+    seeds = Seeds(run=seed, question=record.id, epoch=0)
+    places = list(range(1, len(record.placeholder_item.answer) + 1))
+    random.Random(seeds.of("variants")).shuffle(places)
+    return [_variant(record, at, noise, str(at) if resample else "", seeds) for at in sorted(places[:number])]
 
 
-def _variant(record: Record, number: int, sampling: Sampling, seeds: Seeds) -> Variant:
-    stream = str(number) if sampling.resample else ""
-    noise = drawn(record, sampling.noise, seeds, stream)
+def _variant(record: Record, number: int, counts: Mapping[Noise, int], stream: str, seeds: Seeds) -> Variant:
+    noise: dict[Noise, list[str]] = {}
     right = dict.fromkeys(record.golden_doc)
+    known = set(right)
+    for level, part in LEVELS.items():  # a document that stands in two levels is of the first of them
+        there = [text for text in dict.fromkeys(getattr(record, part)) if text not in known]
+        known.update(there)
+        noise[level] = shuffled(there, seeds.of(f"noise {level} {stream}"))[: counts.get(level, 0)]
     # Ordered before values are filled in: those must not move a document.
     order = shuffled([*right, *(text for texts in noise.values() for text in texts)], seeds.of(f"order {stream}"))
     values = record.placeholder_item.placeholders[number - 1]
-    tokens = frozenset(values)
-    standing = set[str]().union(*(held(text, tokens) for text in right))
+    standing = set[str]().union(*(held(text, frozenset(values)) for text in right))
     return Variant(
         number=number,
         values=values,
@@ -100,24 +92,6 @@ def _answer(text: str, values: Mapping[str, str]) -> str:
     tree = parse(text)
     filled = mapped(tree, lambda literal: substituted(literal, values))
     return text if list(literals(filled)) == list(literals(tree)) else written(filled)
-
-
-def drawn(record: Record, counts: Mapping[Noise, int], seeds: Seeds, stream: str = "") -> dict[Noise, list[str]]:
-    """As many documents of each level as are wanted, or as there are.
-
-    A document that stands twice, among the right ones or in two levels, is one, and of the first of them.
-
-    Args:
-        counts: Documents wanted; none of a level that is not named.
-        stream: Told apart where variants are to have noise of their own.
-    """
-    found: dict[Noise, list[str]] = {}
-    known = set(record.golden_doc)
-    for level, part in LEVELS.items():
-        there = [text for text in dict.fromkeys(getattr(record, part)) if text not in known]
-        known.update(there)
-        found[level] = shuffled(there, seeds.of(f"noise {level} {stream}"))[: counts.get(level, 0)]
-    return found
 
 
 def shuffled(texts: Sequence[str], seed: int) -> list[str]:

@@ -1,49 +1,13 @@
 """A world file: what records with placeholders are made of (see `making`).
 
-    placeholders:
-      records: {filter: 20, combination_v1: 8, comp: 6}    how many of each sub-task; absent: those of RECORDS
-      variants: 4
-      seed: 0
-      documents: ["{name} lies on the old road. {fact} Most people come on foot."]    absent: documents of one sentence
-      premises: ["This is known of every {kind}. {fact}"]   the same, of what holds for a kind
-      llm: openai/gpt-4o-mini                  writes the documents, in place of these
-    values:                                    how values are made, by name
-      length: {from: 110, to: 980}             whole numbers
-      family: {parts: [[Ba, Ke, Or], [lo, ra], [ven, mis]]}    words, a part from each list
-      stone: {of: [basalt, tuff, marl]}        some of a list
-    dimensions:                                sides of a thing, each with sentences about it
-      height:
-        values: length
-        fact: "{name} rises {value} metres above the water."
-        general: "Unless told otherwise, a {kind} of the coast rises {value} metres above the water."
-        ask: "How many metres does {name} rise above the water?"
-        most: "Which rises highest above the water: {names}?"      of numbers; makes comparisons
-        ask_kind: "How many metres do a {kind} rise above the water? Name every height that is known."
-      keepers:
-        values: family
-        fact: "{name} is kept by the family {value}."
-        general: "A {kind} of the coast has been kept by the family {value} for the most part."
-        ask: "Who keeps {name}?"
-        also: "{name} is kept by the family {value} too."          several values at once
-        ask_all: "Which families keep {name}? Name all of them."
-        common: "Which family keeps both {first} and {second}?"
-        feature: "the family that keeps it"                        for the rules of relations
-    kinds:
-      lighthouse:
-        dimensions: [height, keepers]
-        members: [Orlan Light, Skarn Light, Ulva Light]
-        member: "{name} is a {kind}."
-        relations:
-          - fact: "{name} takes its oil from {other}."
-            rule: "A {kind} that takes its oil from another has {feature} in common with it."
-    triples: mine.tsv                          subject, relation, object: facts of one's own about members
-
-What a fact of the world is, where neither `triples` nor `facts: {member: {dimension: value}}` says, is made like any
-other value.
+Things of a few kinds have values along dimensions, each with the sentences that tell it; docs/placeholders.md shows a
+file, `prgb/en.placeholders.yaml` has every key. What a fact of the world is, where neither `triples` (a file of them)
+nor `facts: {member: {dimension: value}}` says, is made like any other value.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -51,9 +15,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from r_eval.files import yaml_keys
-from r_eval.tasks.files import Part, read_file
+from r_eval.tasks.files import Part, read_file, slots
 from r_eval.tasks.graphs.source import read_triples
-from r_eval.tasks.slots import check_slots
 
 Subtask = Literal[
     "filter", "combination_v1", "combination_v2", "combination_v3", "comp", "compare_ad", "deductive_v1", "deductive_v2"
@@ -90,55 +53,44 @@ class Values(Part):
         return self
 
 
-SLOTS = {
-    "fact": {"name", "value"},
-    "ask": {"name"},
-    "general": {"kind", "value"},
-    "most": {"names"},
-    "also": {"name", "value"},
-    "ask_all": {"name"},
-    "ask_kind": {"kind"},
-    "common": {"first", "second"},
-    "feature": set[str](),
-}
+OfName = Annotated[str, slots("name")]
+OfValue = Annotated[str, slots("name", "value")]
 
 
 class Dimension(Part):
-    """One side of things, with the sentences about it; see the module."""
+    """One side of things, with the sentences about it.
+
+    Attributes:
+        fact, general: That a thing, or its kind in general, has a value; `also` that it has one besides.
+        ask, ask_all, ask_kind: Questions for the value of a thing, for all its values, for those of a kind's members.
+        most: Which of some things has the highest number.
+        common: What two things have in common.
+        feature: The side's name, for the rules of relations.
+    """
 
     values: str
-    fact: str
-    ask: str
-    general: str
-    most: str | None = None
-    also: str | None = None
-    ask_all: str | None = None
-    ask_kind: str | None = None
-    common: str | None = None
-    feature: str | None = None
+    fact: OfValue
+    ask: OfName
+    general: Annotated[str, slots("kind", "value")]
+    most: Annotated[str, slots("names")] | None = None
+    also: OfValue | None = None
+    ask_all: OfName | None = None
+    ask_kind: Annotated[str, slots("kind")] | None = None
+    common: Annotated[str, slots("first", "second")] | None = None
+    feature: Annotated[str, slots()] | None = None
 
     @model_validator(mode="after")
-    def _slots(self) -> Self:
-        for key, slots in SLOTS.items():
-            check_slots(key, getattr(self, key), slots)
-        if (self.also is None) != (self.ask_all is None):
-            raise ValueError("also and ask_all go together")
-        if self.common and not self.also:
-            raise ValueError("common: goes with also")
+    def _together(self) -> Self:
+        if (self.also is None) != (self.ask_all is None) or (self.common and not self.also):
+            raise ValueError("also and ask_all go together, and common with them")
         return self
 
 
 class Relation(Part):
     """What one member has to do with another: a sentence, and a rule that follows from it."""
 
-    fact: str
-    rule: str
-
-    @model_validator(mode="after")
-    def _slots(self) -> Self:
-        check_slots("fact", self.fact, {"name", "other"})
-        check_slots("rule", self.rule, {"kind", "feature"})
-        return self
+    fact: Annotated[str, slots("name", "other")]
+    rule: Annotated[str, slots("kind", "feature")]
 
 
 class Kind(Part):
@@ -146,43 +98,21 @@ class Kind(Part):
 
     dimensions: list[str] = Field(min_length=1)
     members: list[str] = Field(min_length=3)
-    member: str | None = None
+    member: Annotated[str, slots("name", "kind")] | None = None
     relations: list[Relation] = []
-
-    @model_validator(mode="after")
-    def _slots(self) -> Self:
-        check_slots("member", self.member, {"name", "kind"})
-        return self
 
 
 class Wanted(Part):
-    """What is to be made."""
+    """What is to be made; `comma` stands between the names in `{names}`, `gap` between two questions in a row."""
 
     records: dict[Subtask, Annotated[int, Field(ge=0)]] = dict(RECORDS)
     variants: int = Field(4, ge=2)
     seed: int = 0
-    documents: list[str] = []
-    premises: list[str] = []
+    documents: list[Annotated[str, slots("name", "fact")]] = []
+    premises: list[Annotated[str, slots("kind", "fact")]] = []
     llm: str | None = None
     comma: str = ", "
-    """Between the names in `{names}`."""
     gap: str = " "
-    """Between two questions in a row."""
-
-    @model_validator(mode="after")
-    def _slots(self) -> Self:
-        for text in self.documents:
-            check_slots("documents", text, {"name", "fact"})
-        for text in self.premises:
-            check_slots("premises", text, {"kind", "fact"})
-        return self
-
-
-def _texts(value: object) -> object:
-    return {k: str(v) for k, v in value.items()} if isinstance(value, Mapping) else value
-
-
-Facts = Annotated[dict[str, str], BeforeValidator(_texts)]
 
 
 class World(Part):
@@ -192,8 +122,13 @@ class World(Part):
     values: dict[str, Values]
     dimensions: dict[str, Dimension]
     kinds: dict[str, Kind]
-    facts: dict[str, Facts] = {}
+    facts: dict[str, dict[str, Annotated[str, BeforeValidator(str)]]] = {}
     triples: Path | None = None
+
+    @property
+    def members(self) -> list[str]:
+        """The members of all kinds."""
+        return [member for kind in self.kinds.values() for member in kind.members]
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -202,21 +137,14 @@ class World(Part):
                 raise ValueError(f"dimensions.{name}: values: there are none called {dimension.values!r}")
             if dimension.most is not None and self.values[dimension.values].from_ is None:
                 raise ValueError(f"dimensions.{name}: most: goes with numbers only")
-        members: set[str] = set()
-        for name, kind in self.kinds.items():
-            for dimension_name in kind.dimensions:
-                if dimension_name not in self.dimensions:
-                    raise ValueError(f"kinds.{name}: there is no dimension {dimension_name!r}")
-            for member in kind.members:
-                if member in members:
-                    raise ValueError(f"kinds.{name}: {member!r} is a member twice")
-                members.add(member)
-        for member, own in self.facts.items():
-            if member not in members:
-                raise ValueError(f"facts: {member!r} is a member of no kind")
-            for name in own:
-                if name not in self.dimensions:
-                    raise ValueError(f"facts.{member}: there is no dimension {name!r}")
+        if twice := [member for member, number in collections.Counter(self.members).items() if number > 1]:
+            raise ValueError(f"kinds: {twice[0]!r} is a member twice")
+        if strange := [member for member in self.facts if member not in self.members]:
+            raise ValueError(f"facts: {strange[0]!r} is a member of no kind")
+        named = [name for kind in self.kinds.values() for name in kind.dimensions]
+        for name in (*named, *(name for own in self.facts.values() for name in own)):
+            if name not in self.dimensions:
+                raise ValueError(f"there is no dimension {name!r}")
         return self
 
 
@@ -233,9 +161,8 @@ def read_world(path: Path) -> World:
     """
     world = read_file(path, "file of placeholders", World)
     if world.triples is not None:
-        members = {member for kind in world.kinds.values() for member in kind.members}
         for row in read_triples(path.parent / world.triples):
             subject, relation, object = row.triple
-            if subject in members and relation in world.dimensions:
+            if subject in world.members and relation in world.dimensions:
                 world.facts.setdefault(subject, {}).setdefault(relation, object)
     return world

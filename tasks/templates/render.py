@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,34 +13,17 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from r_eval.errors import UserError
-from r_eval.tasks.templates.formats import formatted
-from r_eval.tasks.templates.programs import Records, no_field
+from r_eval.tasks.templates.programs import no_field
 
 OPTIONS = "options"
 """The name of a template's choices, in its texts and its program."""
 EITHER = re.compile(r"\bor\b|或|还是", re.IGNORECASE)
 SINGLE_BRACES = re.compile(r"\{[A-Za-z_]\w*[\[.}]")
 FILTERS = ("capitalize", "first", "join", "last", "length", "lower", "sort", "title", "trim", "upper")
-"""Filters of Jinja2 that a text may use, besides those of `_environment`."""
-USABLE = (
-    nodes.Output,
-    nodes.TemplateData,
-    nodes.Name,
-    nodes.Const,
-    nodes.Getattr,
-    nodes.Getitem,
-    nodes.Slice,
-    nodes.Filter,
-    nodes.Test,
-    nodes.If,
-    nodes.CondExpr,
-    nodes.Compare,
-    nodes.Operand,
-    nodes.And,
-    nodes.Or,
-    nodes.Not,
-    nodes.Concat,
-)
+"""Filters of Jinja2 that a text may use, besides `shuffled` and `listed`."""
+NODES = """Output TemplateData Name Const Getattr Getitem Slice Filter Test If CondExpr Compare Operand And Or Not
+    Concat"""
+USABLE = tuple(getattr(nodes, name) for name in re.findall(r"\w+", NODES))
 """What a text may be made of: nothing that calls, repeats or grows, since drafts of an LLM are rendered too."""
 
 
@@ -64,17 +46,6 @@ class _Environment(ImmutableSandboxedEnvironment):
             raise _EmptySlot from None
         except (KeyError, TypeError):
             raise no_field(argument, obj) from None
-
-
-@functools.cache
-def _environment(language: str | None) -> _Environment:
-    made = _Environment(finalize=_printed)
-    made.filters = {name: made.filters[name] for name in FILTERS}
-    for name in ("number", "date", "date-long"):
-        made.filters[name.replace("-", "_")] = functools.partial(formatted, spec=name, language=language)
-    made.filters |= {"shuffled": _shuffled, "listed": _listed}
-    made.globals = {}
-    return made
 
 
 @pass_context
@@ -111,8 +82,14 @@ def _listed(values: Sequence[Any], word: str = "") -> str:
     return f"{', '.join(texts[:-1])} {word} {texts[-1]}"
 
 
+_ENVIRONMENT = _Environment(finalize=_printed)
+_ENVIRONMENT.filters = {name: _ENVIRONMENT.filters[name] for name in FILTERS}
+_ENVIRONMENT.filters |= {"shuffled": _shuffled, "listed": _listed}
+_ENVIRONMENT.globals = {}
+
+
 class Phrasing:
-    """One text of a template in one language.
+    """One text of a template.
 
     Attributes:
         fields: By the name of a record, the fields that the text looks at; None where it looks at the whole record.
@@ -121,16 +98,17 @@ class Phrasing:
         UserError: It is not Jinja2, or uses what a text cannot use.
     """
 
-    def __init__(self, text: str, language: str | None) -> None:
-        environment = _environment(language)
+    def __init__(self, text: str) -> None:
         try:
-            tree = environment.parse(text.strip())
-            for node in _nodes(tree):
+            tree = _ENVIRONMENT.parse(text.strip())
+            for node in tree.find_all(nodes.Node):
                 if not isinstance(node, USABLE):
-                    raise UserError(f"line {node.lineno}: a question can have no '{type(node).__name__.lower()}'")
-            self._template = environment.from_string(text.strip())  # not earlier: it works constants out
+                    raise UserError(
+                        f"question, line {node.lineno}: a question can have no '{type(node).__name__.lower()}'"
+                    )
+            self._template = _ENVIRONMENT.from_string(text.strip())  # not earlier: it works constants out
         except TemplateSyntaxError as error:
-            raise UserError(f"line {error.lineno}: {error.message}") from None
+            raise UserError(f"question, line {error.lineno}: {error.message}") from None
         self._words = [str(node.data) for node in tree.find_all(nodes.TemplateData)]
         if found := next(filter(None, map(SINGLE_BRACES.search, self._words)), None):
             raise UserError(f"'{found[0]}': a field is written with two braces, as {{{{ person.name }}}}")
@@ -176,7 +154,7 @@ class Phrasing:
         except (TemplateError, ValueError, TypeError) as error:
             raise UserError(str(error)) from None
 
-    def offers(self, records: Records, answer: str) -> bool:
+    def offers(self, records: Mapping[str, Any], answer: str) -> bool:
         """Whether the question names several things, and the answer is one of them.
 
         It does where it says "or" in its own words, or prints the same field of two records.
@@ -185,12 +163,6 @@ class Phrasing:
             return True
         named = [path for path in self._paths if str(_at(records, path)) == answer]
         return any(other[1:] == one[1:] and other[0] != one[0] for one in named for other in self._paths)
-
-
-def _nodes(tree: nodes.Node) -> Iterator[nodes.Node]:
-    for child in tree.iter_child_nodes():
-        yield child
-        yield from _nodes(child)
 
 
 def _fields(tree: nodes.Template) -> dict[str, frozenset[str] | None]:
@@ -220,7 +192,7 @@ def _path(node: nodes.Node) -> tuple[Any, ...] | None:
     return None
 
 
-def _at(records: Records, path: tuple[Any, ...]) -> Any:
+def _at(records: Mapping[str, Any], path: tuple[Any, ...]) -> Any:
     found: Any = records.get(path[0])
     for key in path[1:]:
         try:

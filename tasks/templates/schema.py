@@ -18,11 +18,6 @@ from r_eval.tasks.files import Part, read_file
 from r_eval.tasks.templates.render import OPTIONS
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LANGUAGE = re.compile(r"[a-z]{2,3}([_-][A-Za-z0-9]+)*")
-CODE = ("evidence", "aliases", "entities")
-"""Keys that hold expressions over the program."""
-
-Phrasings = Annotated[list[str], Field(min_length=1)]
 
 
 class Join(Part):
@@ -46,7 +41,7 @@ class Template(Part):
     Attributes:
         source: The kind of the first record, and its name.
         let: Further records, by name: a kind (sampled on its own) or a join.
-        question: The text, several phrasings of it, or these by language.
+        question: The text, or several phrasings of it.
         options: Choices of the question, as expressions over the records. The text has them as `options`, to be written
             in an order of their own (`{{ options | shuffled }}`), and so has the program.
         choice: The answer may stand in the question: it is one of the things that the question names.
@@ -58,7 +53,7 @@ class Template(Part):
     let: dict[str, str | Join] = {}
     where: str | None = None
     options: list[str] = []
-    question: str | Phrasings | dict[str, str | Phrasings]
+    question: str | Annotated[list[str], Field(min_length=1)]
     program: str
     evidence: list[str] = []
     aliases: list[str] = []
@@ -74,8 +69,6 @@ class Template(Part):
                 raise ValueError(f"'{name}' is the name of the choices; call the record something else")
         if self.source in self.let:
             raise ValueError(f"let: '{self.source}' is the name of the first record already")
-        if isinstance(self.question, dict):
-            _languages_hold(list(self.question))
         return self
 
     @property
@@ -84,18 +77,10 @@ class Template(Part):
         further = {name: part.source if isinstance(part, Join) else part for name, part in self.let.items()}
         return {self.source: self.source, **further}
 
-    def phrasings(self, language: str | None) -> list[str]:
-        """The texts in a language, which is None for a question that names none; [] where there is none."""
-        if isinstance(self.question, dict):
-            texts = self.question.get(language or "", [])
-        else:
-            texts = self.question if language is None else []
-        return [texts] if isinstance(texts, str) else texts
-
     @property
-    def languages(self) -> list[str]:
-        """The languages that the question is written in; [] where it names none."""
-        return list(self.question) if isinstance(self.question, dict) else []
+    def phrasings(self) -> list[str]:
+        """The texts of the question."""
+        return [self.question] if isinstance(self.question, str) else self.question
 
 
 class TemplateFile(Part):
@@ -103,24 +88,11 @@ class TemplateFile(Part):
 
     Attributes:
         records: By kind, a JSON Lines file of records, for environments that have none of their own.
-        languages: Those that questions are made in; where empty, the first of each template.
     """
 
     environment: str
     records: dict[str, Path] = {}
-    languages: list[str] = []
     templates: list[Template] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _known_languages(self) -> TemplateFile:
-        _languages_hold(self.languages)
-        return self
-
-
-def _languages_hold(languages: list[str]) -> None:
-    for language in languages:
-        if not LANGUAGE.fullmatch(language):
-            raise ValueError(f"'{language}' is no language; write it as en, zh or pt_BR")
 
 
 def read_templates(path: Path) -> TemplateFile:

@@ -67,7 +67,7 @@ def test_every_choice_of_tries_counts_alike() -> None:
     assert (pass_at_k(4, 1, 2), pass_hat_k(4, 3, 2)) == (0.5, 0.5)
     assert (pass_at_k(3, 0, 3), pass_at_k(3, 1, 3), pass_hat_k(3, 3, 3)) == (0, 1, 1)
     for tries, right, k in ((2, 1, 3), (2, 1, 0), (2, 3, 1)):
-        with pytest.raises(ValueError, match=r"expected 1 to 2|cannot be right"):
+        with pytest.raises(ValueError, match="expected 1 <= k"):
             pass_at_k(tries, right, k)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import pandas
 import pytest
 
-from r_eval import Run
 from r_eval.analysis.results import CELLS, TASKS, episodes_of, load, ranked
 from r_eval.analysis.scoring import score_run
 from r_eval.errors import UserError
@@ -100,7 +99,7 @@ def test_further_metrics_have_a_column_after_the_metric(
 def test_parquet_files_of_several_runs_are_read_together(failed: RunFolder, run: RunFolder, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     for number, one in enumerate((run, failed)):
-        Run(one.path).to_parquet(tmp_path / f"{number}.parquet")
+        episodes_of(one).to_parquet(tmp_path / f"{number}.parquet")
     read = pandas.read_parquet([tmp_path / "0.parquet", tmp_path / "1.parquet"])
     assert len(read) == len(episodes_of(run)) + 1
 
@@ -151,7 +150,7 @@ def test_two_runs_over_different_tasks_make_one_system(tmp_path: Path) -> None:
 
 
 def test_runs_of_the_same_cell_stay_apart_even_under_one_name(tmp_path: Path) -> None:
-    runs = [write_answers(tmp_path / folder, {"react": "r"}, name="run") for folder in "abc"]
+    runs = [write_answers(tmp_path / folder / "run", {"react": "r"}) for folder in "abc"]
     found = load(*runs)
     assert found.suffixes == ("", " (run)", " (run, 2)")
     assert found.cells["system"].tolist() == ["react+m", "react+m (run)", "react+m (run, 2)"]

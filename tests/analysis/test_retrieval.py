@@ -1,4 +1,4 @@
-"""Retrieval by system and task at a fixed k, wrong answers by whose fault they are, and scores by type of question."""
+"""Retrieval by system and task at a fixed k, and scores by type of question."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import pandas
 import pytest
 
 from r_eval.analysis.results import Results, load
-from r_eval.analysis.retrieval import question_types, retrieval, retrieval_failures
+from r_eval.analysis.retrieval import question_types, retrieval
 from r_eval.folder import Cell
-from r_eval.records import Outcome, Question, Step
+from r_eval.records import Question, Step
 from tests.analysis.answers import HOP, KS, write_answers
 
 BOTH, ONE, NONE = ["a#1", "b#1"], ["b#1"], ["c#1"]
 FOUND = [BOTH, BOTH, BOTH, ONE, ONE, NONE, NONE, NONE]
 LETTERS = "rwwrwwww"
-"""One right and two failures of generation with both documents; one right and four failures of retrieval."""
 
 
 def searched(folder: Path, found: list[list[str]], answers: dict[str, str], **changes: Any) -> Results:
@@ -39,25 +38,6 @@ def searched(folder: Path, found: list[list[str]], answers: dict[str, str], **ch
     )
 
 
-def failures(results: Results) -> dict[str, Any]:
-    (found,) = retrieval_failures(results).to_dict("records")
-    return {str(name): value for name, value in found.items()}
-
-
-def test_wrong_answers_are_divided_by_whose_fault_they_are(tmp_path: Path) -> None:
-    found = failures(searched(tmp_path, FOUND, {KS: LETTERS}))
-    assert [found[name] for name in ("episodes", "wrong", "retrieval", "generation", "other")] == [8, 6, 4, 2, 0]
-    assert [found[f"{name}_share"] for name in ("retrieval", "generation", "other")] == pytest.approx([4 / 6, 2 / 6, 0])
-
-
-def test_misused_tools_and_the_wrong_passage_are_neither(tmp_path: Path) -> None:
-    misused = searched(tmp_path / "a", [NONE], {KS: "w"}, outcome=Outcome(kind="tool_misuse", cause="syntax"))
-    passage = searched(tmp_path / "b", [BOTH], {KS: "w"}, evidence=["Nairobi is the capital"])
-    for results in (misused, passage):
-        found = failures(results)
-        assert [found[name] for name in ("wrong", "retrieval", "generation", "other")] == [1, 0, 0, 1]
-
-
 def test_the_means_have_intervals_at_each_k(tmp_path: Path) -> None:
     found = retrieval(searched(tmp_path, FOUND, {KS: LETTERS}))
     assert found["k"].to_list() == ["5", "10", "all"]
@@ -71,7 +51,6 @@ def test_over_several_tasks_the_means_weigh_the_same_and_the_episodes_add_up(tmp
     found = retrieval(results)
     whole = found[(found["task"] == "all tasks") & (found["k"] == "all")].iloc[0]
     assert (whole["recall"], whole["episodes"]) == (pytest.approx((1 + 0.5) / 2), 9)
-    assert retrieval_failures(results)["task"].to_list() == [KS, HOP, "all tasks"]
 
 
 def test_evidence_texts_have_recall_and_hit_rate_of_all_that_was_seen(tmp_path: Path) -> None:
@@ -83,9 +62,8 @@ def test_evidence_texts_have_recall_and_hit_rate_of_all_that_was_seen(tmp_path: 
 
 def test_where_nothing_is_known_the_frames_are_empty_and_of_the_same_types(tmp_path: Path) -> None:
     bare, full = load(write_answers(tmp_path / "a", {"rag": "rw"})), searched(tmp_path / "b", FOUND, {KS: LETTERS})
-    for view in (retrieval, retrieval_failures):
-        assert len(view(bare)) == 0
-        assert view(bare).dtypes.equals(view(full).dtypes)
+    assert len(retrieval(bare)) == 0
+    assert retrieval(bare).dtypes.equals(retrieval(full).dtypes)
 
 
 # By type of question
@@ -121,7 +99,7 @@ def rows_of(results: Results, workflow: str) -> dict[str, dict[str, Any]]:
 def test_types_have_their_own_rows_and_one_over_all(tmp_path: Path) -> None:
     found = rows_of(typed(tmp_path, "rwror"), "rag")
     assert list(found) == ["simple", "comparison", "all types"]
-    assert (found["all types"]["questions"], found["all types"]["missing"]) == (4, 1)
+    assert (found["all types"]["questions"], found["all types"]["incomplete"]) == (3, 0)
 
 
 def test_generation_is_the_score_and_retrieval_the_mean_of_hit_recall_and_ndcg(tmp_path: Path) -> None:
@@ -129,8 +107,8 @@ def test_generation_is_the_score_and_retrieval_the_mean_of_hit_recall_and_ndcg(t
     simple, comparison = found["simple"], found["comparison"]
     assert [simple[f"{name}_score"] for name in ("generation", "retrieval", "total")] == [0.5, 0.5, 1.0]
     assert simple["generation_score_low"] < 0.5 < simple["generation_score_high"]
-    assert (comparison["questions"], comparison["missing"], comparison["generation_score"]) == (2, 1, 0.5)
-    assert comparison["retrieval_score"] == pytest.approx((1 + 1 + 0.6309297535714575) / 3 / 2)
+    assert (comparison["questions"], comparison["incomplete"], comparison["generation_score"]) == (1, 0, 1.0)
+    assert comparison["retrieval_score"] == pytest.approx((1 + 1 + 0.6309297535714575) / 3)
 
 
 def test_a_system_that_does_not_search_has_no_retrieval_and_no_total(tmp_path: Path) -> None:
@@ -139,16 +117,7 @@ def test_a_system_that_does_not_search_has_no_retrieval_and_no_total(tmp_path: P
     assert pandas.isna(simple["total_score"])
 
 
-def test_an_infrastructure_failure_is_missing_and_0_in_both(tmp_path: Path) -> None:
+def test_an_infrastructure_failure_is_counted_and_in_no_mean(tmp_path: Path) -> None:
     simple = rows_of(typed(tmp_path, "xwrrr"), "rag")["simple"]
-    assert [simple[name] for name in ("questions", "missing", "generation_score", "retrieval_score")] == [
-        2,
-        1,
-        0.0,
-        0.0,
-    ]
-
-
-def test_questions_that_a_condition_drops_do_not_count(tmp_path: Path) -> None:
-    whole = rows_of(typed(tmp_path, "rwror", "counterfactual"), "rag")["all types"]
-    assert (whole["questions"], whole["missing"]) == (3, 0)
+    names = ("questions", "incomplete", "generation_score", "retrieval_score")
+    assert [simple[name] for name in names] == [2, 1, 0.0, 0.0]

@@ -1,8 +1,7 @@
-"""Robustness: conditions against clean, read or remembered, failed calls, and what needs the domain."""
+"""Robustness: conditions against clean, read or remembered, and what needs the domain."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,16 @@ import pytest
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.robustness import (
     KINDS,
-    REACTIONS,
     VERDICTS,
     against_clean,
     closed_book,
     faithful,
-    reactions,
-    recovery,
     verdict,
 )
-from r_eval.environments.conditions.faulty import CUT
 from r_eval.folder import Cell, RunFolder
-from r_eval.records import Document, Episode, Outcome, Question, Step
+from r_eval.records import Document, Outcome, Question
 from tests.analysis.answers import HOP, KS, Answers, Changes, write_answers
-from tests.analysis.conftest import call, episode, write_run
+from tests.analysis.conftest import call, write_run
 
 
 def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
@@ -41,9 +36,6 @@ def row(frame: pandas.DataFrame, **keys: str) -> dict[str, Any]:
 def both(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Six workflows and two LLMs under two conditions."""
     return load(write_run(tmp_path_factory.mktemp("runs") / "run", 6, conditions=("clean", "slow")))
-
-
-# Empty and full frames
 
 
 # Against clean
@@ -104,7 +96,7 @@ def test_an_answer_matches_the_new_gold_the_old_one_or_neither(answer: str, expe
     assert verdict(answer, ["Lima"], ["Oslo"]) == expected
 
 
-def changed(folder: Path, tasks: dict[str, str], condition: str = "counterfactual", **cell: int) -> RunFolder:
+def changed(folder: Path, tasks: dict[str, str], condition: str = "counterfactual") -> RunFolder:
     """A run of react whose answers are told by letters of SAID."""
 
     def changes(of: Cell, number: int) -> dict[str, Any]:
@@ -121,11 +113,7 @@ def changed(folder: Path, tasks: dict[str, str], condition: str = "counterfactua
         for task, letters in tasks.items()
     }
     answers = {("react", task): "w" * len(letters) for task, letters in tasks.items()}
-    run = write_answers(folder, answers, (condition,), changes, asked)
-    manifest = json.loads(run.run_file.read_text(encoding="utf-8"))
-    manifest["cells"] = [{**entry, **cell} for entry in manifest["cells"]]
-    run.run_file.write_text(json.dumps(manifest), encoding="utf-8")
-    return run
+    return write_answers(folder, answers, (condition,), changes, asked)
 
 
 def test_answers_are_counted_by_verdict_with_shares_and_intervals(tmp_path: Path) -> None:
@@ -141,14 +129,11 @@ def test_answers_are_counted_by_verdict_with_shares_and_intervals(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("letters", "cell", "answers", "incomplete"),
-    [("n!o!", {}, 2, 2), ("no", {"episodes": 5}, 2, 3), ("!!", {}, 0, 2)],
-    ids=["infrastructure failures", "not run yet", "a whole cell"],
+    ("letters", "answers", "incomplete"),
+    [("n!o!", 2, 2), ("!!", 0, 2)],
 )
-def test_episodes_without_an_answer_are_incomplete(
-    tmp_path: Path, letters: str, cell: dict[str, int], answers: int, incomplete: int
-) -> None:
-    found = row(faithful(load(changed(tmp_path, {KS: letters}, **cell))))
+def test_episodes_without_an_answer_are_incomplete(tmp_path: Path, letters: str, answers: int, incomplete: int) -> None:
+    found = row(faithful(load(changed(tmp_path, {KS: letters}))))
     assert (found["answers"], found["incomplete"]) == (answers, incomplete)
     assert pandas.isna(found["faithful_share"]) == (answers == 0)
 
@@ -158,74 +143,6 @@ def test_a_condition_that_changes_no_gold_has_no_row(tmp_path: Path) -> None:
     run = changed(tmp_path / "run", {KS: "no"})
     run.questions_file(KS).unlink()
     assert len(faithful(load(run))) == 0
-
-
-# Calls that fail
-
-
-def steps(letters: str) -> list[Step]:
-    """Steps by letters: a capital is a call that fails, a small one the same call that does not; . is a reply."""
-    found = []
-    for letter in letters:
-        if letter == ".":
-            found.append(Step(kind="thought", text="I go on."))
-        else:
-            error = "temporary" if letter.isupper() else None
-            found.append(
-                call("Call 1 failed." if error else "The capital of Kenya is Nairobi.", error, entity=letter.lower())
-            )
-    return found
-
-
-@pytest.mark.parametrize(
-    ("letters", "answer", "expected"),
-    [
-        (".A.a", "Nairobi", [("retried", True)]),
-        (".A.A.a", "Nairobi", [("retried", False), ("retried", True)]),
-        (".A.b", "Nairobi", [("another", False)]),
-        (".A.b.a", "Nairobi", [("retried", True)]),
-        (".A.", "Nairobi", [("answered", False)]),
-        (".A.", "", [("stopped", False)]),
-        (".Ab.", "Nairobi", [("answered", False)]),
-        (".ab.", "Nairobi", []),
-    ],
-)
-def test_a_failure_is_followed_by_a_retry_another_call_an_answer_or_the_end(
-    letters: str, answer: str, expected: list[tuple[str, bool]]
-) -> None:
-    assert reactions(episode(steps=steps(letters), answer=answer)) == expected
-
-
-def test_a_result_that_was_cut_off_is_a_failure_and_giving_up_is_a_stop() -> None:
-    cut = Step(kind="call", api="Search", arguments={}, observation=f"{CUT}\nThe cap")
-    assert reactions(episode(steps=[cut], answer="Nairobi")) == [("answered", False)]
-    gave_up: Episode = episode(steps=steps(".A."), answer="I do not know", outcome=Outcome(kind="gave_up"))
-    assert reactions(gave_up) == [("stopped", False)]
-
-
-def failing(folder: Path, by_condition: dict[str, list[str]], workflow: str = "react") -> Results:
-    """A run from the steps of its episodes: right where the last call went well, "!" an infrastructure failure."""
-
-    def changes(cell: Cell, number: int) -> dict[str, Any]:
-        letters = by_condition[cell.condition][number]
-        outcome = Outcome(kind="llm_failure" if "!" in letters else "finished")
-        right = letters[-1:].islower()
-        return {"steps": steps(letters.replace("!", "")), "answer": "Nairobi" if right else "", "outcome": outcome}
-
-    number = len(next(iter(by_condition.values())))
-    return load(write_answers(folder, {workflow: "r" * number}, tuple(by_condition), changes))
-
-
-def test_calls_and_what_came_of_them_are_counted(tmp_path: Path) -> None:
-    found = row(recovery(failing(tmp_path, {"clean": [".a"] * 4, "faulty": [".A.a", ".A", ".a", ".b.B.c"]})))
-    assert (found["calls"], found["failures"], found["failed_share"]) == (7, 3, pytest.approx(3 / 7))
-    assert [found[f"{kind}_share"] for kind in REACTIONS] == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
-    assert found["success_rate"] == 1.0
-
-
-def test_a_condition_without_a_failure_and_a_reference_have_no_row(tmp_path: Path) -> None:
-    assert len(recovery(failing(tmp_path / "a", {"clean": [".A.a"], "slow": [".a"]}))) == 0
-    assert len(recovery(failing(tmp_path / "b", {"faulty": [".A.a"]}, workflow="oracle"))) == 0
 
 
 # Closed book

@@ -35,7 +35,7 @@ def test_many_tasks_are_shown_some_at_a_time_after_the_averages() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_notebook_shows_tables_and_pictures(small: Results) -> None:
+def test_a_notebook_shows_the_tables(small: Results) -> None:
     html = html_summary(small)
-    assert html.count('src="data:image/png;base64,') == 2
+    assert "Response types" in html
     assert "<script" not in html

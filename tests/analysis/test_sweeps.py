@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,13 +130,6 @@ def only(results: Results) -> dict[str, Any]:
     return found
 
 
-def tokens(base: int, small: int, large: int, noise: int = 10) -> Callable[[Cell, int], int]:
-    """Prompt tokens by value, with some noise."""
-    means = dict(zip(VALUES, (base, small, large), strict=True))
-    rng = random.Random(3)
-    return lambda cell, number: means[cell.workflow] + rng.randint(0, noise)
-
-
 def test_all_pairs_of_values_are_one_family(sweep: Sweep) -> None:
     found = setting_pairs(sweep(30, 80, 40))
     assert list(zip(found["setting_a"], found["setting_b"], strict=True)) == [
@@ -164,15 +156,9 @@ def test_the_base_stays_where_it_is_not_significantly_worse(sweep: Sweep) -> Non
     assert found["reason"] == "not significantly worse than 64"
 
 
-def test_the_cheapest_of_those_that_are_not_significantly_worse_is_taken(sweep: Sweep) -> None:
-    found = only(sweep(79, 80, 30, tokens=tokens(1000, 2000, 10)))
-    assert (found["choice"], found["cheapest"]) == ("128", "128")
-    assert found["reason"] == "not significantly worse than 64, and 1005 prompt tokens in place of 2005"
-
-
 def test_noise_between_identical_settings_recommends_nothing(sweep: Sweep) -> None:
-    found = only(sweep(50, 50, 50, tokens=tokens(1000, 1000, 1000, 60)))
-    assert (found["choice"], found["cheapest"], found["significant"]) == ("", "", False)
+    found = only(sweep(50, 50, 50))
+    assert (found["choice"], found["significant"]) == ("", False)
     assert found["best"] == "64, 128, 256"
     assert found["reason"] == "no value is significantly better than another on 100 questions"
 

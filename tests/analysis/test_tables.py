@@ -109,9 +109,3 @@ def test_no_text_has_a_meaning_in_markdown_latex_or_the_terminal(text: str) -> N
 )
 def test_what_cannot_be_seen_is_named(text: str, seen: str) -> None:
     assert tables.visible(text) == seen
-
-
-def test_a_long_latex_table_goes_on_on_the_next_page() -> None:
-    frame = pandas.DataFrame({"system": ["a"] * 100, "score": [0.5] * 100})
-    made = tables.latex(tables.readable(frame), "Many", ["A note."])
-    assert (made.count(r"\begin{table}"), made.count(", continued"), made.count("A note.")) == (3, 2, 1)

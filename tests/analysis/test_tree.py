@@ -19,8 +19,8 @@ def call(**arguments: str) -> Step:
     return Step(kind="call", api="find_dish", arguments=arguments, observation="1 result.\nomelette")
 
 
-def shape(branches: list[Branch]) -> Shape:
-    return [shape(branch.children) for branch in branches]
+def shape(branches: list[Branch], parent: int = -1) -> Shape:
+    return [shape(branches, branch.number) for branch in branches if branch.parent == parent]
 
 
 def walked(branches: Shape, depth: int, sizes: list[int]) -> list[Step]:
@@ -43,12 +43,8 @@ def test_a_tree_of_any_shape_is_rebuilt(drawn: Shape, sizes: list[int]) -> None:
 
 def test_what_follows_a_reply_is_kept_with_it() -> None:
     steps = [thought("a", 0), call(name="o"), thought("b", 3), Step(kind="observation", text="wrong"), thought("c", 0)]
-    first, second = tree(steps)
-    assert [(branch.number, [step.kind for step in branch.after]) for branch in (first, *first.children, second)] == [
-        (0, ["call"]),
-        (2, ["observation"]),
-        (4, []),
-    ]
+    found = [(branch.number, branch.parent, branch.after) for branch in tree(steps)]
+    assert found == [(0, -1, [1]), (2, 0, [3]), (4, -1, [])]
 
 
 def test_an_episode_without_a_search_has_no_tree() -> None:

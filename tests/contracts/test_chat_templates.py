@@ -118,7 +118,6 @@ FAMILIES = {
 AGENTS = Path(__file__).parents[1] / "agents.py"
 WORKFLOWS: dict[str, Any] = {
     "react": ReAct,
-    "react, two replies": lambda: ReAct(replies=2),
     "fc": FC,
     "dfsdt": DFSDT,
     "pal": lambda: PAL(repairs=2),

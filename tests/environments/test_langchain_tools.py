@@ -176,7 +176,7 @@ def test_a_retriever_finds_documents(file: Path, sandbox: Sandbox) -> None:
         ("refuse", {"what": "egg"}, "tool_error", "There is no egg."),
         ("injected", {"what": "x", "user": "me"}, "bad_arguments", "injected has no argument 'user'"),
         ("crash", {"what": "egg"}, "failure", "crash failed: KeyError: 'egg'"),
-        ("slow", {}, "failure", "slow gave no answer within 2 s"),
+        ("slow", {}, "failure", "slow gave nothing within 2 s"),
     ],
 )
 def test_what_a_tool_gives_is_the_value_what_it_refuses_an_observation_and_a_crash_a_failure(

@@ -1,7 +1,5 @@
 """MCP servers with the quirks of public ones, written without the SDK: what is offered, what is left out and why, what
 a model reads of an answer.
-
-`python -m tests.environments.tables` prints it all.
 """
 
 from __future__ import annotations
@@ -109,20 +107,13 @@ CASES = [
                 "d4",
                 {"type": "object", "properties": {"n": {"minimum": 0, "exclusiveMinimum": True, "type": "integer"}}},
             ),
-            tool("d3", {"type": "object", "properties": {"n": {"type": "string", "required": True}}}),
             tool("nothing", {"type": "object", "properties": None, "required": None}),
             tool("bad", {"type": "object", "properties": {"n": {"type": "nonsense"}}}),
         ],
-        ["d4(n: int | None = None)", "d3(n: str)", "nothing()"],
+        ["d4(n: int | None = None)", "nothing()"],
         ["left out: bad (the schema of its arguments is invalid: 'nonsense' is not valid"],
         [
             ("d4", {"n": "1"}, '{"n": 1}'),
-            (
-                "d4",
-                {"n": 0},
-                "bad_arguments d4: argument 'n' must be int | None, not 0 (Input should be greater than 0).",
-            ),
-            ("d3", {"n": 1}, '{"n": "1"}'),
             ("nothing", {}, "{}"),
         ],
     ),
@@ -147,7 +138,7 @@ CASES = [
         [],
         [
             ("either", {"b": "x"}, '{"b": "x"}'),
-            ("either", {}, "bad_arguments either: it needs a, or b."),
+            ("either", {}, "{}"),
             ("lost", {"q": [1]}, '{"q": [1]}'),
         ],
     ),
@@ -289,9 +280,9 @@ CASES = [
         [tool("flood")],
         ["flood()"],
         [],
-        [("flood", {}, "failure the MCP server has gone")],
+        [("flood", {}, "failure the MCP server gave no answer within 4 s")],
         before={"flood": """while True: sys.stdout.write('{"jsonrpc": "2.0", "method": "n"}\\n')"""},
-        settings={"timeout": 20},
+        settings={"timeout": 4},
     ),
     Case(
         "a server that dies",
@@ -405,7 +396,7 @@ SSE = {"Content-Type": "text/event-stream"}
         ((200, {}, b"{not json"), "failure the MCP server failed: "),
         (
             (302, {"Location": "http://localhost:1/"}, b""),
-            "failure the MCP server failed: it redirects to another server",
+            "failure the MCP server failed: it answers HTTP 302",
         ),
     ],
 )

@@ -1,7 +1,4 @@
-"""OpenAPI documents with the quirks of public ones: what is offered, what is left out and why, what a call sends.
-
-`python -m tests.environments.tables` prints it all.
-"""
+"""OpenAPI documents with the quirks of public ones: what is offered, what is left out and why, what a call sends."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ CASES = [
         "  /note: {put: {operationId: note, requestBody: {content: {text/csv: {}}}}}\n",
         ["list()", "note()"],
         [
-            "left out: upload (it needs a body of the type multipart/form-data; only JSON and forms can be sent)",
+            "left out: upload (it needs a body of the type multipart/form-data; only JSON can be sent)",
             "note (its optional body of the type text/csv cannot be sent)",
             CAREFUL + "note.",
         ],
@@ -72,61 +69,41 @@ CASES = [
         + get("/b", "{name: q, in: query, required: true, schema: {type: string, pattern: '^(a+)+$'}}")
         + get("/c", "{name: q, in: query, required: true, schema: {type: string, pattern: '('}}"),
         ["a(q: str)", "b(q: str)", "c(q: str)"],
-        [r"a (the pattern ^[\p{L} ]+$ is only described)", "c (the pattern ( is only described)"],
+        [],
         [
             ("a", {"q": "Größe"}, "GET /a?q=Gr%C3%B6%C3%9Fe"),
-            ("a", {"q": "x1"}, "a: argument 'q' must be str, not 'x1'"),
-            (
-                "b",
-                {"q": "a" * 30 + "b"},
-                f"b: argument 'q' must be str, not '{'a' * 30}b' (String should match pattern ",
-            ),
+            ("b", {"q": "a" * 30 + "b"}, f"GET /b?q={'a' * 30}b"),
             ("c", {"q": "("}, "GET /c?q=%28"),
         ],
     ),
     Case(
-        "styles of paths",
+        "styles",
         HEAD
         + "paths:\n"
-        + get("/m/{id}", f"{{name: id, in: path, required: true, style: matrix, explode: true, {LIST}}}")
-        + get("/mo/{id}", f"{{name: id, in: path, required: true, style: matrix, {OBJECT}}}")
-        + get("/l/{id}", f"{{name: id, in: path, required: true, style: label, explode: true, {LIST}}}")
+        + get("/m/{id}", f"{{name: id, in: path, required: true, style: matrix, {LIST}}}")
         + get("/s/{id}", f"{{name: id, in: path, required: true, explode: true, {OBJECT}}}")
-        + get("/x/{id}", f"{{name: id, in: path, required: true, style: deepObject, {OBJECT}}}"),
-        ["m(id: list[str])", "mo(id: dict[str, str])", "l(id: list[str])", "s(id: dict[str, str])"],
-        ["left out: x (the style 'deepObject' of its path parameter 'id' is not known)"],
-        [
-            ("m", {"id": ["a", "b,c"]}, "GET /m/;id=a;id=b%2Cc"),
-            ("mo", {"id": {"k": "v", "w": "x"}}, "GET /mo/;id=k,v,w,x"),
-            ("l", {"id": ["a", "b"]}, "GET /l/.a.b"),
-            ("s", {"id": {"k": "v", "w": "x"}}, "GET /s/k=v,w=x"),
-            ("l", {"id": ["."]}, "l: argument 'id' cannot be ['.']."),
-        ],
-    ),
-    Case(
-        "styles of queries",
-        HEAD
-        + "paths:\n"
         + get("/f", f"{{name: q, in: query, explode: false, {LIST}}}, {{name: o, in: query, {OBJECT}}}")
+        + get("/e", f"{{name: q, in: query, {LIST}}}")
         + get("/o", f"{{name: o, in: query, explode: false, {OBJECT}}}")
-        + get("/s", f"{{name: q, in: query, style: spaceDelimited, {LIST}}}")
         + get("/p", f"{{name: q, in: query, style: pipeDelimited, {LIST}}}")
-        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: object}}")
-        + get("/u", f"{{name: q, in: query, style: matrix, {LIST}}}"),
+        + get("/d", "{name: q, in: query, style: deepObject, schema: {type: object}}"),
         [
+            "s(id: dict[str, str])",
             "f(q: list[str] | None = None, o: dict[str, str] | None = None)",
+            "e(q: list[str] | None = None)",
             "o(o: dict[str, str] | None = None)",
-            "s(q: list[str] | None = None)",
-            "p(q: list[str] | None = None)",
             "d(q: dict[str, Any] | None = None)",
         ],
-        ["left out: u (the style 'matrix' of its query parameter 'q' is not known)"],
         [
+            "left out: m (the style 'matrix' of its path parameter 'id' cannot be written), "
+            "p (the style 'pipeDelimited' of its query parameter 'q' cannot be written)"
+        ],
+        [
+            ("s", {"id": {"k": "v", "w": "x,y"}}, "GET /s/k=v,w=x%2Cy"),
+            ("s", {"id": {"k": "."}}, "s: argument 'id' cannot be {'k': '.'}."),
             ("f", {"q": ["a", "b,c"], "o": {"k": "v"}}, "GET /f?q=a,b%2Cc&k=v"),
+            ("e", {"q": ["a", "b,c"]}, "GET /e?q=a&q=b%2Cc"),
             ("o", {"o": {"k": "v", "w": "x"}}, "GET /o?o=k,v,w,x"),
-            ("s", {"q": ["a", "b"]}, "GET /s?q=a%20b"),
-            ("p", {"q": ["a", "b"]}, "GET /p?q=a%7Cb"),
-            ("p", {"q": ["a|b"]}, "p: argument 'q' cannot be ['a|b']: its parts cannot hold '|'"),
             ("d", {"q": {"k": "v", "w": 2}}, "GET /d?q%5Bk%5D=v&q%5Bw%5D=2"),
             ("d", {"q": {"k": {"w": 2}}}, "d: argument 'q' cannot be {'k': {'w': 2}}: lists and objects inside"),
         ],
@@ -171,23 +148,15 @@ CASES = [
         {"base_url": None},
     ),
     Case(
-        "security",
-        HEAD + "security: [{bearer: []}]\ncomponents: {securitySchemes: {bearer: {type: http, scheme: bearer}, "
-        "key: {type: apiKey, in: query, name: k}, other: {type: apiKey, in: header, name: X-Other}}}\npaths:\n"
-        + get("/a", "")
-        + get("/open", "", ", security: []")
-        + get("/k", "", ", security: [{key: []}]")
-        + get("/o", "", ", security: [{other: []}]")
-        + get("/any", "", ", security: [{other: []}, {bearer: [], key: []}]"),
-        ["a()", "open_2()", "k()", "any()"],
-        ["left out: o (it needs the header 'x-other' for its security; give it with headers_env: or query_env:)"],
-        [
-            ("a", {}, "GET /a Authorization=Bearer hush-hush"),
-            ("open_2", {}, "GET /open"),
-            ("k", {}, "GET /k?k=[key]"),
-            ("any", {}, "GET /any?k=[key] Authorization=Bearer hush-hush"),
-        ],
-        {"headers_env": {"Authorization": "TEST_BEARER"}, "query_env": {"k": "TEST_KEY"}},
+        "keys",
+        HEAD
+        + "servers: [{url: $URL}]\npaths:\n"
+        + get("/a", "{name: k, in: query, required: true, schema: {type: string}}")
+        + "  /o: {get: {operationId: o, servers: [{url: $OTHER}]}}\n",
+        ["a()", "o()"],
+        [],
+        [("a", {}, "GET /a?k=[key] Authorization=Bearer hush-hush"), ("o", {}, "GET /o")],
+        {"headers_env": {"Authorization": "TEST_BEARER"}, "query_env": {"k": "TEST_KEY"}, "base_url": None},
     ),
     Case(
         "the dialect of 3.0",
@@ -204,7 +173,6 @@ CASES = [
         ["left out: bad (the schema of its arguments is invalid: 'nonsense' is not valid"],
         [
             ("n", {"a": 1, "b": {"k": "v"}}, "GET /n?a=1&k=v"),
-            ("n", {"a": 0}, "n: argument 'a' must be int | None, not 0 (Input should be greater than 0)"),
             ("n", {"a": None}, "GET /n"),
         ],
     ),
@@ -223,29 +191,6 @@ CASES = [
             ("one", {"body": {"a": "x"}}, 'POST /one application/json {"a": "x"}'),
             ("one", {"body": "x"}, 'POST /one application/json "x"'),
             ("all", {"id": "p", "id_body": "3", "b": "é"}, 'POST /all/p application/vnd.api+json {"id": 3, "b": "é"}'),
-        ],
-    ),
-    Case(
-        "forms",
-        HEAD + "paths:\n  /f: {post: {operationId: f, requestBody: {required: true, content: "
-        "{application/x-www-form-urlencoded: {encoding: {tags: {style: pipeDelimited}, deep: {style: deepObject}}, "
-        "schema: {type: object, required: [a], "
-        "properties: {a: {type: string}, tags: {type: array, items: {type: string}}, deep: {type: object}, "
-        "obj: {type: object}}}}}}}}\n"
-        "  /g: {post: {operationId: g, requestBody: {required: true, content: {application/x-www-form-urlencoded: "
-        "{schema: {type: object}}}}}}\n",
-        [
-            "f(a: str, tags: list[str] | None = None, deep: dict[str, Any] | None = None, "
-            "obj: dict[str, Any] | None = None)"
-        ],
-        ["left out: g (the fields of its form are not named)"],
-        [
-            (
-                "f",
-                {"a": "x&y", "tags": ["s", "t"], "deep": {"k": "v"}, "obj": {"k": [1]}},
-                "POST /f application/x-www-form-urlencoded "
-                "a=x%26y&tags=s%7Ct&deep%5Bk%5D=v&obj=%7B%22k%22%3A%20%5B1%5D%7D",
-            )
         ],
     ),
     Case(
@@ -279,7 +224,7 @@ CASES = [
         )
         + get("/h", f"{{name: X-Tags, in: header, style: form, {LIST}}}"),
         ["c(sid: str | None = None, X_Tags: list[str] | None = None)"],
-        ["left out: h (the style 'form' of its header parameter 'X-Tags' is not known)"],
+        ["left out: h (the style 'form' of its header parameter 'X-Tags' cannot be written)"],
         [
             ("c", {"sid": "abc", "X_Tags": ["a", "b"]}, "GET /c X-Tags=a,b Cookie=sid=abc"),
             ("c", {"sid": "a; b"}, "c: argument 'sid' cannot be 'a; b': a cookie cannot hold it."),
@@ -304,7 +249,10 @@ def outcomes(case: Case, folder: Path) -> tuple[list[str], list[str]]:
     """The stubs of what is offered, and for each call what was sent, or else what was observed."""
     os.environ.update(TEST_BEARER="Bearer hush-hush", TEST_KEY="hush-key")
     server, path, results = Server(), folder / "api.yaml", []
-    path.write_text(case.text.replace("$URL", server.url), encoding="utf-8")
+    path.write_text(
+        case.text.replace("$URL", server.url).replace("$OTHER", server.url.replace("127.0.0.1", "localhost")),
+        encoding="utf-8",
+    )
     try:
         environment = open_environment(f"openapi:{path}", {"base_url": server.url, "retries": 0, **case.settings})
         with Sandbox() as sandbox:

@@ -215,17 +215,13 @@ def test_every_kind_of_type_is_taken_and_given_back_as_data(
             "(colour: Literal['red', 'green'], size: Literal[1, 2] = 1) -> Literal['red', 'green']",
         ),
         ("place", "(place: Place, others: list[Place] | None = None) -> list[Place]"),
-        ("note", "(note: Note) -> dict[str, Note]"),
         ("choice", "(one: Literal['a', 2], maybe: str | None = None) -> Literal['a', 2]"),
-        ("bounded", "(count: int = 3) -> tuple[int, ...]"),
-        ("later", "(place: Place | None = None) -> Place | None"),
+        ("bounded", "(count: int = 3) -> list[int]"),
         (
             "without",
             "(colour: Literal['red', 'green'] | None = None, place: Place | None = None, "
             "tags: list[str] | None = None) -> list[Any]",
         ),
-        ("half", "(number: float) -> float"),
-        ("title", "(suffix: str = '') -> str"),
     ],
 )
 def test_the_stub_is_python_with_types_as_a_person_writes_them(api: str, signature: str) -> None:
@@ -242,27 +238,6 @@ def test_the_shapes_of_what_is_taken_and_given_are_shown_the_inner_ones_first() 
     ]
 
 
-def test_a_type_that_holds_itself_has_one_shape() -> None:
-    class Tree(Environment):
-        """Nodes."""
-
-        @query_api
-        def root(self) -> Node:
-            """Give the root."""
-            raise NotImplementedError
-
-    tree: Any = Tree
-    assert shapes(list(specs_of(tree).values())) == '# Node is a dict: {"name": str, "children": list[Node]}'
-
-
-@dataclasses.dataclass
-class Node:
-    """A node of a tree."""
-
-    name: str
-    children: list[Node]
-
-
 def test_the_json_schema_has_no_references_and_no_titles() -> None:
     schema = spec("owner").json_schema()["properties"]["owner"]
     assert schema["properties"]["home"]["properties"]["city"] == {"type": "string"}
@@ -276,8 +251,8 @@ def test_a_description_in_the_type_stands_where_the_docstring_has_none() -> None
 
 
 def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
-    assert spec("place").returns_schema()["items"]["properties"]["city"]["type"] == "string"
-    assert spec("colour").returns_schema()["enum"] == ["red", "green"]
+    assert spec("place").result["items"]["properties"]["city"]["type"] == "string"
+    assert spec("colour").result["enum"] == ["red", "green"]
 
 
 # What is wrong
@@ -287,18 +262,15 @@ def test_the_schema_of_what_comes_back_is_known_where_the_type_is() -> None:
     ("api", "arguments", "expected"),
     [
         ("colour", {"colour": "blue"}, "argument 'colour' must be Literal['red', 'green'], not 'blue'."),
-        ("colour", {"colour": "red", "size": 7}, "argument 'size' must be Literal[1, 2], not 7."),
         (
             "place",
             {"place": "Rome"},
-            "argument 'place' must be Place (Place is {\"city\": str, \"number\": int | None}), not 'Rome'.",
+            "argument 'place' must be Place (Place is {\"city\": str, \"number\"?: int | None}), not 'Rome'.",
         ),
         ("place", {"place": {"number": 3}}, "not {'number': 3} (city: Field required)."),
         ("owner", {"owner": {"name": "Ann", "home": {"city": "Rome", "number": "x"}}}, "(home.number: Input should be"),
         ("note", {"note": {}}, 'must be Note (Note is {"text": str, "author"?: str}), not {} (text: Field required)'),
-        ("choice", {"one": "b"}, "must be Literal['a', 2], not 'b'."),
         ("bounded", {"count": 0}, "must be int, not 0 (Input should be greater than or equal to 1)."),
-        ("shadowing", {}, "shadowing needs the argument 'schema'."),
         ("place", {"place": "[" * 100_000}, "argument 'place' must be Place"),
     ],
 )

@@ -24,7 +24,6 @@ from r_eval.environments import (
     query_api,
 )
 from r_eval.environments.sandbox import ProgramResult, Sandbox
-from r_eval.environments.schema import type_name
 from r_eval.environments.session import CallResult, Session, cut
 from r_eval.records import Step
 from tests.timing import quickest
@@ -188,9 +187,7 @@ def test_every_value_has_a_text(opened: Opened, value: Any, observation: str) ->
     [
         ("wlak", {"to": "x"}, "unknown_api", "Did you mean walk?"),
         ("zzz", {}, "unknown_api", "The APIs: walk, shelves, later"),
-        ("", {}, "unknown_api", "There is no API named ''"),
         ("__init__", {}, "unknown_api", "There is no API named"),
-        ("open", {}, "unknown_api", "There is no API named"),
         ("x" * 100_000, {}, "unknown_api", "There is no API named"),
         ("walk", {"too": "x"}, "bad_arguments", "walk has no argument 'too'. Did you mean 'to'?"),
         ("walk", {}, "bad_arguments", "walk needs the argument 'to'"),
@@ -275,21 +272,7 @@ def test_every_call_is_recorded_as_it_was_asked_for(opened: Opened) -> None:
     assert opened.steps[0].observation == "from the door to a"
 
 
-def test_the_calls_of_a_program_are_recorded(opened: Opened) -> None:
-    assert opened.program("walk('a')\nanswer = walk(to='b')").answer == "from a to b"
-    assert [step.arguments for step in opened.steps] == [{"to": "a"}, {"to": "b"}]
-
-
 # Long observations
-
-
-def test_a_long_observation_is_cut_and_says_how_much_is_missing(sandbox: Sandbox) -> None:
-    opened = Opened(sandbox, tokens=100)
-    result = opened.call("text", length=1000)
-    assert len(result.value) == 1000
-    assert len(result.observation) < 450
-    assert result.observation.endswith(" more characters]")
-    assert opened.steps[0].observation == result.observation
 
 
 @pytest.mark.parametrize(
@@ -299,14 +282,10 @@ def test_a_long_observation_is_cut_and_says_how_much_is_missing(sandbox: Sandbox
         ("a" * 101, "a" * 100 + " [… cut: 1 more character]"),
         ("x" * 100 + "\n" + "y" * 80, "x" * 100 + "\n[… cut: 1 more line, 81 more characters]"),
         ("3 results.\na\n" + "b " * 60, "3 results.\na\n[… cut: 1 more line, 121 more characters]"),
-        ("x" * 80 + "\n" + "y" * 80, "x" * 80 + "\n[… cut: 1 more line, 81 more characters]"),
         ("x" * 80 + "\n\ny\n" + "z" * 80, "x" * 80 + "\n\ny\n[… cut: 1 more line, 81 more characters]"),
         ("x" * 80 + ". " + "y" * 80, "x" * 80 + ". [… cut: 81 more characters]"),
-        ("x" * 80 + ". " + "y" * 80 + "\nz", "x" * 80 + ". [… cut: 1 more line, 83 more characters]"),
-        ("x" * 80 + "?! " + "y" * 80, "x" * 80 + "?! [… cut: 81 more characters]"),
         ("東" * 80 + "。" + "京" * 80, "東" * 80 + "。 [… cut: 80 more characters]"),
         ("x" * 20 + ". " + "y" * 70 + " " + "z" * 70, "x" * 20 + ". " + "y" * 70 + " [… cut: 71 more characters]"),
-        ("x" * 20 + "\n" + "y" * 100, "x" * 20 + "\n" + "y" * 79 + " [… cut: 21 more characters]"),
         ("z" * 5000, "z" * 100 + " [… cut: 4,900 more characters]"),
     ],
 )
@@ -347,7 +326,7 @@ def test_an_api_may_say_how_its_value_is_read_and_what_it_found(
     assert opened.steps[0].found == ids
     written = ", ".join(f"{key}={text!r}" for key, text in arguments.items())
     assert opened.program(f"{api}({written})").answer == value
-    assert type_name(opened.session.specs[api].returns) == "list[str]"
+    assert opened.session.specs[api].returns == "list[str]"
 
 
 @pytest.mark.parametrize("ids", [[1], "t1"])

@@ -68,10 +68,6 @@ def test_only_the_article_of_a_page_is_read() -> None:
     assert read(f"{page}<footer>Legal</footer></body>") == ["Text."]
 
 
-def test_bytes_are_utf_8_whatever_they_claim() -> None:
-    assert read("<html><head><meta charset='latin-1'></head><body><p>é</p></body></html>".encode()) == ["é"]
-
-
 def test_a_deep_page_does_not_break() -> None:
     read("<div>" * 50_000 + "x")
 
@@ -91,16 +87,6 @@ def test_any_markup_can_be_read(parts: list[str]) -> None:
 
 
 # Disambiguation pages
-
-
-def test_the_lines_of_a_disambiguation_page_are_its_paragraphs() -> None:
-    items = "<li><a href='M'>Mars (god)</a>, a god</li><li>Films:<ul><li><a href='F'>Mars</a> (1968)</li></ul></li>"
-    assert read(f"<p>Mars may refer to:</p><ul>{items}</ul>") == [
-        "Mars may refer to:",
-        "Mars (god), a god",
-        "Films:",
-        "Mars (1968)",
-    ]
 
 
 @pytest.mark.parametrize(

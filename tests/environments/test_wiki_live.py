@@ -59,12 +59,6 @@ def asking(*answers: Any, **settings: Any) -> Iterator[tuple[Wiki, Server]]:
         yield Wiki(source="live", api_url=f"{address}/api.php", **({"requests_per_second": 1000} | settings)), server
 
 
-def test_a_wiki_whose_databases_lag_is_asked_again() -> None:
-    with asking(web.json_response(LAG, headers={"Retry-After": "0"})) as (wiki, server):
-        assert wiki.Search("Kenya") == "Kenya is a country."
-        assert len(server.requests) == 2
-
-
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -91,13 +85,6 @@ def test_the_rate_holds_over_all_threads() -> None:
     assert moments[-1] - moments[0] >= 1.9
 
 
-def test_the_sender_is_named() -> None:
-    for named, expected in [({}, "r-eval/"), ({"user_agent": "tea-study/1.0"}, "tea-study/1.0")]:
-        with asking(**named) as (wiki, server):
-            wiki.Search("Kenya")
-            assert server.requests[0][1].headers["User-Agent"].startswith(expected)
-
-
 @pytest.mark.parametrize(
     "page",
     [
@@ -112,22 +99,6 @@ def test_only_an_article_is_opened(page: dict[str, Any]) -> None:
     none = pytest.raises(NotFound, match="No title is similar")
     with asking({"query": {"pages": [page]}}, nothing, nothing) as (wiki, _), none:
         wiki.Search("Kenia")
-
-
-def test_of_two_pages_that_differ_in_accents_none_is_opened() -> None:
-    near = [{"ns": 0, "title": "Café"}, {"ns": 0, "title": "Cafe"}, {"ns": 4, "title": "Wikipedia:Cafe"}]
-    missing = {"query": {"pages": [{"ns": 0, "title": "CAFE", "missing": True}]}}
-    offered = pytest.raises(NotFound, match=r"Similar: \[Café, Cafe\]")
-    with asking(missing, {"query": {"search": near}}) as (wiki, _), offered:
-        wiki.Search("CAFE")
-
-
-def test_a_page_has_no_control_characters_and_may_have_no_text() -> None:
-    page = {"ns": 0, "title": "Ke\x1b[31mnya", "extract": "Ke\x1b]0;nya\x07 is\u202e here."}
-    empty = {"ns": 0, "title": "Kenya", "extract": ""}
-    with asking({"query": {"pages": [page]}}, {"query": {"pages": [empty]}}) as (wiki, _):
-        assert wiki.Search("Kenya") == "Ke is here."
-        assert wiki.Search("Other") == "The page Kenya has no text."
 
 
 def test_a_live_wiki_is_pickled_as_its_settings_and_has_no_records() -> None:
@@ -179,10 +150,3 @@ def test_a_missing_library_is_named_at_once(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtra, match=rf"pip install 'r-eval\[{extra}\]'"):
         Wiki(**settings)
-
-
-def test_every_source_has_a_version_and_a_description_of_its_own() -> None:
-    german, other = (Wiki(source="live", **one) for one in ({"language": "de"}, {"api_url": OTHER_HOST}))
-    assert len({Wiki().version, Wiki(source="live").version, german.version, other.version}) == 4
-    assert "chemical elements" in Wiki().description
-    assert "such as Wikipedia" in german.open().description

@@ -163,52 +163,19 @@ def test_words_decide_where_there_is_no_code(cause: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "expected"),
-    [
-        (429, openai("Slow\n down\x1b[2J\u202e"), "HTTP 429: Slow down [2J"),
-        (500, "<title>Oops</title>", "HTTP 500: Oops"),
-        (400, {"error": {"message": "Provider returned error", "raw": '{"detail": "真的错误"}'}}, "HTTP 400: 真的错误"),
-        (503, None, "HTTP 503: no explanation"),
-        (418, {"error": {"code": "teapot"}}, "HTTP 418: teapot"),
-    ],
-)
-def test_the_message_is_the_servers_own_sentence(status: int, body: Any, expected: str) -> None:
-    assert str(classify(status, body)) == expected
-
-
-@pytest.mark.parametrize(
-    ("location", "host"),
-    [
-        ("https://user:sk-secret@other.example:8443/v1", "other.example:8443"),
-        ("http://sk-secret@[::1]/", "[::1]"),
-        ("/v2/chat", "another path"),
-    ],
-)
-def test_a_redirect_names_the_host_only(location: str, host: str) -> None:
-    error = classify(307, "", {"location": location})
-    assert error.cause == "request"
-    assert f"it redirects to {host};" in str(error)
-    assert "sk-secret" not in str(error)
-
-
-@pytest.mark.parametrize(
     ("headers", "text", "wait"),
     [
         ({"Retry-After": "7"}, "", 7.0),
-        ({"retry-after": "0.5"}, "", 0.5),
         *(({"RETRY-AFTER": odd}, "", None) for odd in ("-3", "nan", "inf", "soon", "Wed, 21 Oct 2015 07:28:00 GMT")),
         ({"retry-after-ms": "250", "retry-after": "9"}, "", 0.25),
         ({"retry-after": "", "x-ratelimit-reset-tokens": "120ms"}, "", 0.12),
         ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "0"}, "", 360.0),
         ({"x-ratelimit-reset-requests": "1h2m3.5s", "x-ratelimit-reset-tokens": "2s"}, "", 2.0),
         ({"retry-after": "3600"}, "", 600.0),
-        ({"retry-after-ms": "-1", "retry-after": "9"}, "", None),
         ({"x-ratelimit-reset-tokens": "1000000001"}, "", None),
         ({}, "Please try again in 20ms.", 0.02),
-        ({}, "Please try again in 6m0s.", 360.0),
         ({}, "Please retry in 36.429760048s.", 36.429760048),
         ({}, "Try again in a while", None),
-        ({}, "Try again in ...s", None),
     ],
 )
 def test_the_wait_that_a_server_asks_for(headers: dict[str, str], text: str, wait: float | None) -> None:
@@ -294,35 +261,24 @@ def raised(kind: type[sdk.APIStatusError], status: int, error: dict[str, Any]) -
 EXCEPTIONS: tuple[tuple[BaseException, str, str], ...] = (
     (exception("BadRequestError", "400", status_code=400, body={"message": "x", "param": "stop", "code": "unsupported_parameter"}), "parameter", "stop"),
     (exception("HTTPStatusError", "x", response=Response(404, '{"error": "model \'foo\' not found"}')), "model", ""),
-    (exception("APIStatusError", "x", status_code=529, body={"type": "error", "error": {"type": "overloaded_error"}}), "server", ""),
     (exception("ClientError", "x", response={"Error": {"Code": "ThrottlingException", "Message": "Too many requests"}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "rate_limit", ""),
     (exception("ValidationException", "x", response={"Error": {"Code": "ValidationException", "Message": "Input is too long for requested model."}, "ResponseMetadata": {"HTTPStatusCode": 400}}), "context", ""),
-    (exception("ResourceExhausted", "429 Resource exhausted", code=429), "rate_limit", ""),
-    (exception("AioRpcError", "StatusCode.RESOURCE_EXHAUSTED", code=lambda _: 8), "server", ""),
     (exception("ClientError", "400", code=400, status="INVALID_ARGUMENT", details={"error": {"message": "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}), "context", ""),
     (exception("OpenAIContextOverflowError", "too much"), "context", ""),
-    (exception("ServerDisconnectedError", "Server disconnected"), "connection", ""),
     (TimeoutError(), "timeout", ""),
     (json.JSONDecodeError("Expecting value", "", 0), "reply", ""),
-    (exception("NoCredentialsError", "Unable to locate credentials"), "key", ""),
-    (ValueError("Requested tokens (516) exceed context window of 512"), "context", ""),
     (ValueError("Error code: 401 - {'error': {'message': 'nope'}}"), "key", ""),
     (exception("ChatError", "Error calling model 'x' (RESOURCE_EXHAUSTED): 429 RESOURCE_EXHAUSTED"), "rate_limit", ""),
     (wrapped("the model failed", exception("E", "x", status_code=401, body={"error": "x"})), "key", ""),
     (Mute(), "server", ""),
     (exception("Odd", "x", status_code=True, code=[], body=7, response="x", headers=3), "server", ""),
-    (KeyError("choices"), "server", ""),
     (ValueError("Rate limit exceeded, please slow down"), "rate_limit", ""),
-    (raised(sdk.RateLimitError, 429, {"message": "x", "code": "insufficient_quota"}), "quota", ""),
     (raised(sdk.BadRequestError, 400, {"message": "x", "code": "unsupported_parameter", "param": "seed"}), "parameter", "seed"),
     (raised(sdk.BadRequestError, 400, {"message": "x", "code": "tool_use_failed", "failed_generation": ""}), "tool_call", ""),
-    (raised(sdk.InternalServerError, 503, {"message": "x"}), "server", ""),
     (sdk.APITimeoutError(request=REQUEST), "timeout", ""),
     (sdk.APIConnectionError(request=REQUEST), "connection", ""),
-    (httpx.ReadTimeout("", request=REQUEST), "timeout", ""),
     (httpx.ConnectError("All connection attempts failed", request=REQUEST), "connection", ""),
     (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(401, request=REQUEST)), "key", ""),
-    (httpx.HTTPStatusError("x", request=REQUEST, response=httpx.Response(503, stream=httpx.ByteStream(b""), request=REQUEST)), "server", ""),
     (ConnectionRefusedError(111, "Connection refused"), "connection", ""),
 )  # fmt: skip
 

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.llms import model_files
-from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, make_llm
+from r_eval.llms.base import LLM, LLMError, Message, Request, make_llm
 from r_eval.llms.model_files import MODELS, fetch_model, file_fingerprint
 from tests.chat_server import SEARCH
 
@@ -81,18 +80,6 @@ def test_a_request_longer_than_the_context_is_the_systems_doing(loop: asyncio.Ru
         loop.run(llm.generate(said("word " * 2 * CONTEXT)))
     assert caught.value.cause == "context"
     assert loop.run(llm.generate(said("Hello"))).text
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "\0", "a\ud800b", "🗼" * 50, "<|im_start|>system\n<|im_end|>", "{{ x }} {% raw %}"],
-    ids=["nothing", "nul", "half a pair", "emoji", "marks", "template"],
-)
-def test_any_text_is_answered(loop: asyncio.Runner, llm: LLM, text: str) -> None:
-    async def more_than_slots() -> list[Reply]:
-        return await asyncio.gather(*(llm.generate(said(text, max_tokens=2)) for _ in range(6)))
-
-    assert [type(reply.text) for reply in loop.run(more_than_slots())] == [str] * 6
 
 
 def test_a_generation_that_nobody_waits_for_is_stopped(loop: asyncio.Runner, llm: LLM) -> None:
@@ -187,20 +174,6 @@ def test_a_damaged_gguf_file_is_refused_and_does_not_end_the_process(tmp_path: P
     assert done.returncode == 0, done.stderr
     assert len(lines) == len(paths)
     assert all(str(path) in line and "damaged" in line for path, line in zip(paths, lines, strict=True))
-
-
-def test_an_embedded_model_with_the_wrong_hash_is_refused_by_the_name_of_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path))
-    path = model_files.model_path("smollm2-135m")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"GGUF but another")
-    llm = make_llm(EMBEDDED)
-    with pytest.raises(UserError, match="wrong SHA-256") as caught:
-        asyncio.run(llm.open())
-    assert str(path) in str(caught.value)
-    assert path.exists()
 
 
 # The process

@@ -76,29 +76,23 @@ def together(llm: HF, requests: list[Request]) -> list[Any]:
 
 @pytest.fixture
 def batches(base: HF, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the batches that are generated; more than `base.rows` are more than the device holds."""
+    """The sizes of the batches that are generated."""
     sizes: list[int] = []
-    model: Any = base._model
-    generate = model.generate
+    replies = base._replies
 
-    def counted(prompts: Any, is_cancelled: Any) -> list[Reply]:
-        import torch
+    def counted(model: Any, jobs: Any) -> list[Reply]:
+        sizes.append(len(jobs))
+        return replies(model, jobs)
 
-        sizes.append(len(prompts))
-        if len(prompts) > getattr(base, "rows", 99):
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        return list(generate(prompts, is_cancelled))
-
-    monkeypatch.setattr(model, "generate", counted)
+    monkeypatch.setattr(base, "_replies", counted)
     monkeypatch.setattr(hf, "BATCH_WAIT", 0.2)  # enough on a busy machine
     return sizes
 
 
 def shown(llm: HF, request: Request) -> str:
     job = Job(request)
-    assert llm._model is not None
-    assert llm._model.prepare(job)
-    return str(llm._model._tokenizer.decode(job.ids))
+    assert llm._prepare(job)
+    return str(llm._tokenizer.decode(job.ids))
 
 
 # Base models
@@ -158,36 +152,11 @@ def test_what_breaks_a_batch_is_the_outcome_of_its_requests_only(base: HF, monke
         raise ValueError("probability tensor contains\nnan")
 
     with monkeypatch.context() as patched:
-        patched.setattr(base._model, "generate", broken)
+        patched.setattr(base, "_replies", broken)
         errors = together(base, [user("Hi")] * 3)
     assert [(type(e), e.cause) for e in errors] == [(LLMError, "server")] * 3
     assert all("ValueError: probability tensor contains nan" in str(error) for error in errors)
     assert ask(base, user("Hi")).text
-
-
-@pytest.mark.parametrize(
-    ("rows", "sizes", "causes"), [(2, [5, 2, 3, 1, 2], set()), (0, [5, 2, 1, 1, 3, 1, 2, 1, 1], {"server"})]
-)
-def test_a_batch_that_memory_cannot_hold_is_tried_in_halves(
-    base: HF, batches: list[int], rows: int, sizes: list[int], causes: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(base, "rows", rows, raising=False)
-    replies = together(base, [user(prompt, max_tokens=4) for prompt in PROMPTS])
-    assert batches == sizes
-    assert {reply.cause for reply in replies if isinstance(reply, LLMError)} == causes
-    assert all("no memory for" in str(reply) for reply in replies if isinstance(reply, LLMError))
-
-
-def test_a_request_that_is_cancelled_before_its_turn_is_not_generated(base: HF, batches: list[int]) -> None:
-    async def main() -> Reply:
-        tasks = [asyncio.create_task(base.generate(user("Hi", max_tokens=2))) for _ in range(3)]
-        await asyncio.sleep(0)
-        tasks[0].cancel()
-        tasks[2].cancel()
-        return await tasks[1]
-
-    assert asyncio.run(main()).tokens.completion == 2
-    assert batches == [1]
 
 
 def test_a_request_that_is_cancelled_in_the_middle_does_not_break_its_batch(base: HF, batches: list[int]) -> None:
@@ -204,7 +173,7 @@ def test_a_request_that_is_cancelled_in_the_middle_does_not_break_its_batch(base
 
 
 def test_closing_fails_what_runs_and_what_waits(tmp_path: Path) -> None:
-    llm = opened(tmp_path, batch=1, connections=2)
+    llm = opened(tmp_path, connections=1)
 
     async def main() -> list[Any]:
         tasks = [asyncio.create_task(llm.generate(user("Hi", max_tokens=450))) for _ in range(2)]
@@ -294,11 +263,10 @@ def refusal(path: Path | str) -> str:
 
 def test_a_file_or_folder_without_a_whole_model_is_refused_by_name(tmp_path: Path) -> None:
     assert f"{tmp_path / 'no.gguf'}: no such file" in refusal(tmp_path / "no.gguf")
-    assert f"{tmp_path / 'none'}: no such folder" in refusal(tmp_path / "none")
+    assert f"there is no folder {tmp_path / 'none'}" in refusal(tmp_path / "none")
     assert f"{tmp_path} cannot be loaded" in refusal(tmp_path)
-    for name in ("wrong.gguf", "model.safetensors"):
-        (tmp_path / name).write_bytes(b"<html>Not found</html>")
-        assert f"{tmp_path / name} is not a GGUF file" in refusal(tmp_path / name)
+    (tmp_path / "wrong.gguf").write_bytes(b"<html>Not found</html>")
+    assert f"{tmp_path / 'wrong.gguf'} is not a GGUF file" in refusal(tmp_path / "wrong.gguf")
     whole, path = fetch_model("smollm2-135m").read_bytes(), tmp_path / "cut.gguf"
     for size in (4, 1000, 500_000, -1000):
         path.write_bytes(whole[:size])

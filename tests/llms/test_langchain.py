@@ -21,13 +21,8 @@ from tests.responses_server import KEY, Server, call, reasoning, response, text
 
 pytest.importorskip("langchain_core")
 
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import (
-    FakeListChatModelError,
-    GenericFakeChatModel,
-    ParrotFakeChatModel,
-)
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel, ParrotFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
@@ -253,45 +248,6 @@ class StatusError(Exception):
     def __init__(self, status_code: int, message: str = "no") -> None:
         super().__init__(message)
         self.status_code = status_code
-
-
-@pytest.mark.parametrize(
-    ("error", "cause"),
-    [
-        (ContextOverflowError("too much"), "context"),
-        (StatusError(400, "Unsupported parameter: 'stop' is not supported with this model."), "parameter"),
-        (StatusError(401), "key"),
-        (TimeoutError(), "timeout"),
-        (KeyError("choices"), "reply"),
-        (FakeListChatModelError("x"), "server"),
-    ],
-)
-def test_an_error_of_the_model_has_its_cause(opened: Any, error: Exception, cause: str) -> None:
-    with pytest.raises(LLMError, match=r"^langchain/r_eval_chat:chat: ") as caught:
-        ask(opened(Caller(answer=error, seen=[])))
-    assert caught.value.cause == cause
-
-
-def test_a_request_that_is_given_up_is_stopped(opened: Any) -> None:
-    ended: list[str] = []
-
-    class Slow(Caller):
-        async def _agenerate(self, *arguments: Any, **more: Any) -> Any:
-            try:
-                await asyncio.sleep(60)
-            finally:
-                ended.append("stopped")
-
-    async def given_up(llm: LangChain) -> None:
-        async with asyncio.timeout(0.3):
-            await llm.generate(ASK)
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(given_up(opened(Slow(answer=None, seen=[]))))
-    with pytest.raises(LLMError) as caught:
-        ask(opened(Slow(answer=None, seen=[]), timeout=0.3))
-    assert caught.value.cause == "timeout"
-    assert "stopped" in ended
 
 
 # The factory

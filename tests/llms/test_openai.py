@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from r_eval.errors import UserError
-from r_eval.llms import attempts, preflight
+from r_eval.llms import attempts
 from r_eval.llms.base import LLMError, Message, Reply, Request, ToolCall, make_llm
-from r_eval.llms.chat import chat_body
 from r_eval.records import Tokens
 from tests.chat_server import ASK, KEY, MODELS, SEARCH, USED, Answer, Server, bad, good, run
 
@@ -72,9 +70,7 @@ def test_a_request_is_sent_as_chat_completions() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["{not json", "", "<html>Bad gateway</html>", [], [1, 2], "7", {}]
-    + [{"choices": choices} for choices in ([], None, [{}], [{"message": None}], [{"message": {"content": {"x": 1}}}])]
-    + [[{"error": {"code": 503, "message": "The model is overloaded."}}], {"error": {"message": "overloaded"}}],
+    ["{not json", "<html>Bad gateway</html>", {"choices": []}, {"error": {"message": "overloaded"}}],
 )
 def test_an_answer_that_is_no_reply_is_tried_again(body: Any) -> None:
     reply, _ = ask(Answer(body=body), Answer(body=body), good("Nairobi"))
@@ -114,16 +110,6 @@ def test_waits_are_the_servers_or_grow_and_have_a_bound(
 
 
 # Keys and connections
-
-
-def test_the_key_comes_from_the_variable_that_the_grid_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, without = ask(good())
-    monkeypatch.setenv("SOME_KEY", KEY)
-    _, server = ask(good(), api_key_env="SOME_KEY")
-    assert [headers.get("Authorization") for headers in without.headers + server.headers] == [
-        *(None, None),
-        *(f"Bearer {KEY}", f"Bearer {KEY}"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -169,23 +155,6 @@ def test_no_server_is_a_connection_error_that_names_the_address(host: str) -> No
     assert caught.value.cause == "connection"
 
 
-@pytest.mark.parametrize("url", ["not an address", "http://", "ftp://127.0.0.1/v1", "http://[x"])
-def test_what_is_no_address_is_told_before_anything_is_sent(url: str) -> None:
-    with pytest.raises(UserError, match="base_url must be the address of a server"):
-        make_llm("openai/some-model", {"base_url": url})
-
-
-@pytest.mark.parametrize(("connections", "refusals"), [(1, 0), (4, 0), (16, 30)])
-def test_requests_under_way_are_bounded_and_a_storm_of_429_loses_none(connections: int, refusals: int) -> None:
-    server = Server(*[bad(429, Retry_After="0")] * refusals, slow(good(), 0.02))
-
-    async def talk(llm: Any) -> list[Reply]:
-        return list(await asyncio.gather(*(llm.generate(ASK) for _ in range(40))))
-
-    assert [reply.text for reply in run(server, talk, connections=connections)] == ["In Africa."] * 40
-    assert server.most_at_once == connections or (refusals and server.most_at_once < connections)
-
-
 def test_a_request_that_is_given_up_frees_its_connection() -> None:
     async def talk(llm: Any) -> Reply:
         with pytest.raises(TimeoutError):
@@ -223,21 +192,6 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_warned_of_once(
     (record,) = caplog.records
     assert record.message.startswith("openai/some-model: ")
     assert f"{parameter} is " in record.message
-
-
-def test_a_server_that_refuses_a_parameter_which_is_not_sent_is_an_error() -> None:
-    error, server = refused(bad(400, "Unsupported value: 'temperature' does not support 0."))
-    assert "'temperature' does not support 0" in str(error)
-    assert len(server.bodies) == 2
-
-
-def test_reasoning_that_its_own_provider_refuses_is_not_sent_again() -> None:
-    llm: Any = make_llm("openai/m", {"base_url": "https://api.deepseek.com"})
-    request = Request((Message("assistant", "Africa", reasoning="想一想。"),))
-    assert chat_body(llm, request, llm.refused)["messages"][0]["reasoning_content"] == "想一想。"
-    llm.learn("reasoning_content", "not supported")
-    assert "reasoning_content" not in chat_body(llm, request, llm.refused)["messages"][0]
-    assert not llm.refused.matters("reasoning_content", request)
 
 
 # Money
@@ -340,15 +294,6 @@ def test_a_server_that_counts_no_tokens_is_warned_of_and_they_are_estimated(capl
     assert "counts no tokens" in warnings(caplog)
     assert reply.estimated is True
     assert 2 <= reply.tokens.completion <= 4 < reply.tokens.prompt <= 15
-
-
-def test_a_failure_that_passes_is_tried_again_and_one_that_does_not_ends_soon() -> None:
-    server = Server(good(), opening=(bad(503), bad(429), good("ready", usage=USED)))
-    assert opened(server) is True
-    assert len(server.opened) == 3
-    server = Server(good(), opening=(bad(503),))
-    assert failure(server).cause == "server"
-    assert ["tools" in body for body in server.opened] == [True] * preflight.ATTEMPTS + [False]
 
 
 # A key and where it goes

@@ -209,12 +209,9 @@ def test_a_response_becomes_a_reply(answer: Answer, reply: Reply) -> None:
 
 
 BAD_ITEMS = (
-    "3", "null", '{"type": ["message"]}', '{"type": "message", "content": "text"}', '{"type": "message", "content": 3}',
-    '{"type": "message", "content": [null]}', '{"type": "message", "content": [{"type": "output_text", "text": 3}]}',
-    '{"type": "message", "content": [{"type": "refusal", "refusal": ["no"]}]}',
-    '{"type": "function_call", "name": null, "arguments": "{}"}',
-    '{"type": "function_call", "name": "Search", "call_id": {"a": 1}, "arguments": "{}"}',
-    '{"type": "reasoning", "summary": 4}', '{"type": "novel", "weight": NaN}',
+    "3", '{"type": ["message"]}', '{"type": "message", "content": "text"}', '{"type": "message", "content": [null]}',
+    '{"type": "message", "content": [{"type": "output_text", "text": 3}]}', '{"type": "reasoning", "summary": 4}',
+    '{"type": "function_call", "name": null, "arguments": "{}"}', '{"type": "novel", "weight": NaN}',
     '{"type": "novel", "deep": ' + "[" * 150 + "]" * 150 + "}",
 )  # fmt: skip
 
@@ -222,9 +219,7 @@ BAD_ITEMS = (
 @pytest.mark.parametrize(
     "body",
     [
-        *("<html>busy</html>", "null", "[]", "7", b"\xff\xfe", '{"output": null}', '{"output": "text"}'),
-        *('{"output": {"type": "message"}}', '{"output": [], "incomplete_details": "x"}'),
-        *('{"output": [], "status": ["completed"]}', '{"output": [], "status": "in_progress"}'),
+        *("<html>busy</html>", "[]", b"\xff\xfe", '{"output": null}', '{"output": [], "status": ["completed"]}'),
         f'{{"output": [], "status": "in_progress", "note": "{KEY}"}}',
         '{"output": ' + "[" * 5000,
         '{"output": [' + "{}," * 5000 + "{}]}",
@@ -251,15 +246,10 @@ def ended(status: str, code: str, message: Any) -> Answer:
         (Answer(body={"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}), "key", "Wrong key [key]"),
         (response(status="incomplete", incomplete_details={"reason": "content_filter"}), "content_filter", "cut"),
         (ended("failed", "server_error", "Something broke"), "server", "broke"),
-        (ended("failed", "invalid_prompt", "Flagged"), "content_filter", "Flagged"),
         (ended("failed", "context_length_exceeded", "上下文太长"), "context", "上下文"),
         (ended("failed", "x" * 10**6, {"a": [1]}), "server", "200"),
-        (response(status="failed"), "server", "does not say why"),
-        (response(status="cancelled"), "reply", "not complete"),
         (Answer(302, "", {"Location": f"https://{KEY}@elsewhere.example/?key={KEY}"}), "request", "elsewhere.example"),
-        (Answer(308, "", {"Location": f"https://{KEY}.example/"}), "request", "redirects"),
         (Answer(500, f"<html>{' ' * 250}{KEY[:10]}{KEY}"), "server", "500"),
-        (Answer(body="x" * 2_000_000, headers={"Content-Type": "application/json; charset=punycode"}), "reply", "xxx"),
         (Answer(400, rb'{"error": {"message": "half \ud83c sk-very\u002dsecret-1234567890"}}'), "request", "half"),
     ],
 )
@@ -402,22 +392,18 @@ def test_further_headers_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         ({"headers": {"x-key": KEY}}, UserError, "names of environment variables"),
         ({"headers": {"x-key": "NOT_SET"}}, UserError, "NOT_SET"),
         ({"api_key_env": "NOT_SET"}, LLMError, "NOT_SET"),
-        ({"api_key_env": "TWO_LINES"}, UserError, "TWO_LINES"),
         ({"api_key_env": "CYRILLIC"}, UserError, "CYRILLIC"),
         ({"azure_endpoint": "https://x.example", "base_url": "http://y.example"}, UserError, "exclude each other"),
         ({"entra": True}, UserError, "azure_endpoint"),
-        ({"azure_endpoint": "name.openai.azure.com"}, UserError, "azure_endpoint must be the address"),
         ({"base_url": "ftp://肯尼亚.example"}, UserError, "base_url must be the address"),
         ({"azure_endpoint": "https://x.example", "entra": True}, MissingExtra, "azure-identity"),
         ({"reasoning": "a lot"}, UserError, "reasoning must be"),
-        ({"stop": "x"}, UserError, "unknown setting 'stop'"),
     ],
 )
 def test_a_wrong_setting_is_told(
     settings: dict[str, Any], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NOT_SET", raising=False)
-    monkeypatch.setenv("TWO_LINES", f"{KEY}\n1234")
     monkeypatch.setenv("CYRILLIC", f"ключ-{KEY}")
     monkeypatch.setitem(sys.modules, "azure.identity.aio", None)
     with pytest.raises(error, match=message) as caught:

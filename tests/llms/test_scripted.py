@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, ToolCall, make_llm
+from r_eval.llms.base import LLM, LLMError, Message, Reply, Request, make_llm
 
 ASK = Request((Message("system", "Be very brief."), Message("user", "Where is Kenya?")))
 
@@ -57,20 +57,6 @@ def test_the_messages_are_a_list_of_dicts_and_a_text_or_a_whole_reply_comes_back
     assert answer.text == text
     assert answer.estimated is ("Reply" not in expression)
     assert [call.name for call in answer.tool_calls] == ["Search"] * ("ToolCall" in expression)
-
-
-def test_a_call_and_its_result_are_in_the_chat_completions_format(tmp_path: Path) -> None:
-    code = """
-import json
-def answer(request):
-    (call,), result = request.messages[0]["tool_calls"], request.messages[1]
-    assert request.messages[0].tool_calls[0].arguments == json.loads(call["function"]["arguments"])
-    return f"{call['function']['name']} {call['id'] == result['tool_call_id']} {result['name']} {result['content']}"
-"""
-    call = ToolCall("a", "Search", {"entity": "Найроби"})
-    messages = (Message("assistant", "", (call,)), Message("tool", "Кения", call_id="a", name="Search"))
-    llm = scripted(tmp_path, code)
-    assert asyncio.run(llm.generate(Request(messages))).text == "Search True Search Кения"
 
 
 def test_a_function_that_blocks_stops_neither_the_loop_nor_other_calls(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from scipy.stats import binomtest
 
 from r_eval import Grid, UserError, run
-from r_eval.environments.conditions.faulty import failed
 from r_eval.environments.sandbox import Sandbox
 from r_eval.folder import RunFolder
 from r_eval.records import Episode
@@ -147,29 +144,6 @@ def episodes(folder: RunFolder, condition: str) -> list[Episode]:
     return [episode for episode in folder.episodes() if episode.condition == condition]
 
 
-def parts(plan: Plan) -> list[str]:
-    return [cell.parts["condition"] for cell in plan.cells]
-
-
-def test_an_agent_that_retries_meets_failures_at_the_rate_that_was_asked_for(grid: Make, tmp_path: Path) -> None:
-    rates = {"none": 0.0, "some": 0.1, "many": 0.3}
-    conditions = [{"condition": "faulty", "name": name, "rate": rate} for name, rate in rates.items()]
-    run(grid(conditions, epochs=5), tmp_path / "run")
-    folder = RunFolder(tmp_path / "run")
-    for name, rate in rates.items():
-        found = episodes(folder, name)
-        assert len(found) == QUESTIONS * 5
-        assert {episode.outcome.kind for episode in found} <= {"finished"}
-        calls = [[failed(step) for step in episode.steps if step.kind == "call"] for episode in found]
-        assert all(1 <= len(made) <= 2 for made in calls)
-        retries = [made[1] for made in calls if len(made) == 2]
-        for fails in (list(itertools.chain(*calls)), [made[0] for made in calls], retries):
-            if fails:
-                interval = binomtest(sum(fails), len(fails)).proportion_ci(0.99)
-                assert interval.low <= rate <= interval.high
-        assert (len(retries) > 0) == (rate > 0)
-
-
 FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
 
 
@@ -189,14 +163,6 @@ FAULTY: dict[str, Any] = {"condition": "faulty", "rate": 0.2}
 def test_names_that_tell_conditions_not_apart_are_refused(grid: Make, conditions: list[Any], why: str) -> None:
     with pytest.raises(UserError, match=why):
         resolve(grid(conditions))
-
-
-def test_the_settings_are_part_of_the_fingerprint_and_their_spelling_is_not(grid: Make) -> None:
-    (plain,) = parts(resolve(grid(["faulty"])))
-    (same,) = parts(resolve(grid([{"condition": ["faulty"], "rate": 0.1}])))
-    (other,) = parts(resolve(grid([{"condition": "faulty", "rate": 0.2}])))
-    assert plain == same
-    assert plain != other
 
 
 def test_a_run_that_goes_on_meets_the_same_failures(grid: Make, tmp_path: Path) -> None:

@@ -94,28 +94,10 @@ def test_demonstrations_can_come_with_a_dataset(desk: Path) -> None:
     assert resolve(grid(desk, entry, shots=2)).tasks[0].demonstrations == tuple(in_order(own, 0)[:2])
 
 
-def test_a_general_form_stands_in_for_the_tasks_own(desk: Path) -> None:
-    state = {
-        "instance": {"input": {"text": "Where?"}, "references": [{"output": {"text": "here"}, "tags": ["correct"]}]}
-    }
-    (desk / "kola.json").write_text(json.dumps({"request_states": [state]}), encoding="utf-8")
-    task = planned(desk, data="kola.json").tasks[0].task
-    assert (task.data["format"], task.level) == ("kola", "KA")
-
-
-def test_easy_and_hard_scholar_questions_share_a_folder(desk: Path) -> None:
-    for number in (1, 9):
-        record = {"Query": "?", "Query_en": f"Who is {number}?", "Answer": "Ada"}
-        (desk / "sets" / f"{number}.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    entries = [{"task": f"aminer/soay-{kind}", "data": "sets"} for kind in ("easy", "hard")]
-    easy, hard = (p.questions[0].question for p in resolve(grid(desk, *entries)).tasks)
-    assert (easy, hard) == ("Who is 1?", "Who is 9?")
-
-
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "several tasks": ({"task": "aminer/soay-*"}, "data: goes with one task, not with 2"),
     "no environment": ({"task": "mine", "format": "hotpotqa"}, "a data file needs the environment:"),
-    "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown setting 'aliases'"),
+    "another's setting": ({"aliases": "x"}, "format 'hotpotqa': unknown key 'aliases'"),
     "a split of a file": ({"split": "train"}, "split: goes with data: hf:"),
 }
 

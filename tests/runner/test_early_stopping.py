@@ -184,34 +184,3 @@ def test_a_metric_that_calls_an_llm_is_refused_before_anything_is_written(desk: 
     with pytest.raises(UserError, match=r"the metric judge@.* calls an LLM"):
         run(grid(tasks=[{**usual, "metric": "judge@scripted/./good.py:reply"}]), desk.path / "run")
     assert not (desk.path / "run").exists()
-
-
-@pytest.mark.parametrize(
-    ("value", "fact"),
-    [
-        ({"alpha": 0}, "stop_early.alpha"),
-        ({"margin": 1.5}, "stop_early.margin"),
-        ({"keep": 0}, "stop_early.keep"),
-        ({"kepe": 1}, "keep"),
-        ("sometimes", "stop_early"),
-    ],
-)
-def test_a_wrong_key_is_named(value: Any, fact: str, grid: Make) -> None:
-    with pytest.raises(UserError, match=fact):
-        grid(stop_early=value)
-    assert grid(stop_early=True) == grid(stop_early={"alpha": 0.05, "margin": 0.0, "keep": 1})
-    assert grid(stop_early=False).stop_early is None
-
-
-def test_the_dry_run_says_what_it_costs_with_and_without(grid: Make, tmp_path: Path, capsys: Any) -> None:
-    from r_eval.cli.dry_run import print_estimate
-
-    options: dict[str, Any] = {"limit": None, "connections": None, "fresh": False}
-    print_estimate(grid(), tmp_path / "run", True, **options)
-    shares = json.loads(capsys.readouterr().out)["stop_early"]
-    assert 0 < shares["low"] <= shares["median"] <= shares["high"] <= 1
-    for early, all_of_them in ((True, None), (False, 6 * QUESTIONS)):
-        run(grid(stop_early=early), tmp_path / str(early))
-        print_estimate(grid(), tmp_path / str(early), True, **options)
-        record = json.loads(capsys.readouterr().out)
-        assert record["episodes"] == record["recorded"] == (all_of_them or record["episodes"])

@@ -29,7 +29,7 @@ def cell() -> PlannedCell:
 
 
 def ledger(cell: PlannedCell, path: Path, epochs: int = EPOCHS) -> Ledger:
-    return Ledger(cell, epochs, {q.id: i for i, q in enumerate(cell.planned.questions)}, path)
+    return Ledger(cell, epochs, path)
 
 
 def episode(cell: PlannedCell, question: Question, epoch: int, kind: OutcomeKind, answer: str) -> Episode:
@@ -60,13 +60,11 @@ def test_a_ledger_knows_the_same_from_the_file_as_from_what_was_added(
     path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
     added = ledger(cell, path)
     newest: dict[int, OutcomeKind] = {}
-    with path.open("w", encoding="utf-8") as file:
-        for number, (place, kind) in enumerate(tries):
-            epoch, question = divmod(place, QUESTIONS)
-            made = episode(cell, cell.planned.questions[question], epoch, kind, str(number))
-            file.write(made.model_dump_json() + "\n")
-            added.add(made)
-            newest[place] = kind
+    for number, (place, kind) in enumerate(tries):
+        epoch, question = divmod(place, QUESTIONS)
+        made = episode(cell, cell.planned.questions[question], epoch, kind, str(number))
+        added.append(made, made.model_dump_json())
+        newest[place] = kind
     missing = [p for p in range(EPOCHS * QUESTIONS) if newest.get(p) != "finished"]
     for found in (added, ledger(cell, path)):
         assert [(q.id, e) for q, e in found.missing()] == [
@@ -81,14 +79,12 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
 ) -> None:
     path = tmp_path_factory.mktemp("ledger") / "cell.jsonl"
     book = ledger(cell, path)
-    with path.open("w", encoding="utf-8") as file:
-        for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
-            epoch, question = divmod(place, QUESTIONS)
-            kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
-            made = episode(cell, cell.planned.questions[question], epoch, kind, f"{attempt} {place} Ü")
-            file.write(made.model_dump_json() + "\n")
-            book.add(made)
-    book.tidy()
+    for place, attempt in itertools.chain(((p, "old") for p in sorted(twice)), ((p, "new") for p in order)):
+        epoch, question = divmod(place, QUESTIONS)
+        kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
+        made = episode(cell, cell.planned.questions[question], epoch, kind, f"{attempt} {place} Ü")
+        book.append(made, made.model_dump_json())
+    book.close(sort=True)
     assert answers(path) == [f"new {place} Ü" for place in range(EPOCHS * QUESTIONS)]
 
 
@@ -112,5 +108,5 @@ def test_questions_that_are_not_wanted_now_are_kept_at_the_end(tmp_path: Path, c
     narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, questions=cell.planned.questions[:2]))
     book = ledger(narrow, path, epochs=1)
     assert book.left() == 0
-    book.tidy()
+    book.close(sort=True)
     assert answers(path) == ["0", "1", "2"]

@@ -363,15 +363,6 @@ def test_no_reply_breaks_the_run_or_its_files(desk: CommandDesk) -> None:
     assert run(grid, desk.out).state == "complete"
 
 
-def test_an_exception_in_a_scripted_llm_ends_its_episodes_and_not_the_run(desk: CommandDesk) -> None:
-    (desk.path / "bad.py").write_text("def reply(request):\n    return 1 / 0\n", encoding="utf-8")
-    grid = desk.grid({"llm": "scripted/./bad.py:reply", "name": "bad"}, desk.llm(PLAIN))
-    assert run(grid, desk.out).state == "incomplete"
-    ends = collections.Counter((r["llm"], r["outcome"]["kind"]) for r in desk.lines())
-    assert ends[("one", "finished")] == 12
-    assert sum(n for (llm, kind), n in ends.items() if llm == "bad" and kind in ("llm_failure", "tool_failure")) == 12
-
-
 def test_a_full_disk_stops_every_lane(desk: CommandDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: CellWriter, line: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -489,13 +480,6 @@ def test_a_workflow_from_a_file_beside_the_grid_runs(desk: CommandDesk, monkeypa
     assert {e.workflow for e in result.episodes()} == {"mine", "./mine.py:Mine"}
     assert all(e.outcome.kind == "finished" and e.steps[0].api == "searchPerson" for e in result.episodes())
     assert next(result.episodes()).steps[0].arguments == {"organization": "Institute"}
-
-
-def test_an_exception_in_a_workflow_is_no_fault_of_the_system(desk: CommandDesk) -> None:
-    (desk.path / "mine.py").write_text(MINE.replace("len(found.value)", "1 / 0"), encoding="utf-8")
-    result = run(desk.grid(desk.llm(PLAIN), workflows=["./mine.py:Mine"], samples=1), desk.out)
-    assert result.state == "incomplete"
-    assert {(e.outcome.kind, e.outcome.cause) for e in result.episodes()} == {("tool_failure", "workflow")}
 
 
 def test_a_question_that_is_shown_as_a_demonstration_is_never_asked(desk: CommandDesk) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import functools
 import json
 import threading
@@ -96,18 +95,6 @@ def test_what_the_system_did_is_done_and_what_the_machinery_did_is_missing_still
     store.append(cell, episode(cell, 0, kind))
     done = kind not in INFRASTRUCTURE_FAILURES
     assert (store.ledger(cell).count(), len(list(store.missing(cell)))) == (done, 5 - done)
-
-
-def test_a_complete_cell_has_the_newest_line_of_each_episode_alone(store: Store, cell: PlannedCell) -> None:
-    for kind, answer in (("llm_failure", "1"), ("tool_failure", "2"), ("finished", "3")):
-        store.append(cell, episode(cell, 0, kind, answer))  # type: ignore[arg-type]
-    for number in range(1, 5):
-        store.append(cell, episode(cell, number))
-    asyncio.run(store.complete(cell))
-    assert [r["answer"] for r in recorded(store, cell)] == ["3", "Ada", "Ada", "Ada", "Ada"]
-    assert [path.name for path in cell.cell.path(store.folder.episodes_root).parent.iterdir()] == [
-        "aminer__soay-easy.jsonl"
-    ]
 
 
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "a\r\nb", '"\\', '","checksum":"00000000"}'])
@@ -222,14 +209,3 @@ def test_no_key_stands_in_the_manifest(tmp_path: Path, monkeypatch: pytest.Monke
     with Store(RunFolder(tmp_path / "run"), plan) as store:
         store.write_manifest("running")
     assert "very-secret" not in (tmp_path / "run" / "run.json").read_text(encoding="utf-8")
-
-
-def test_ids_of_episodes_differ_in_every_part(plan: Plan) -> None:
-    other = planned(workflows=["react"], llms=["openai/n"], tasks=["aminer/*"])
-    ids = [
-        episode_id(cell, question, epoch)
-        for cell in (*plan.cells, *other.cells)
-        for question in cell.planned.questions
-        for epoch in range(2)
-    ]
-    assert max(collections.Counter(ids).values()) == 1

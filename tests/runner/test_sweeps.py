@@ -107,12 +107,6 @@ def test_variants_can_be_excluded_by_their_names(desk: Path) -> None:
     assert "5 title" not in opened(desk), "an environment that no system uses is not opened"
 
 
-def test_a_workflow_keeps_its_own_name_and_settings_in_its_variants(desk: Path) -> None:
-    plan = resolve(grid(desk, workflows=[{"workflow": "rag", "name": "mine", "rewrite": True}]))
-    assert systems(plan) == ["mine+a", "mine@size=5+a", "mine@top_k=2+a"]
-    assert all(cell.workflow.settings()["rewrite"] for cell in plan.cells)
-
-
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown setting of the environment": (
         {"vary": {"environment.sise": [1]}},

@@ -1,36 +1,20 @@
-"""The AMiner tasks: every template gives questions, and what they ask can be told from what they show."""
+"""The AMiner tasks: what they ask can be told from what they show, and guessing does not pay."""
 
 from __future__ import annotations
 
-import asyncio
 import collections
-import functools
 import re
 
 import pytest
 
-from r_eval.analysis.response_types import Observed
-from r_eval.environments.aminer import AMiner
-from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
-from r_eval.tasks.base import installed, open_environment, task_files
-from r_eval.tasks.templates import Template, TemplateFile, generate, read_templates
+from r_eval.tasks.base import installed
 
 TASKS = ("aminer/profiling", "aminer/soay-easy", "aminer/soay-hard")
 LABELS = (
     "Professor, Associate Professor, Assistant Professor, Lecturer, Researcher, Associate Researcher, "
     "Assistant Researcher, Senior Engineer, Engineer, PhD Student or Other"
 )
-
-
-@functools.cache
-def template_file(name: str) -> TemplateFile:
-    path = task_files()[name]
-    return read_templates(path.with_name(f"{path.stem}.templates.yaml"))
-
-
-TEMPLATES = [(name, template) for name in TASKS for template in template_file(name).templates]
-NAMED = [f"{name}-{template.id}" for name, template in TEMPLATES]
 
 
 def everything(name: str) -> list[Question]:
@@ -42,25 +26,6 @@ def positions_asked() -> list[Question]:
     return [q for q in everything("aminer/profiling") if LABELS in q.question]
 
 
-@pytest.mark.parametrize(("name", "template"), TEMPLATES, ids=NAMED)
-def test_every_template_gives_at_least_five_questions(name: str, template: Template, sandbox: Sandbox) -> None:
-    alone = template_file(name).model_copy(update={"templates": [template]})
-    made = asyncio.run(generate(alone, open_environment("aminer"), sandbox, 5, 3))
-    assert len(made.questions) == 5
-    assert len({q.question for q in made.questions}) == 5
-
-
-def test_there_are_at_least_forty_templates_and_no_id_stands_twice() -> None:
-    ids = [template.id for _, template in TEMPLATES]
-    assert len(set(ids)) == len(ids) >= 40
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_the_demonstrations_show_every_template(name: str) -> None:
-    shown = {q.meta["template"] for q in installed(name).demonstrations}
-    assert shown == {template.id for template in template_file(name).templates}
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_an_answer_is_text_that_a_person_would_write(name: str) -> None:
     for question in everything(name):
@@ -69,29 +34,9 @@ def test_an_answer_is_text_that_a_person_would_write(name: str) -> None:
         assert all(part.strip() for part in answer.split(";"))
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_an_answer_that_any_text_holds_by_chance_names_its_evidence(name: str) -> None:
-    by_chance = [q for q in everything(name) if re.fullmatch(r"\d{1,4}|yes|no|male|female", q.answers[0])]
-    assert [q.id for q in by_chance if not q.evidence] == []
-
-
 def test_an_easy_question_takes_one_search_and_at_most_one_more_call() -> None:
     calls = {q.id: len(re.findall(r"\b(?:search|get)\w+\(", q.program or "")) for q in everything("aminer/soay-easy")}
     assert {key: count for key, count in calls.items() if count > 2} == {}
-
-
-def test_both_yes_and_no_are_right_answers_of_the_hard_template_that_asks_for_them(sandbox: Sandbox) -> None:
-    (asked,) = [t for _, t in TEMPLATES if t.id == "authors-at-same-organization"]
-    alone = template_file("aminer/soay-hard").model_copy(update={"templates": [asked]})
-    made = asyncio.run(generate(alone, open_environment("aminer"), sandbox, 40, 0))
-    found = collections.Counter(q.answers[0] for q in made.questions)
-    assert min(found["yes"], found["no"]) >= 10
-
-
-def test_a_question_about_profiles_shows_every_value_of_its_answer() -> None:
-    for question in everything("aminer/profiling"):
-        shown = Observed([question.question])
-        assert [value for value in question.answers[0].split("; ") if not shown.holds(value)] == []
 
 
 def test_a_position_is_one_of_eleven_labels() -> None:
@@ -116,10 +61,3 @@ def positions_shown(question: Question) -> set[str]:
     results = question.question.replace(LABELS, "")
     labels = sorted(re.split(r", | or ", LABELS), key=len, reverse=True)
     return set(re.findall("|".join(labels), results))
-
-
-def test_a_name_and_an_organization_are_one_scholar_of_the_database() -> None:
-    aminer = AMiner()
-    for record in aminer.records("profile")[::3]:
-        (found,) = aminer.searchPerson(name=record["name"], organization=record["organization"])
-        assert found.person_id == record["person_id"]

@@ -103,7 +103,7 @@ def test_a_set_of_ones_own_is_made_and_a_grid_over_it_runs(language: str, tmp_pa
 @pytest.mark.parametrize(
     ("instead", "reason"),
     [
-        ({"event": "?"}, "7 reports: no event in the reply, so none other of it"),
+        ({"event": "?"}, "7 reports: no event in the reply"),
         ({"related": "no"}, "7 reports: no other report of the same event"),
         ({"question": "Hm."}, "7 questanswer_1doc: no question in the reply"),
         (
@@ -158,7 +158,7 @@ def test_reports_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     assert sorted(line for line in done.stdout.splitlines() if re.match("dropped: . reports: ", line)) == [
         "dropped: 1 reports: in another language",
         "dropped: 1 reports: longer than 8,000 characters",
-        "dropped: 1 reports: no event in the reply, so none other of it",
+        "dropped: 1 reports: no event in the reply",
         "dropped: 1 reports: the same as an earlier one",
         "dropped: 1 reports: too short to be parted",
     ]

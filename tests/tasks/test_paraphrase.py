@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from r_eval.environments.sandbox import Sandbox
 from r_eval.records import Question
 from r_eval.tasks.llm_client import LLMClient
-from r_eval.tasks.paraphrase import Paraphrased, amiss, paraphrase
+from r_eval.tasks.paraphrase import Paraphrased, paraphrase, rejection_reason
 from tests.towns import LISTED, made
 
 QUESTION = Question(id="a", question="How old is Ada King of Oslo in 1843?", answers=["28"], level="KS")
@@ -40,14 +40,6 @@ def test_a_question_is_asked_in_other_words(sandbox: Sandbox, tmp_path: Path) ->
     done = reworded(sandbox, tmp_path, "text.replace('How old is', 'What is the age of')")
     assert {q.question for q in done.questions} == {f"What is the age of {n} of {c}?" for n, c, *_ in LISTED}
     assert done.kept == {}
-
-
-def test_the_first_words_and_the_writer_are_noted_and_the_rest_stays(sandbox: Sandbox, tmp_path: Path) -> None:
-    before = made(sandbox).questions
-    after = reworded(sandbox, tmp_path, "'Please: ' + text").questions
-    assert [q.meta["original"] for q in after] == [q.question for q in before]
-    assert all(q.meta["reworded"].startswith("scripted/") for q in after)
-    assert [(q.id, q.answers, q.program) for q in after] == [(q.id, q.answers, q.program) for q in before]
 
 
 @pytest.mark.parametrize(
@@ -84,12 +76,7 @@ def test_words_that_spoil_a_question_are_not_taken(
     ],
 )
 def test_what_is_amiss_is_told(text: str, reason: str | None) -> None:
-    assert amiss(QUESTION, text, SHOWN) == reason
-
-
-def test_the_answer_may_not_come_in() -> None:
-    question = QUESTION.model_copy(update={"answers": ["Lovelace", "Byron"]})
-    assert amiss(question, "How old is Ada King (Byron) of Oslo in 1843?", SHOWN) == "the answer has come in"
+    assert rejection_reason(QUESTION, text, SHOWN) == reason
 
 
 def test_two_questions_do_not_become_the_same(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -100,5 +87,5 @@ def test_two_questions_do_not_become_the_same(sandbox: Sandbox, tmp_path: Path) 
 
 @given(st.text(max_size=80))
 def test_whatever_is_said_holds_every_value_or_is_not_taken(text: str) -> None:
-    if amiss(QUESTION, text, SHOWN) is None:
+    if rejection_reason(QUESTION, text, SHOWN) is None:
         assert all(value.casefold() in text.casefold() for value in ("Oslo", "1843"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from r_eval.tasks.phrases import contains_phrase, likeness, names, words
+from r_eval.tasks.phrases import contains_phrase, likeness, names
 
 
 @pytest.mark.parametrize(
@@ -26,11 +24,6 @@ from r_eval.tasks.phrases import contains_phrase, likeness, names, words
 )
 def test_a_phrase_is_found_on_whole_words(text: str, phrase: str, expected: bool) -> None:
     assert contains_phrase(text, phrase) is expected
-
-
-@given(st.text(max_size=20), st.text(max_size=10), st.text(max_size=20))
-def test_a_phrase_between_spaces_is_always_found(before: str, phrase: str, after: str) -> None:
-    assert contains_phrase(f"{before} {phrase} {after}", phrase) or not words(phrase)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,6 @@ def test_results_stand_in_the_order_of_the_questions() -> None:
     assert [one.steps[0].observation for one in found] == [str(2 * n) for n in range(20)]
 
 
-def test_a_question_without_a_program_is_left_out() -> None:
-    assert [one.question.id for one in solved(None, "answer = 1")] == ["q1"]
-
-
 @pytest.mark.parametrize(
     ("program", "error"),
     [

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.environments.sandbox import Sandbox
 from r_eval.scaffold import new_domain
 from r_eval.tasks.llm_client import LLMClient
 from r_eval.tasks.questions import read_questions
-from r_eval.tasks.suggest import Suggested, drafts, marks, suggest
+from r_eval.tasks.suggest import Suggested, drafts, suggest
 from r_eval.tasks.templates import Template, read_templates
 from tests import documents
 from tests.towns import BASE, Town
@@ -104,18 +102,8 @@ def test_no_more_are_kept_than_wanted(sandbox: Sandbox, tmp_path: Path) -> None:
 
 
 def test_an_alias_of_yaml_is_no_draft() -> None:
-    assert set(drafts("a: &a [x]\nb: [*a, *a]")) == {None}
-
-
-@given(st.text(max_size=200))
-def test_any_reply_is_read(text: str) -> None:
-    assert list(drafts(text))
-
-
-def test_a_template_is_known_by_its_program_whatever_its_names_are() -> None:
-    first = Template.model_validate(BASE)
-    second = Template.model_validate({**BASE, "question": "Other?", "program": BASE["program"].replace("found", "x")})
-    assert marks(first) & marks(second)
+    bomb = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))])
+    assert not [one for one in drafts(bomb) if isinstance(one, dict)]
 
 
 # The command
@@ -159,30 +147,13 @@ def test_the_command_writes_a_file_that_generate_takes(tmp_path: Path) -> None:
     (tmp_path / "writer.py").write_text(WRITER.replace("{drafts}", AMINER), encoding="utf-8")
     llm = f"scripted/{tmp_path / 'writer.py'}:write"
     done = documents.typed(f"r-eval data suggest-templates aminer --llm {llm} --out new.yaml --count 2", tmp_path)
-    assert (done.returncode, "templates after 1 reply" in done.stderr) == (0, True), done.stderr
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("new.yaml: 1 templates; dropped: ")
     assert "program: bad_arguments" in done.stdout
     assert "not a template" in done.stdout
     assert [t.id for t in read_templates(tmp_path / "new.yaml").templates] == ["venue"]
     made = documents.typed("r-eval generate new.yaml --count 3 --out q.jsonl", tmp_path)
     assert made.returncode == 0, made.stderr
-
-
-def test_the_command_finds_an_environment_of_a_file_from_where_it_writes(recipes: Path) -> None:
-    (recipes / "writer.py").write_text(f"def write(request):\n    return {DISH!r}\n", encoding="utf-8")
-    line = "--llm scripted/writer.py:write --from templates.yaml --count 1 --out drafts/new.yaml"
-    done = documents.typed(f"r-eval data suggest-templates recipes.py {line}", recipes)
-    assert done.returncode == 0, done.stderr
-    assert read_templates(recipes / "drafts" / "new.yaml").environment == "../recipes.py"
-    made = documents.typed("r-eval generate drafts/new.yaml --count 3 --out q.jsonl", recipes)
-    assert made.returncode == 0, made.stderr
-
-
-def test_without_written_templates_a_file_is_asked_for(recipes: Path) -> None:
-    (recipes / "writer.py").write_text("def write(request):\n    return ''\n", encoding="utf-8")
-    line = "r-eval data suggest-templates recipes.py --llm scripted/writer.py:write --out new.yaml"
-    done = documents.typed(line, recipes)
-    assert (done.returncode, "name a file with a few of them in --from" in done.stderr) == (2, True)
 
 
 def test_generate_rewords_on_request(recipes: Path) -> None:

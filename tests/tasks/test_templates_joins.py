@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from r_eval import UserError
 from r_eval.environments.sandbox import Sandbox
-from r_eval.tasks.templates.programs import fields_of
 from tests.towns import LISTED, Town, made
 
 NEIGHBOURS: dict[str, Any] = {
@@ -48,50 +47,6 @@ def test_a_join_by_a_condition_sees_the_names_above_it(sandbox: Sandbox) -> None
     assert found == {"Alan Oslo, Oslo?": "5 years", "Alan Oslo, Lima?": "12 years"}
 
 
-def test_a_field_that_is_a_list_is_joined_by_each_of_its_values(sandbox: Sandbox) -> None:
-    join = {"from": "person", "match": {"likes": '["chess", "tennis"]'}}
-    assert texts(sandbox, {**LIKING, "let": {"person": join}, "where": 'person["city"] == city["name"]'}) == {
-        "How old is the one in Oslo who likes machines?": "41",
-        "How old is the one in Lima who likes tennis?": "29",
-    }
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        'person["city"] == city["name"]',
-        'city["name"] == person["city"] and person["age"] > 0',
-        'person["city"] in [city["name"]]',
-        'city["name"] in [person["city"]]',
-        'not person["city"] != city["name"]',
-    ],
-)
-def test_a_condition_finds_the_same_records_however_it_is_written(sandbox: Sandbox, condition: str) -> None:
-    found = texts(sandbox, {**LIKING, "let": {"person": {"from": "person", "where": condition}}})
-    assert found == {f"How old is the one in {city} who likes {likes[0]}?": str(age) for _, city, age, likes in LISTED}
-
-
-def test_in_a_text_looks_for_a_part_of_it(sandbox: Sandbox) -> None:
-    join = {"from": "person", "where": 'city["name"] in person["city"]'}
-    people = [("Ada", "Oslo", 36, ["maps"]), ("Bo", "New Oslo", 20, ["jazz"])]
-    found = texts(sandbox, {**LIKING, "let": {"person": join}}, people)
-    assert "How old is the one in Oslo who likes jazz?" in found
-
-
-def test_nothing_is_joined_to_a_value_that_is_not_known(sandbox: Sandbox) -> None:
-    join = {"from": "person", "match": {"city": "None"}}
-    assert texts(sandbox, {**LIKING, "let": {"person": join}}) == {}
-
-
-def test_every_first_record_is_asked_about_before_any_comes_again(sandbox: Sandbox) -> None:
-    people = [(f"P{n}", "Oslo" if n < 6 else "Rome", n, [f"L{n}"]) for n in range(12)]
-    template = {**LIKING, "let": {"person": {"from": "person", "match": {"city": 'city["name"]'}}}}
-    found = list(texts(sandbox, template, people))
-    assert [" ".join(sorted("Oslo" if "Oslo" in t else "Rome" for t in found[n : n + 2])) for n in range(0, 12, 2)] == [
-        "Oslo Rome"
-    ] * 6
-
-
 # Only one answer
 
 
@@ -106,46 +61,10 @@ def test_all_that_a_join_finds_must_give_the_same_answer(sandbox: Sandbox) -> No
     assert result.dropped["ambiguous"] == 1
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_record_that_was_not_sampled_makes_a_question_ambiguous_too(sandbox: Sandbox, seed: int) -> None:
-    template = {
-        "let": {"other": "person"},
-        "where": 'other["name"] == "Ada" and person["name"] == "Alan"',
-        "question": "How much older than {{ other.name }} is {{ person.name }}?",
-        "program": 'answer = person["age"] - other["age"]',
-    }
-    result = made(sandbox, template, seed=seed)
-    assert result.questions == []
-
-
-def test_records_that_a_text_shows_alike_are_tried_in_the_first_place_too(sandbox: Sandbox) -> None:
-    people = [("Ada", "Oslo", 36, []), ("Ada", "Lima", 29, []), ("Bo", "Rome", 20, []), ("Cy", "Rome", 30, [])]
-    template = {
-        "let": {"other": "person"},
-        "where": 'other["name"] > person["name"]',
-        "question": "How much older than {{ other.name }} is {{ person.name }}?",
-        "program": 'answer = person["age"] - other["age"]',
-    }
-    for seed in range(5):
-        found = texts(sandbox, template, people, seed=seed)
-        assert not any("is Ada" in text for text in found), found
-
-
-def test_another_phrasing_of_other_records_is_another_reading(sandbox: Sandbox) -> None:
-    phrasings = ["How old is {{ person.name }} of {{ person.city }}?", "How old is {{ person.name }}?"]
-    for seed in range(6):
-        found = texts(sandbox, {"question": phrasings}, seed=seed)
-        assert "How old is Ada?" not in found
-
-
 def test_two_templates_that_make_one_text_must_give_one_answer(sandbox: Sandbox) -> None:
     other = {"id": "likes", "program": 'answer = person["likes"][0]'}
     result = made(sandbox, {}, other)
     assert (result.questions, result.dropped["ambiguous"]) == ([], 8)
-
-
-def test_a_text_that_two_templates_answer_alike_is_asked_once(sandbox: Sandbox) -> None:
-    assert len(made(sandbox, {}, {"id": "again"}).questions) == len(LISTED)
 
 
 PEOPLE = st.lists(
@@ -174,13 +93,6 @@ def test_no_question_is_kept_that_some_records_would_answer_otherwise(
         assert set(found) == {text for text, answers in possible.items() if len(answers) == 1}
 
 
-@given(st.integers(1, 12), st.integers(0, 5))
-@settings(max_examples=12)
-def test_what_is_made_does_not_depend_on_how_much_goes_on_at_once(sandbox: Sandbox, ahead: int, seed: int) -> None:
-    templates = [{"question": "How old is {{ person.name }}?"}, {**NEIGHBOURS, "id": "older"}]
-    assert made(sandbox, *templates, seed=seed, ahead=ahead, count=4) == made(sandbox, *templates, seed=seed, count=4)
-
-
 # Mistakes
 
 
@@ -191,7 +103,7 @@ def test_what_is_made_does_not_depend_on_how_much_goes_on_at_once(sandbox: Sandb
         ({"from": "person", "match": {"town": 'person["city"]'}}, r"let\.other\.match: no field 'town'"),
         (
             {"from": "person", "match": {"city": 'person["town"]'}},
-            r"templates\.age: let\.other\.match\.city: no field 'town'",
+            r"templates\.age: let\.other\.match\.city: .*town",
         ),
         ({"from": "person", "match": {"city": "1 / 0"}}, r"let\.other\.match\.city: .*ZeroDivisionError"),
         ({"from": "person", "where": 'other["nom"]'}, r"templates\.age: let\.other\.where: .*nom"),
@@ -209,11 +121,3 @@ def test_a_join_of_too_many_pairs_is_refused(sandbox: Sandbox) -> None:
     join = {"from": "person", "where": 'other["age"] > person["age"]'}
     with pytest.raises(UserError, match=r"let\.other: 1,440,000 sets of records, more than 1,000,000; narrow it"):
         made(sandbox, {"let": {"other": join}}, town=town)
-
-
-def test_an_expression_sees_only_the_fields_that_it_names() -> None:
-    assert fields_of('a["x"] + a["y"][0] > len(b) + f(c["z"], c)', ["a", "b", "c", "d"]) == {
-        "a": frozenset({"x", "y"}),
-        "b": None,
-        "c": None,
-    }

@@ -130,12 +130,17 @@ def test_react_completes_of_itself(complete: Any) -> None:
     assert (played.answer, len(played.calls)) == ("omelette", 1)
 
 
-def test_react_with_two_replies_completes_each_and_answers_no_question_of_its_own(complete: Any) -> None:
-    played = complete(ReAct(replies=2), [" I know.", " Finish[omelette]"])
-    assert text_of(played, 1) == f"{text_of(played)} I know.\nAction 1:"
-    assert played.answer == "omelette"
-    said = " I know.\nAction 1: Finish[omelette]\n\nQuestion: And now?\nThought 1: So.\nAction 1: Finish[cake]"
-    assert complete(ReAct(), [said]).answer == "omelette"
+def test_every_demonstration_of_react_stands_apart(complete: Any) -> None:
+    text = text_of(complete(ReAct(), ["Finish[x]"], shown=[SHOWN]))
+    assert "Answer with a name.\n\nQuestion: What is in a 比萨 pizza?\nThought 1: " in text
+    assert "Finish[flour]\n\nQuestion: Which dish" in text
+
+
+def test_react_answers_no_question_of_its_own_and_doubles_no_label(complete: Any) -> None:
+    reply = " I know.\nAction 1: Finish[omelette]\n\nQuestion: And now?\nThought 1: So.\nAction 1: Finish[cake]"
+    assert complete(ReAct(), [reply]).answer == "omelette"
+    played = complete(ReAct(), ["Thought 1: I look.\nAction 1: ingredients[pizza]", "Finish[x]"])
+    assert "Thought 1: Thought" not in text_of(played, 1)
 
 
 # RAG

@@ -44,9 +44,7 @@ def answering(said: str | Reply) -> Callable[[Request], Reply | str]:
 
 WORKFLOWS = {
     "react": ReAct(),
-    "react, completion": ReAct("completion"),
     "fc": FC(),
-    "react, two replies": ReAct(replies=2),
 }
 STEPWISE = pytest.mark.parametrize("workflow", WORKFLOWS.values(), ids=list(WORKFLOWS))
 LIMITED = pytest.mark.parametrize("limits", [{"steps": 3}, {"calls": 4}, {"tokens": 4 * EACH}], ids=str)
@@ -215,7 +213,7 @@ def reader(context: int) -> tuple[Callable[[Request], Reply | str], list[int]]:
     return speak, accepted
 
 
-@pytest.mark.parametrize("name", ["react", "react, completion", "fc"])
+@pytest.mark.parametrize("name", ["react", "fc"])
 def test_where_the_context_overflows_the_oldest_observations_are_sent_shortened(play: Any, name: str) -> None:
     speak, accepted = reader(4000)
     played = play(WORKFLOWS[name], speak, environment=Encyclopaedia(), steps=6, last_chance=False)

@@ -106,16 +106,6 @@ def react(action: Callable[[Step, ApiSpec], str]) -> Replies:
     return replies
 
 
-def completed(solution: Solution) -> list[Reply]:
-    """What follows on `Thought 1:`, which stands in the prompt already."""
-    return [Reply(reply.text.partition(": ")[2]) for reply in react(shown)(solution)]
-
-
-def thought_then_action(solution: Solution) -> list[Reply]:
-    """Thought and action apart."""
-    return [Reply(line) for reply in react(shown)(solution) for line in reply.text.splitlines()]
-
-
 def tool_calls(solution: Solution, finish: Mapping[str, str]) -> list[ToolCall]:
     made = [ToolCall(f"id-{i}", call.api or "", call.arguments or {}) for i, call in enumerate(solution.calls)]
     last = {key: solution.answer if value == "{}" else value for key, value in finish.items()}
@@ -181,8 +171,6 @@ NOTATIONS: dict[str, Notation] = {
     "react, arguments named": Notation("react", react(named)),
     "react, arguments in order": Notation("react", react(unnamed)),
     "react, JSON": Notation("react", react(as_json)),
-    "react, completion": Notation("react", completed, {"prompting": "completion"}),
-    "react, two replies": Notation("react", thought_then_action, {"replies": 2}),
     "pal, fenced": Notation("pal", fenced),
     "pal, bare": Notation("pal", bare),
     "pal, among words": Notation("pal", among_words),

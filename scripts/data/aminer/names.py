@@ -31,9 +31,32 @@ CULTURES = tuple(
 )
 _TOPICS: dict[str, Any] = _read("topics.json")
 FIELDS: dict[str, tuple[str, ...]] = {field: tuple(topics) for field, topics in _TOPICS["fields"].items()}
-_LISTS = ("qualities", "methods", "settings", "systems", "series", "place_starts", "place_ends", "place_prefixes")
-QUALITIES, METHODS, SETTINGS, SYSTEMS, SERIES, PLACE_STARTS, PLACE_ENDS, PLACE_PREFIXES = (
+_LISTS = ("qualities", "methods", "settings", "systems", "series", "place_starts", "place_ends")
+QUALITIES, METHODS, SETTINGS, SYSTEMS, SERIES, PLACE_STARTS, PLACE_ENDS = (
     tuple[str, ...](_TOPICS[name]) for name in _LISTS
 )
-ORGANISATIONS: tuple[tuple[str, str, str], ...] = tuple(map(tuple, _TOPICS["organisations"]))
+_PATTERNS: list[list[str]] = _TOPICS["organisations"]
 """Each a pattern of names, the kind, and a label of the mail domain."""
+_STEP = 1009
+"""Has no divisor in common with the number of places, so that each has its turn."""
+
+
+class Organisation(NamedTuple):
+    """An invented organisation: a university, a laboratory or a company.
+
+    Attributes:
+        domain: Mail domain, under the reserved `.example`.
+    """
+
+    name: str
+    kind: str
+    domain: str
+
+
+def organisation(seed: int, number: int) -> Organisation:
+    """The organisation with this number in the world of this seed; each number up to that of places has its own."""
+    places = len(PLACE_STARTS) * len(PLACE_ENDS)
+    start, end = divmod((number * _STEP + seed * 7919) % places, len(PLACE_ENDS))
+    pattern, kind, label = _PATTERNS[number % len(_PATTERNS)]
+    place = PLACE_STARTS[start] + PLACE_ENDS[end]
+    return Organisation(pattern.format(place), kind, f"{label}.{place.lower().replace(' ', '-')}.example")

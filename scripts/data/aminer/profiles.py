@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from r_eval.environments.aminer.scholars import Author, Paper, Scholar
+from r_eval.environments.aminer.store import Scholar
 
 from .dice import Dice
 
@@ -39,9 +39,9 @@ _PUBLICATION = (
 )
 
 
-def profiles(authors: dict[str, Author]) -> list[dict[str, Any]]:
-    """A record for every scholar whose posts and interests are known, in the order of the file."""
-    scholars = [author.scholar for author in authors.values() if _is_known(author.scholar)]
+def profiles(everybody: dict[str, Scholar]) -> list[dict[str, Any]]:
+    """A record for every scholar, in the order of the file."""
+    scholars = list(everybody.values())
     bearers: dict[str, list[Scholar]] = defaultdict(list)
     families: dict[str, list[Scholar]] = defaultdict(list)
     for scholar in scholars:
@@ -53,13 +53,9 @@ def profiles(authors: dict[str, Author]) -> list[dict[str, Any]]:
         namesakes = dice.some(_apart(scholar, bearers[scholar.name]), _MOST_NAMESAKES)
         strangers = [other for other in families[_family(scholar.name)] if other.name != scholar.name]
         others = namesakes or dice.some(_apart(scholar, strangers), 1)
-        text = _text(dice, scholar, others, authors[scholar.id].papers)
+        text = _text(dice, scholar, others, everybody)
         records.append({**_record(scholar), "num_namesakes": len(namesakes), "text": text})
     return records
-
-
-def _is_known(scholar: Scholar) -> bool:
-    return bool(scholar.position and scholar.interests and scholar.work and scholar.work[-1][0] == scholar.position)
 
 
 def _places(scholar: Scholar) -> list[str]:
@@ -104,16 +100,15 @@ def _record(scholar: Scholar) -> dict[str, Any]:
     }
 
 
-def _text(dice: Dice, scholar: Scholar, others: list[Scholar], papers: list[Paper]) -> str:
+def _text(dice: Dice, scholar: Scholar, others: list[Scholar], everybody: dict[str, Scholar]) -> str:
     results = [_today(dice, scholar), *_formerly(dice, scholar), *_doctorate(dice, scholar)]
     for other in others:
         results += [_today(dice, other), *(_doctorate(dice, other) if dice.chance(0.5) else [])]
-    if papers:
-        paper = dice.pick(papers)
-        page, text = dice.pick(_PUBLICATION)
-        authors = listed([author.scholar.name for author in paper.authors.values()])
-        words = {**paper.publication.model_dump(include={"title", "venue", "year"}), "authors": authors}
-        results.append((page.format_map(words), text.format_map(words)))
+    paper = dice.pick(scholar.publications)
+    page, text = dice.pick(_PUBLICATION)
+    authors = listed([everybody[key].name for key in paper.authors])
+    words = {**paper.model_dump(include={"title", "venue", "year"}), "authors": authors}
+    results.append((page.format_map(words), text.format_map(words)))
     shuffled = dice.some(results, len(results))
     return " ".join(f"[{number}] {page}: {text}" for number, (page, text) in enumerate(shuffled, start=1))
 

@@ -1,23 +1,23 @@
 """The invented world: communities of scholars who write papers together.
 
 A world is a sequence of communities of about forty scholars; four communities make a region, which shares its
-organisations. Nobody writes with anyone outside the own community, so one community at a time is all that has
-to be held in memory. Everything follows from the seed and the community's number.
+organisations. Nobody writes with anyone outside the own community.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from r_eval.environments.aminer.search import words
 
 from .dice import Dice
-from .names import CULTURES, FIELDS, SERIES
-from .organisations import Organisation, organisation
-from .writing import Titles
+from .names import CULTURES, FIELDS, SERIES, Organisation, organisation
+from .writing import title_and_abstract
 
+SCHOLARS, SEED = 560, 1
 NOW = 2023
 COMMUNITY = 40
 REGION = 4
@@ -66,20 +66,14 @@ class Scholar:
 
     def interests(self) -> list[str]:
         """The topics of the papers, most frequent first, at most five."""
-        counts: dict[str, int] = {}
-        for paper in self.papers:
-            counts[paper.topic] = counts.get(paper.topic, 0) + 1
+        counts = Counter(paper.topic for paper in self.papers)
         return sorted(counts, key=lambda topic: (-counts[topic], topic))[:5]
-
-    def h_index(self) -> int:
-        cited = sorted((paper.num_citation for paper in self.papers), reverse=True)
-        return sum(count >= rank for rank, count in enumerate(cited, start=1))
 
 
 @dataclass(slots=True, eq=False)
 class Paper:
     number: int
-    pub_id: str
+    id: str
     title: str
     abstract: str
     topic: str
@@ -97,44 +91,32 @@ class _Region:
     taken: set[tuple[str, str]] = field(default_factory=set)
 
 
-def communities(scholars: int, seed: int) -> Iterator[list[Scholar]]:
-    """All scholars of a world, a community at a time, with their papers; numbers run on from one to the
-    next."""
-    titles = Titles()
+def communities() -> Iterator[list[Scholar]]:
+    """All scholars of the world, a community at a time, with their papers; numbers run on from one to the next."""
+    titles: set[str] = set()
     region = _Region([])
     first_paper = 0
-    for number, start in enumerate(range(0, scholars, COMMUNITY)):
+    for number, start in enumerate(range(0, SCHOLARS, COMMUNITY)):
         if number % REGION == 0:
             base = number // REGION * SITES
-            region = _Region([organisation(seed, base + site) for site in range(SITES)])
-        dice = Dice(seed, "community", number)
-        people = _people(dice, seed, region, start, min(COMMUNITY, scholars - start))
-        first_paper += _write_papers(dice, seed, people, titles, first_paper)
+            region = _Region([organisation(SEED, base + site) for site in range(SITES)])
+        dice = Dice(SEED, "community", number)
+        subject, neighbour = dice.some(_FIELDS, 2)
+        people: list[Scholar] = []
+        for index in range(COMMUNITY):
+            topics = [*dice.some(FIELDS[subject], dice.between(2, 4)), dice.pick(FIELDS[neighbour])]
+            people.append(_scholar(dice, region, people, start + index, index / COMMUNITY, topics))
+        first_paper += _write_papers(dice, people, titles, first_paper)
         yield people
 
 
-def identifier(seed: int, kind: str, number: int) -> str:
+def _identifier(kind: str, number: int) -> str:
     """24 hexadecimal characters, as AMiner's own ids."""
-    return hashlib.blake2b(f"{seed}/{kind}/{number}".encode(), digest_size=12).hexdigest()
-
-
-def _people(dice: Dice, seed: int, region: _Region, start: int, size: int) -> list[Scholar]:
-    subject, neighbour = dice.some(_FIELDS, 2)
-    people: list[Scholar] = []
-    for index in range(size):
-        topics = [*dice.some(FIELDS[subject], dice.between(2, 4)), dice.pick(FIELDS[neighbour])]
-        people.append(_scholar(dice, seed, region, people, start + index, index / size, topics))
-    return people
+    return hashlib.blake2b(f"{SEED}/{kind}/{number}".encode(), digest_size=12).hexdigest()
 
 
 def _scholar(
-    dice: Dice,
-    seed: int,
-    region: _Region,
-    elders: list[Scholar],
-    number: int,
-    place: float,
-    topics: list[str],
+    dice: Dice, region: _Region, elders: list[Scholar], number: int, place: float, topics: list[str]
 ) -> Scholar:
     """The next member of a community; `place` (0 to 1) runs from its senior members to its students."""
     student = place >= 0.84
@@ -159,7 +141,7 @@ def _scholar(
             work[-1] = (_OTHER_POSITIONS[number // _OTHER_EVERY % len(_OTHER_POSITIONS)], *work[-1][1:])
     name, gender = _name(dice, region, site.name)
     scholar = Scholar(
-        number, identifier(seed, "person", number), name, gender, topics, started, doctorate, education, work,
+        number, _identifier("person", number), name, gender, topics, started, doctorate, education, work,
         f"{'.'.join(words(name))}@{site.domain}", advisor,
     )  # fmt: skip
     if advisor is not None:
@@ -220,17 +202,17 @@ def _name(dice: Dice, region: _Region, site: str) -> tuple[str, str]:
             return name, gender
 
 
-def _write_papers(dice: Dice, seed: int, people: list[Scholar], titles: Titles, number: int) -> int:
+def _write_papers(dice: Dice, people: list[Scholar], titles: set[str], number: int) -> int:
     """Give a community its papers, numbered from `number`; returns how many were written."""
     written = 0
 
     def write(first: Scholar, last: Scholar | None, year: int) -> None:
         nonlocal written
         topic, authors = dice.pick(first.topics), _team(dice, people, first, last, year)
-        title, abstract = titles.make(dice, topic)
+        title, abstract = title_and_abstract(dice, topic, titles)
         luck = dice.random()
         cited = int((NOW - year + 1) * 2 * luck * luck * luck / (1.03 - luck))
-        pub_id = identifier(seed, "publication", number + written)
+        pub_id = _identifier("publication", number + written)
         paper = Paper(number + written, pub_id, title, abstract, topic, _venue(dice, topic), year, cited, authors)
         for author in authors:
             author.papers.append(paper)

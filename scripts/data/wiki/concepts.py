@@ -38,23 +38,12 @@ _ADJECTIVES = {
 _CATEGORIES = {"nonmetals": "Other nonmetal", "noble gases": "Noble gas"}
 _SALT_LAKES = frozenset(["Caspian Sea", "Dead Sea"])
 _WIDEST = {
-    "continent": "Continent",
-    "country": "Country",
     "state": "State of the United States",
-    "city": "City",
-    "river": "River",
     "water": "Body of water",
-    "currency": "Currency",
-    "language": "Language",
     "element": "Chemical element",
-    "planet": "Planet",
-    "scientist": "Scientist",
-    "writer": "Writer",
     "director": "Film director",
-    "book": "Book",
-    "film": "Film",
 }
-"""What a page is in any case, by its kind."""
+"""What a page is in any case, by its kind, where that is not the kind's own name."""
 
 
 def add_concepts(world: World) -> None:
@@ -82,9 +71,8 @@ def add_concepts(world: World) -> None:
     for draft in sorted(others, key=lambda draft: (draft.name, draft.qualifier)):
         if draft.noun:  # a place of which nothing is known but where it is
             continue
-        known = [concepts[name] for name in _names(draft, coasts) if name in concepts] or [
-            concepts[_WIDEST[draft.kind]]
-        ]
+        widest = concepts[_WIDEST.get(draft.kind, draft.kind.capitalize())]
+        known = [concepts[name] for name in _names(draft, coasts) if name in concepts] or [widest]
         draft.add("instance_of", known[0])
         draft.add("also_instance_of", *[concept for concept in known if concept is not known[0]])
         for concept in known:

@@ -1,73 +1,37 @@
-"""The chemical elements, from the database that the package mendeleev carries.
+"""The chemical elements, and the planets, from the tables in `gazetteer/`.
 
-It is read directly, since the package itself takes ten seconds for it. `gazetteer/elements.tsv` mends years of
-discovery, and leaves out ("-") years, categories, and places in the periodic table (group and block) on which sources
-differ. Discoverers come from the table of scientists.
+Of elements, years of discovery, categories, and places in the periodic table on which sources differ are left out.
+Discoverers come from the table of scientists.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import sqlite3
-from contextlib import closing
-from pathlib import Path
+from itertools import pairwise
 
 from .geography import GAZETTEER
-from .world import Draft, World, cells, read_table
-
-_CATEGORIES = {"Poor metals": "post-transition metals"}
-_LAST_KNOWN_CHEMISTRY = 108
-_LAST_STABLE = 83
+from .world import Draft, World, cells, day, read_table
 
 
 def add_elements(world: World) -> None:
-    """All 118; a symbol is a further name.
-
-    Raises:
-        ModuleNotFoundError: The package mendeleev is not installed.
-    """
-    found = importlib.util.find_spec("mendeleev")
-    if found is None or found.origin is None:
-        raise ModuleNotFoundError("No module named 'mendeleev'", name="mendeleev")
-    sql = """
-        SELECT elements.name, symbol, atomic_number, period, group_id, block, series.name, discovery_year,
-            electronic_configuration,
-            (SELECT max(melting_point) FROM phasetransitions AS phase
-             WHERE phase.atomic_number = elements.atomic_number GROUP BY atomic_number
-             HAVING count(*) = 1 AND NOT max(coalesce(is_sublimation_point, 0)))
-        FROM elements LEFT JOIN series ON series.id = series_id ORDER BY atomic_number"""
-    address = f"{(Path(found.origin).parent / 'elements.db').as_uri()}?mode=ro"
-    own = {row["symbol"]: row for row in read_table(GAZETTEER / "elements.tsv")}
-    with closing(sqlite3.connect(address, uri=True)) as database:
-        for row in database.execute(sql):
-            world.add(_draft(own.get(row[1], {}), *row))
+    """All 118; a symbol is a further name."""
+    for row in read_table(GAZETTEER / "elements.tsv"):
+        draft = Draft(row["name"], "element", "element", aliases=[row["symbol"], *cells(row, "aliases")])
+        for relation in list(row)[1:-1]:
+            draft.add(relation, row[relation])
+        world.add(draft)
 
 
-def _draft(
-    own: dict[str, str],
-    name: str,
-    symbol: str,
-    number: int,
-    period: int,
-    group: int | None,
-    block: str,
-    category: str,
-    year: int | None,
-    configuration: str,
-    melting_point: float | None,
-) -> Draft:
-    draft = Draft(name, "element", "element", aliases=[symbol, *cells(own, "aliases")])
-    draft.add("symbol", symbol)
-    draft.add("atomic_number", str(number))
-    if not own.get("category") and number <= _LAST_KNOWN_CHEMISTRY:
-        draft.add("category", _CATEGORIES.get(category, category.lower()))
-    draft.add("period", str(period))
-    if not own.get("place"):
-        draft.add("group", str(group or ""))
-        draft.add("block", block)
-    discovered = own.get("discovery_year") or str(year or "")
-    draft.add("discovery_year", discovered.removeprefix("-"))
-    draft.add("electron_configuration", configuration)
-    if melting_point and number <= _LAST_STABLE:
-        draft.add("melting_point_k", f"{melting_point:.0f}")
-    return draft
+def add_planets(world: World) -> None:
+    """The eight planets."""
+    drafts: list[Draft] = []
+    for row in read_table(GAZETTEER / "planets.tsv"):
+        draft = Draft(row["title"], "planet", "planet")
+        draft.add("group", row["class"])
+        for relation in ("order", "diameter_km", "orbital_period_days"):
+            draft.add(relation, row[relation])
+        draft.add("discovered", day(row["discovered"]))
+        draft.add("discovered_by", world.find(row["discovered_by"], "scientist") or row["discovered_by"])
+        drafts.append(world.add(draft))
+    for inner, outer in pairwise(drafts):
+        inner.add("outer_neighbour", outer)
+        outer.add("inner_neighbour", inner)

@@ -1,12 +1,10 @@
-"""Rivers, and the waters that they flow into, from the table in `facts/`, and the planets of the gazetteer."""
+"""Rivers, and the waters that they flow into, from the table in `facts/`."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from .geography import GAZETTEER, Places
+from .geography import Places
 from .people import FACTS
-from .world import Draft, World, cell, cells, clean, day, grouped, read_table, split_title
+from .world import Draft, World, cell, cells, clean, grouped, read_table, split_title
 
 
 def add_rivers(world: World, places: Places) -> None:
@@ -33,20 +31,3 @@ def add_rivers(world: World, places: Places) -> None:
             draft.add(relation, world.find(name, "country") or name)
         draft.add("countries", *countries)
         draft.add("cities", *(places.city_in(name, known) for name in cells(row, "cities")))
-
-
-def add_planets(world: World) -> None:
-    """The eight planets."""
-    drafts: list[Draft] = []
-    for row in read_table(GAZETTEER / "planets.tsv"):
-        draft = Draft(row["title"], "planet", "planet")
-        draft.add("order", row["order"])
-        draft.add("group", row["class"])
-        draft.add("diameter_km", row["diameter_km"])
-        draft.add("orbital_period_days", row["orbital_period_days"])
-        draft.add("discovered", day(row["discovered"]))
-        draft.add("discovered_by", world.find(row["discovered_by"], "scientist") or row["discovered_by"])
-        drafts.append(world.add(draft))
-    for inner, outer in pairwise(drafts):
-        inner.add("outer_neighbour", outer)
-        outer.add("inner_neighbour", inner)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from r_eval.environments.wiki.base import title_key
 
+from .geography import population
 from .world import Draft, World
 
 _NOBODYS = frozenset(["georgia", "victoria"])
@@ -102,7 +103,7 @@ def _keeper(key: str, drafts: list[Draft]) -> Draft | None:
     ranked = sorted(drafts, key=_rank)
     if len(ranked) == 1:
         return ranked[0]
-    above = _rank(ranked[0])[0] < _rank(ranked[1])[0] or _people(ranked[0]) > _MUCH_LARGER * _people(ranked[1])
+    above = _rank(ranked[0])[0] < _rank(ranked[1])[0] or population(ranked[0]) > _MUCH_LARGER * population(ranked[1])
     return ranked[0] if above and key not in _NOBODYS else None
 
 
@@ -111,13 +112,7 @@ def _rank(draft: Draft) -> tuple[int, int, str]:
     rank = {"country": 0, "state": 2, "book": 4, "film": 4}.get(draft.kind, 3)
     if any(isinstance(of, Draft) and of.kind == "country" for of in draft.facts.get("capital_of", [])):
         rank = 1
-    return rank, -_people(draft), draft.title
-
-
-def _people(draft: Draft) -> int:
-    """How many live in a city; 0 for everything else."""
-    number = draft.values("population") if draft.kind == "city" else []
-    return int(number[0].replace(",", "")) if number else 0
+    return rank, -population(draft), draft.title
 
 
 def _surname(draft: Draft) -> list[str]:

@@ -9,23 +9,12 @@ from .phrases import KINDS, Relation
 from .world import Draft
 
 _NOUNS = {
-    "continent": "a continent",
-    "country": "a country",
-    "city": "a city",
-    "state": "a state",
-    "river": "a river",
     "water": "a body of water",
-    "currency": "a currency",
-    "language": "a language",
     "element": "a chemical element",
     "planet": "a planet of the Solar System",
-    "scientist": "a scientist",
-    "writer": "a writer",
     "director": "a film director",
-    "book": "a book",
-    "film": "a film",
-    "concept": "a concept",
 }
+"""What a page is, by its kind, where that is not the kind's own name."""
 _LONG = 90
 """Characters of two facts that may still share a sentence."""
 
@@ -37,7 +26,7 @@ def page(draft: Draft, related: Sequence[str]) -> str:
     sentences = _sentences(draft, lead)
     if not (lead and lead[0].phrase.startswith("is a ")):
         tense = "was" if draft.facts.get("died") else "is"
-        sentences.insert(0, f"{draft.title} {tense} {draft.noun or _NOUNS[draft.kind]}.")
+        sentences.insert(0, f"{draft.title} {tense} {draft.noun or _NOUNS.get(draft.kind, f'a {draft.kind}')}.")
     blocks = [" ".join([*sentences, draft.remark]).strip()]
     sections = groupby((relation for relation in told if relation.section), key=lambda relation: relation.section)
     for heading, relations in sections:

@@ -10,24 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, score_all, summaries
-from r_eval.analysis.metrics.judge import SIX, Case, prompt, read_grade, rubric, six_rubric
+from r_eval.analysis.metrics import get, summaries
+from r_eval.analysis.metrics.judge import SIX, Case, JudgeSix, prompt, read_grade, rubric
 from r_eval.errors import UserError
 
 READABLE = [
-    *[('{"score": 2}', 2), ('```json\n{"score": 1}\n```', 1)],
-    *[('{"reason": "3 of 4 names", "score": "0"}', 0), ("{'score': 2}", 2), ("Score: 2", 2)],
-    *[("Score: 1/2", 1), ("2", 2), ("2.", 2), ("**0**", 0), ("Grade: 1, since one of 2 names is missing", 1)],
-    *[("I would give it a grade of 2.", 2), ("Rating (0-2): 1", 1)],
-    *[("The answer names 3 of 4 people.\n\n1", 1), ("In 1912 it was founded, so it is right: **2**", 2)],
-    *[("The final mark is $\\boxed{0}$; 2 would need more, 1 too", 0), ("评分：2", 2)],
-    *[("2 - the answer is right, as in 1912", 2), ("[SCORE] 2 [END]", 2), ("[SCORE]\n1\n[END]", 1)],
-    *[("[SCORE]: 0", 0), ("[RESULT] 2 [END]", 2), ("2/2", 2), ("Score: 1 / 2", 1), ("Оценка: 2", 2)],
-    *[("Из 3 имён верны 2.\nОценка: 1", 1), ("评分：1", 1), ('{"score": 2}\n', 2)],
+    *[('{"score": 2}', 2), ('```json\n{"score": 1}\n```', 1), ('{"reason": "3 of 4 names", "score": "0"}', 0)],
+    *[
+        ("{'score': 2}", 2),
+        ("Score: 1/2", 1),
+        ("2.", 2),
+        ("I would say **0**", 0),
+        ("[SCORE] 2 [END]", 2),
+        ("评分：2", 2),
+    ],
 ]
 UNREADABLE = [
-    *("", "It is right.", "1 or 2", "3", "1.5", "Score: 5", "{}", "score", "Grade: 1. Grade: 2."),
-    *("22", "[SCORE] 15", "[SCORE] -1", "[SCORE] [END]", "Оценка: 3", "2/3"),
+    "",
+    "It is right.",
+    "1 or 2",
+    "3",
+    "1.5",
+    "Score: 5",
+    "{}",
+    "Grade: 1. Grade: 2.",
+    "22",
+    "[SCORE] -1",
+    "2/3",
 ]
 JUDGE = """
 import re
@@ -74,41 +83,40 @@ def test_any_reply_can_be_read(reply: str) -> None:
 def test_a_grade_becomes_a_score_and_a_reply_without_one_is_asked_for_again(
     llm: str, answer: str, score: float
 ) -> None:
-    assert score_all(f"judge@{llm}", [answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
+    assert get(f"judge@{llm}").scores([answer], [["x"]]) == [pytest.approx(score, nan_ok=True)]
 
 
 def test_an_llm_that_fails_leaves_the_answer_without_a_score_and_is_reported(llm: str) -> None:
     for name in (f"judge@{llm}", f"judge_six@{llm}"):
-        one, other = score_all(name, ["broken", "half"], [["x"]] * 2)
+        one, other = get(name).scores(["broken", "half"], [["x"]] * 2)
         assert (math.isnan(one), other) == (True, 0.5)
         (line,) = summaries([name])
-        assert "1 of 2 answers graded" in line
-        assert "1 not graded because the LLM failed: " in line
+        assert "1 of 2 answers scored; 1 not scored: " in line
+        assert "out of order" in line
         assert summaries([name, "token_f1"]) == []
 
 
 def test_the_six_are_judged_by_what_was_found_or_by_the_gold(llm: str) -> None:
     context = ["the Nile is long", "the Nile is long"].__getitem__
     for part, expected in (("", [0.5, 0.5]), ("#soundness", [1.0, 0.0]), ("#main_idea", [0.0, 1.0])):
-        scores = score_all(f"judge_six@{llm}{part}", ["reads", "knows"], [["the Nile"]] * 2, context=context)
+        scores = get(f"judge_six@{llm}{part}").scores(["reads", "knows"], [["the Nile"]] * 2, context=context)
         assert scores == expected
 
 
 def test_a_grade_of_the_six_that_cannot_be_read_counts_0_and_is_reported(llm: str) -> None:
-    assert score_all(f"judge_six@{llm}", ["mute"], [["x"]]) == [pytest.approx(5 / 6)]
+    assert get(f"judge_six@{llm}").scores(["mute"], [["x"]]) == [pytest.approx(5 / 6)]
     (line,) = summaries([f"judge_six@{llm}"])
-    assert "accuracy 0.00" in line
-    assert "1 grades could not be read (accuracy 1)" in line
+    assert line.endswith("1 of 1 answers scored; 1 without a grade that could be read (accuracy)")
 
 
 @pytest.mark.parametrize(("language", "question"), [("en", "Who reigned?"), ("zh", "谁在位？"), ("ru", "Кто правил?")])
 def test_every_criterion_has_its_prompt_in_every_language(language: str, question: str) -> None:
     for name in SIX:
-        one = six_rubric(name, language)  # type: ignore[arg-type]
+        (one,) = JudgeSix(f"m#{name}").rubrics(language).values()  # type: ignore[arg-type]
         text = prompt(Case("$asks", ("GOLD",), question, "CONTEXT"), one, language)  # type: ignore[arg-type]
         by_gold = name in SIX[3:]
         assert ("GOLD" in text, "CONTEXT" in text) == (by_gold, not by_gold)
-        assert one.asks in text
+        assert one["asks"] in text
         assert question in text
         assert text.count("$") == text.count("$asks") == 1
 

@@ -5,27 +5,26 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.analysis.metrics import get, names, quest_eval, score_all, summaries
-from r_eval.analysis.metrics.quest_eval import PUBLISHED, UNANSWERABLE, Pair, QuestCase, Sheet, evaluate, score
-from r_eval.analysis.metrics.quest_replies import (
+from r_eval.analysis.metrics import get, names, summaries
+from r_eval.analysis.metrics.quest_eval import (
+    UNANSWERABLE,
+    Pair,
     answers_prompt,
     normalised,
     questions_prompt,
     read_answers,
-    read_published,
     read_questions,
+    score,
 )
 from r_eval.errors import UserError
 from tests.chat_server import bad, good
@@ -46,6 +45,9 @@ FACTS = {
     "When was Nairobi founded?": "1899",
     "Who founded Nairobi?": "the railway",
 }
+
+
+TWO = ["Where?", "When?"]
 
 
 @dataclass
@@ -111,7 +113,7 @@ def llm(table: Table, tmp_path: Path) -> str:
 def scores(llm: str, answer: str, gold: str) -> list[float]:
     """Recall over all questions and over those that the reference answers, precision, precision over all, combined."""
     parts = ("_recall@{}", "_recall@{}#answered", "_precision@{}", "_precision@{}#all", "@{}")
-    return [score_all("quest_eval" + part.format(llm), [answer], [[gold]])[0] for part in parts]
+    return [get("quest_eval" + part.format(llm)).scores([answer], [[gold]])[0] for part in parts]
 
 
 def line(llm: str) -> str:
@@ -134,16 +136,11 @@ def test_scores_over_a_server_in_chinese_and_in_english(
     assert scores(llm, answer, gold) == pytest.approx(expected)
 
 
-def test_the_metrics_share_their_calls_and_a_reference_is_asked_about_once(table: Table, llm: str) -> None:
-    score_all(f"quest_eval@{llm}", ["Nairobi", "1899", "Nairobi", KENYA, " "], [[KENYA]] * 5)
-    assert len(table.prompts) == 4
-    scores(llm, "Nairobi", KENYA)
-    assert len(table.prompts) == 4
-    quest_eval._scores_of.cache_clear()  # as another process: the cache of replies has them
-    scores(llm, "Nairobi", KENYA)
-    assert len(table.prompts) == 4
-    evaluate(llm, [QuestCase("周一", LIBRARY)])
-    assert len(table.prompts) == 7
+def test_the_metrics_share_their_replies_and_a_reference_is_asked_about_once(table: Table, llm: str) -> None:
+    for _ in range(2):
+        get(f"quest_eval@{llm}").scores(["Nairobi", "1899", KENYA, " "], [[KENYA]] * 4)
+        scores(llm, "Nairobi", KENYA)
+        assert len(table.prompts) == 4
 
 
 @pytest.mark.parametrize(
@@ -161,27 +158,36 @@ def test_a_reply_that_cannot_be_read_or_lacks_an_answer_is_asked_for_once_more(
     ("reply", "combined", "counted"),
     [
         ('{"questions": ["Where?", "When?"], "q2": "1899"}', 1.0, "1 without a reply under their id"),
-        ("No.", math.nan, "0 of 1 answers scored.*1 not scored: no reply could be read"),
-        ('{"questions": ["Where?"], "q1": null}', math.nan, "1 not scored: the reference answers no question"),
+        ("No.", math.nan, "0 of 1 answers scored.*1 not scored: no question to answer could be read"),
+        (
+            '{"questions": ["Where?"], "q1": null}',
+            math.nan,
+            "1 that the reference does not answer; 1 not scored: no question to answer could be read",
+        ),
     ],
 )
 def test_what_counts_nowhere_is_counted(table: Table, llm: str, reply: str, combined: float, counted: str) -> None:
     table.reply = lambda prompt: reply  # type: ignore[method-assign]
-    assert score_all(f"quest_eval@{llm}", ["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
+    assert get(f"quest_eval@{llm}").scores(["1899"], [[KENYA]]) == [pytest.approx(combined, nan_ok=True)]
     assert re.search(counted, line(llm))
     assert summaries([f"quest_eval@{llm}"]) == []
 
 
 def test_a_failure_of_the_llm_and_a_lacking_reference_are_no_score(table: Table, llm: str) -> None:
     table.failing = {"Mombasa"}
-    found = score_all(f"quest_eval@{llm}", ["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
+    found = get(f"quest_eval@{llm}").scores(["Mombasa", "Nairobi", "Nairobi"], [[KENYA], [KENYA], []])
     assert found == [pytest.approx(math.nan, nan_ok=True), pytest.approx(1 / 3), pytest.approx(math.nan, nan_ok=True)]
-    pattern = r"1 of 3 answers scored.*1 not scored: there is no reference; 1 not scored: the LLM failed: .*broken"
-    assert re.search(pattern, line(llm))
+    said = line(llm)
+    assert "1 of 3 answers scored" in said
+    assert "1 not scored: there is no reference" in said
+    assert re.search("1 not scored: the LLM .* failed: .*broken", said)
 
 
 def test_the_gold_with_the_best_combined_score_counts(llm: str) -> None:
-    assert score_all(f"quest_eval@{llm}", ["Nairobi, 1899, the railway", ""], [[LIBRARY, KENYA], [KENYA]]) == [1.0, 0.0]
+    assert get(f"quest_eval@{llm}").scores(["Nairobi, 1899, the railway", ""], [[LIBRARY, KENYA], [KENYA]]) == [
+        1.0,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(name for name in names() if name.startswith("quest_eval")))
@@ -196,7 +202,7 @@ def test_without_an_llm_it_says_what_it_needs(name: str) -> None:
 def test_a_file_that_names_no_llm_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "odd.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"odd\.yaml"):
-        evaluate(str(tmp_path / "odd.yaml"), [QuestCase("a", "b")])
+        get(f"quest_eval@{tmp_path / 'odd.yaml'}")("a", ["b"])
 
 
 @pytest.mark.parametrize(
@@ -207,18 +213,12 @@ def test_a_file_that_names_no_llm_is_refused(tmp_path: Path, text: str) -> None:
         '```json\n{"questions": ["Where?", "When?"]}\n```',
         'Here you are:\n{"key_info": ["Kenya"],\n "questions": ["Where?", "When?",],}\nI hope that it helps.',
         "{'questions': ['Where?', 'When?']}",
-        '{"questions": [{"question": "Where?"}, {"question": "When?"}]}',
         '{"questions": ["Where?", " When?\\n", "Where?", "", 3]}',
         'As asked, {"questions": []}: {"questions": ["Where?", "When?"]}',
     ],
 )
 def test_the_questions_are_read_whatever_stands_around_them(reply: str) -> None:
-    found = read_questions(reply)
-    assert found is not None
-    assert found.questions == ("Where?", "When?")
-
-
-TWO = ["Where?", "When?"]
+    assert read_questions(reply) == TWO
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ TWO = ["Where?", "When?"]
         '{"answers": {"q1": "Kenya", "q2": "1912"}}',
         '[{"id": "q2", "answer": "1912"}, {"id": 1, "answer": "Kenya"}]',
         '{"answers": [{"id": 2, "answer": "1912"}, {"id": 1, "answer": "Kenya"}]}',
-        '{"q1": {"answer": "Kenya"}, "q2": ["1912"]}',
+        '{"q1": "Kenya", "q2": ["1912"]}',
         '{"q1": "Oz", "q2": "1912"} No: {"q1": "Kenya", "q2": "1912", "q3": "and more", "note": "done"}',
     ],
 )
@@ -265,7 +265,7 @@ data = st.recursive(
 @given(st.text() | data.map(json.dumps))
 def test_any_reply_can_be_read(reply: str) -> None:
     assert len(read_answers(reply, TWO)) == 2
-    assert read_questions(reply) is None or read_questions(reply).questions  # type: ignore[union-attr]
+    assert read_questions(reply) != []
 
 
 def test_prompts_hold_texts_as_they_stand_and_questions_with_their_ids() -> None:
@@ -303,19 +303,19 @@ pairs = st.lists(st.builds(Pair, *[st.sampled_from(["Kenya", "in Kenya", "1912",
 @pytest.mark.parametrize(
     ("further", "expected", "counts"),
     [
-        ([], (2 / 3, 2 / 3, 0.75, 0.5, 0.5), (3, 0, 1, 0, 0)),
-        ([Pair(UNANSWERABLE, "Oz")], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5), (4, 1, 1, 0, 1)),
+        ([], (2 / 3, 2 / 3, 0.75, 0.5, 0.5), (3, 0, 1, 0)),
+        ([Pair(UNANSWERABLE, "Oz")], (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5), (4, 1, 1, 0)),
         (
             [Pair("Oz", None), Pair(None, "Oz"), Pair(UNANSWERABLE, None)],
             (2 / 3, 2 / 4, 0.75, 1.5 / 4, 0.5),
-            (6, 1, 1, 2, 3),
+            (6, 1, 1, 2),
         ),
     ],
 )
 def test_figure_6_of_the_paper(further: list[Pair], expected: tuple[float, ...], counts: tuple[int, ...]) -> None:
     found = score([*FIGURE_6, *further])
     assert [getattr(found, name) for name in FIELDS] == pytest.approx(expected)
-    numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned", "n_dropped")
+    numbers = ("n_questions", "n_gt_unanswerable", "n_gm_unanswerable", "n_misaligned")
     assert tuple(getattr(found, name) for name in numbers) == counts
 
 
@@ -323,40 +323,6 @@ def test_figure_6_of_the_paper(further: list[Pair], expected: tuple[float, ...],
 def test_combined_is_recall_times_precision_and_order_does_not_matter(given_pairs: list[Pair]) -> None:
     found = score(given_pairs)
     assert repr(found) == repr(score(sorted(given_pairs, key=str)))
-    if found.scored:
+    if not math.isnan(found.combined):
         assert found.combined == pytest.approx(found.recall * found.precision)
         assert found.combined >= found.precision_all - 1e-12
-
-
-def write(folder: Path, content: Any) -> Path:
-    path = folder / "cache.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return path
-
-
-def test_a_published_cache_becomes_sheets(tmp_path: Path) -> None:
-    record = {"key_info": ["肯尼亚"], "question": ["在哪里？", "何时？"], "answers": ["肯尼亚", PUBLISHED]}
-    found = read_published(write(tmp_path, {"a1": record, "a2": record | {"answers": ["肯尼亚"]}}))
-    assert found["a1"] == Sheet(("在哪里？", "何时？"), ("肯尼亚", UNANSWERABLE))
-    assert found["a1"].usable
-    assert found["a2"].answers == (None, None)
-    assert not found["a2"].usable
-
-
-@pytest.mark.parametrize(
-    "content", [[], {"a1": []}, {"a1": {"question": []}}, {"a1": {"key_info": [], "question": [], "answers": [1]}}, "{"]
-)
-def test_a_file_of_another_form_is_refused_with_its_name(tmp_path: Path, content: Any) -> None:
-    with pytest.raises(UserError, match=r"cache\.json.*(expected|cannot be read)"):
-        read_published(write(tmp_path, content))
-
-
-def test_the_real_cache_has_what_was_counted_in_it() -> None:
-    path = Path(os.environ.get("R_EVAL_DATA", "/nowhere"), "crud", "QuestAnswer1Doc_quest_gt_save.json")
-    if not path.is_file():
-        pytest.skip("R_EVAL_DATA names no folder with crud/QuestAnswer1Doc_quest_gt_save.json")
-    sheets = read_published(path)
-    usable = [sheet for sheet in sheets.values() if sheet.usable]
-    assert (len(sheets), len(usable)) == (800, 751)
-    assert sum(answer != UNANSWERABLE for sheet in usable for answer in sheet.answers) == 2149
-    assert {score([Pair(answer, answer) for answer in sheet.answers]).combined for sheet in usable} == {1.0}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import Metric, get, get_trusted, names, registry, score_all
+from r_eval.analysis.metrics import Metric, get, get_trusted, names, registry
 from r_eval.errors import UserError
 
 OWN = '''
@@ -49,10 +49,10 @@ def test_every_metric_is_found_by_name_and_says_in_one_line_what_it_is() -> None
 
 
 def test_functions_and_classes_of_files_and_modules_are_metrics(own: Path) -> None:
-    assert score_all(f"{own}:shout", ["LOUD", "low"], [[], []]) == [1.0, 0.0]
+    assert get(f"{own}:shout").scores(["LOUD", "low"], [[], []]) == [1.0, 0.0]
     assert get(f"{own}:shout").about == "Whether it is loud."
     assert get("r_eval.analysis.metrics.qa:token_f1")("x b", ["b"]) == pytest.approx(2 / 3)
-    assert score_all(f"{own}:Many", ["x", "y"], [["x"], ["y"]], ["who?", "what?"]) == [1.0, 1.0]
+    assert get(f"{own}:Many").scores(["x", "y"], [["x"], ["y"]], ["who?", "what?"]) == [1.0, 1.0]
     assert get(f"{own}:Many").version == 7
 
 
@@ -78,7 +78,7 @@ def test_a_name_that_is_no_metrics_is_refused(name: str, message: str, own: Path
         get(name.format(own=own))
 
 
-@pytest.mark.parametrize(("function", "message"), [("percent", "returned 60 for episode e7"), ("text", "'high'")])
+@pytest.mark.parametrize(("function", "message"), [("percent", "returned 60.0 for episode e7"), ("text", "'high'")])
 def test_a_value_that_is_no_number_from_0_to_1_is_refused_by_metric_and_episode(
     own: Path, function: str, message: str
 ) -> None:

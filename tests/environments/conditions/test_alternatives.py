@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment
 from r_eval.environments.conditions.alternatives import Alternatives, replaceable
-from r_eval.environments.conditions.replacing import as_date, is_number
+from r_eval.environments.conditions.replacing import is_number
 
 
 class Graph(Environment):
@@ -72,13 +72,3 @@ def test_a_number_keeps_its_form_and_about_its_size(number: int, separated: bool
         assert len(other) == len(value)
         assert is_number(other)
         assert abs(new - number) <= max(15, 0.3 * number)
-
-
-@given(st.dates(), st.integers())
-def test_a_date_becomes_another_one_in_the_same_form(date: Any, seed: int) -> None:
-    value = date.isoformat()
-    for other in Alternatives(Environment()).of(value, random.Random(seed)):
-        new = as_date(other)
-        assert new is not None
-        assert new[1] == "{year}-{number:02}-{day:02}"
-        assert 200 <= abs((new[0] - date).days) <= 5000

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from r_eval import plugins
 from r_eval.environments import Environment, Observation, TemporaryFailure, ToolError, query_api
 from r_eval.environments.conditions.base import Condition, ConditionInput, Wrapped
 from r_eval.environments.conditions.combined import Combined, combine
@@ -54,12 +53,6 @@ def own(tmp_path: Path) -> str:
 # By name
 
 
-def test_every_condition_has_the_name_of_its_module() -> None:
-    found = plugins.names("conditions", Condition)
-    assert sorted(found) == ["counterfactual", "faulty", "noisy", "slow"]
-    assert all(condition.name == name for name, condition in found.items())
-
-
 def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
     with pytest.raises(ValueError, match="renaming changes the id of the question 'q1'"):
         combine("mine", [own], {}).question(QUESTION, Shelves())
@@ -68,12 +61,12 @@ def test_a_question_that_loses_its_id_is_an_error(own: str) -> None:
 @pytest.mark.parametrize(
     ("kinds", "settings", "message"),
     [
-        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: clean, counterfactual, "),
+        (["fualty"], {}, "unknown condition 'fualty'. Did you mean faulty? Known: counterfactual, "),
         (["faulty"], {"rat": 0.1}, "condition 'x': unknown setting 'rat'. Did you mean rate?"),
         (["clean"], {"rate": 0.1}, "condition 'x': unknown setting 'rate'. Known: none"),
         (["faulty"], {"rate": 2}, "condition 'x': rate: Input should be less than or equal to 1, not 2"),
         (["faulty"], {"rate": True}, "rate: Input should be a valid number"),
-        (["faulty"], {"kinds": ["eror"]}, "kinds: expected one or several of error, timeout, truncated, not ['eror']"),
+        (["faulty"], {"kinds": ["eror"]}, "kinds.0: Input should be 'error', 'timeout' or 'truncated', not 'eror'"),
         (["slow"], {"seconds": float("inf")}, "seconds: Input should be a finite number"),
         (["noisy"], {"noise": "sibblings"}, "noise: Input should be 'unrelated', 'sibling' or 'near-duplicate'"),
         (["counterfactual"], {"pool": "Oslo"}, "pool: Input should be a valid tuple, not 'Oslo'"),
@@ -132,21 +125,13 @@ def test_every_part_of_an_environment_is_passed_on() -> None:
     assert public <= set(vars(Wrapped))
 
 
-def test_an_opened_copy_does_not_change_the_environment_inside() -> None:
-    inner = Rich()
-    opened: Any = Wrapped(inner).open()
-    asyncio.run(opened.call("go", {"shelf": 3}))
-    opened.close()
-    assert (inner.shelf, inner.closed, opened.inner.shelf, opened.inner.closed) == (0, False, 3, True)
-
-
 # Nested
 
 
 class Articles(Environment):
     """Articles about a town on the Danube."""
 
-    @query_api(blocking=False)
+    @query_api
     def search(self, words: str, top_k: int = 2) -> list[dict[str, str]]:
         """Find articles.
 
@@ -158,7 +143,7 @@ class Articles(Environment):
             raise TemporaryFailure("Łódź is closed.")
         return [{"id": f"a{n}", "text": f"Article {n} says that Łódź has {n} parks."} for n in range(top_k)]
 
-    @query_api(blocking=False)
+    @query_api
     def titled(self, words: str) -> Observation[list[str]]:
         """Find titles."""
         if words == "closed":
@@ -233,7 +218,7 @@ def test_no_text_says_the_old_value_wherever_the_condition_stands(order: list[st
 
 @pytest.mark.parametrize("order", [["faulty", "noisy"], ["noisy", "faulty"]], ids="+".join)
 def test_a_truncated_result_says_so_and_a_whole_one_does_not(order: list[str], sandbox: Sandbox) -> None:
-    combined = combine("x", order, {"rate": 0.5, "kinds": "truncated", "distractors": 1, "at": "last"})
+    combined = combine("x", order, {"rate": 0.5, "kinds": ["truncated"], "distractors": 1, "at": "last"})
     steps = asyncio.run(calls(combined, 1, [("search", {"words": "x", "top_k": 4})] * 40, sandbox))
     texts = [step.observation or "" for step in steps]
     found = {(text.startswith(CUT), text.count("says that") < 5) for text in texts}

@@ -13,7 +13,7 @@ from r_eval.analysis.robustness import verdict
 from r_eval.environments.base import Environment, NotFound, query_api
 from r_eval.environments.conditions.combined import Combined
 from r_eval.environments.conditions.counterfactual import OLD_ANSWERS, REPLACED, Counterfactual
-from r_eval.environments.conditions.replacing import Replacements, is_number, normal
+from r_eval.environments.conditions.replacing import Replacements, normal
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
 from r_eval.records import Document, Question, Step
@@ -206,13 +206,6 @@ def test_a_truth_value_comes_out_the_other_way(template: str, new: str) -> None:
     assert (question.question, found.answers) == (found.question, [new])
 
 
-def test_another_one_of_the_things_to_choose_from_becomes_the_right_one() -> None:
-    question, found = changed("wiki/copen-csj", "river-like")
-    assert (question.question, question.answers == found.answers) == (found.question, False)
-    assert found.answers[0] in question.question
-    assert found.meta[REPLACED][question.answers[0]] == found.answers[0]
-
-
 def test_a_question_that_quotes_what_it_asks_about_changes_with_the_environment() -> None:
     question, found = changed("aminer/profiling", "doctorate")
     university, year = question.answers[0].split("; ")
@@ -239,13 +232,3 @@ def test_a_program_that_reads_by_the_words_around_the_old_value_gets_the_new_one
     program = "import re\nanswer = re.search('(Danube)', river('Passau')['river']).group(1)"
     found = under(question_with(program=program, evidence=["Danube"]))
     assert found.program == program.replace("Danube", found.answers[0])
-
-
-def test_a_number_that_the_program_computes_comes_out_of_the_new_ones() -> None:
-    names = ("older-by-years", "year-of-life", "melting-difference")
-    questions = [q for q in installed("wiki/kqapro").questions if q.meta["template"] in names]
-    found = [Counterfactual().question(question, environment_of("wiki/hotpotqa")) for question in questions]
-    remaining = [question for question in found if question is not None]
-    assert remaining
-    assert all(is_number(question.answers[0]) for question in remaining)
-    assert not any(set(question.meta[OLD_ANSWERS]) & set(question.meta[REPLACED]) for question in remaining)

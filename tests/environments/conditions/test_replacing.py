@@ -62,16 +62,9 @@ def test_a_turkish_name_is_replaced_with_and_without_its_dots(text: str) -> None
     assert Replacements({"Elif Aydın": "Ayşe Demir"}).forward(f"By {text}.").casefold() == "by ayşe demir."
 
 
-def test_plain_data_is_replaced_throughout() -> None:
-    changes = Replacements({"Oslo": "Lima", "740": "812"})
-    data = {"a": ["Oslo", {"Oslo": "in Oslo."}], "c": None, "n": [740, -740, 7400, True]}
-    assert changes.forward(data) == {"a": ["Lima", {"Lima": "in Lima."}], "c": None, "n": [812, -812, 7400, True]}
-    assert (changes.back(812), changes.back("Lima")) == (740, "Oslo")
-
-
 def test_a_new_value_that_was_an_old_one_is_no_trace() -> None:
     changes = Replacements({"Oslo": "Lima", "Lima": "Quito"})
-    assert (changes.traces(["Lima"]), changes.traces({"a": "Oslo"}), changes.back("Lima, Quito")) == (
+    assert (changes.traces("Lima"), changes.traces("to Oslo"), changes.back("Lima, Quito")) == (
         False,
         True,
         "Oslo, Lima",
@@ -128,13 +121,3 @@ texts = st.lists(pieces, max_size=12).map("".join)
 def test_no_old_value_is_left(values: dict[str, str], text: str) -> None:
     changes = Replacements(values)
     assert not changes.traces(changes.forward(text))
-
-
-words = st.one_of(st.sampled_from(sorted(OLD)), st.sampled_from(["is", "the", "(", ")", "of", "12", "ß", "Bergen's"]))
-
-
-@given(chosen, st.lists(words, max_size=12).map(" ".join))
-@settings(max_examples=100, deadline=None)
-def test_back_undoes_forward_where_no_new_value_was_there(values: dict[str, str], text: str) -> None:
-    changes = Replacements(values)
-    assert changes.back(changes.forward(text)) == text

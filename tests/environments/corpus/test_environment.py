@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.environments.base import NotFound
 from r_eval.environments.corpus import Corpus, Passage
-from r_eval.environments.corpus.retrievers import open_retriever
-from r_eval.environments.corpus.retrievers.bm25 import BM25
-from r_eval.environments.corpus.retrievers.hybrid import Hybrid
 from r_eval.environments.opening import open_environment
 from r_eval.environments.sandbox import Sandbox
 from r_eval.environments.session import Session
@@ -71,20 +67,6 @@ def test_a_passage_has_its_documents_id_and_its_place_and_a_model_reads_both(tmp
     assert sorted(steps[0].found) == ["chairs#2#1", "pears#1"]
 
 
-def test_no_more_than_top_k_are_found_and_fewer_where_there_are_no_more(tmp_path: Path) -> None:
-    corpus = Corpus(documents(tmp_path), chunk_size=8)
-    assert len(corpus.retrieve("are on sweet", top_k=2)) == 2
-    assert 2 < len(corpus.retrieve("are on sweet", top_k=10**9)) < 8
-    with pytest.raises(NotFound, match="Try other words"):
-        corpus.retrieve("unicorn")
-
-
-def test_the_documents_are_records_and_described(tmp_path: Path) -> None:
-    corpus = Corpus(documents(tmp_path), chunk_size=64)
-    assert corpus.records("document") == [{"title": "", **row, "id": str(row["id"])} for row in ROWS]
-    assert corpus.description.startswith("A collection of 3 documents, cut into 3 passages of at most 64 tokens.")
-
-
 def test_the_version_is_of_content_and_settings_and_not_of_the_place(tmp_path: Path) -> None:
     source = documents(tmp_path)
     shutil.copy(source, tmp_path / "copy.jsonl")
@@ -103,7 +85,7 @@ def test_the_version_is_of_content_and_settings_and_not_of_the_place(tmp_path: P
 def test_a_corpus_is_indexed_once_and_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
     source = documents(tmp_path)
-    first, second = Corpus(source, chunk_size=9), Corpus(source, chunk_size=9, embedding="not used by bm25")
+    first, second = Corpus(source, chunk_size=9), Corpus(source, chunk_size=9)
     assert (first._retriever is second._retriever, first._chunks is second._chunks) == (True, True)
     expected = first.retrieve("sweet")
     del first, second
@@ -111,13 +93,6 @@ def test_a_corpus_is_indexed_once_and_shared(tmp_path: Path, monkeypatch: pytest
     assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 2
     assert Corpus(source, chunk_size=9).retrieve("sweet") == expected
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*")} == before
-
-
-def test_a_retriever_whose_parts_are_open_elsewhere_opens_its_own(tmp_path: Path) -> None:
-    chunks = Corpus(documents(tmp_path), chunk_size=9)._chunks
-    alone = open_retriever(BM25(), chunks)
-    joined = open_retriever(Hybrid(BM25(), BM25()), chunks)
-    assert [hit.chunk for hit in joined.search("sweet", 3)] == [hit.chunk for hit in alone.search("sweet", 3)] != []
 
 
 @pytest.mark.parametrize(

@@ -15,83 +15,71 @@ def name(function: str) -> str:
 
 
 def words_it(request: Request) -> str:
-    """Names what the prompt says is to be named."""
     return json.dumps({"question": f"What goes with {_said(request, 'name: ')}?"})
 
 
 def blabs(request: Request) -> str:
-    """Says the answer."""
     answer = _said(request, "have this answer, and no other: ")
     return json.dumps({"question": f"Is it {answer} that goes with {_said(request, 'name: ')}?"})
 
 
 def names_the_bridge(request: Request) -> str:
-    """Says all that the prompt says is not to be said."""
     return json.dumps({"question": f"What of {_said(request, 'nor name ')} goes with {_said(request, 'name: ')}?"})
 
 
 def makes_up_numbers(request: Request) -> str:
-    """Adds a year."""
     return json.dumps({"question": f"What went with {_said(request, 'name: ')} in 1999?"})
 
 
 def forgets_the_entity(request: Request) -> str:
-    """Names nothing."""
     return json.dumps({"question": "What goes with it?"})
 
 
 def rambles(request: Request) -> str:
-    """Writes no question."""
     return "Sure! I will think about it."
 
 
 def knows_oslo(request: Request) -> str:
-    """Answers everything with Oslo."""
     return "Oslo"
 
 
 def likes_all(request: Request) -> str:
-    """Gives the best grade."""
     return "Fine. [SCORE] 2 [END]"
 
 
 def dislikes_clarity(request: Request) -> str:
-    """Gives one bad grade."""
     return '{"score": 0}' if "clear what is asked" in request.messages[0].content else '{"score": 2}'
 
 
 def grades_one(request: Request) -> str:
-    """Gives the middle grade."""
     return "Score: 1/2"
 
 
+def grades_none(request: Request) -> str:
+    return "Score: 0/2"
+
+
 def will_not_grade(request: Request) -> str:
-    """Gives no grade."""
     return "Between 0 and 2."
 
 
 def fails(request: Request) -> str:
-    """Must not be asked."""
     raise AssertionError(request.messages[0].content)
 
 
 def takes_the_first(request: Request) -> str:
-    """Takes the first candidate of every name."""
     return json.dumps({raw: names[0] for raw, names in _candidates(request).items()})
 
 
 def takes_none(request: Request) -> str:
-    """Takes no candidate."""
     return json.dumps(dict.fromkeys(_candidates(request)))
 
 
 def takes_what_is_not_listed(request: Request) -> str:
-    """Makes up a name."""
     return json.dumps(dict.fromkeys(_candidates(request), "Somebody"))
 
 
 def knows_texas(request: Request) -> str:
-    """Takes the candidate of Texas if the text is about Texas."""
     assert "rodeo" in request.messages[0].content
     return json.dumps({raw: "Paris, Texas" for raw, names in _candidates(request).items() if "Paris, Texas" in names})
 
@@ -102,13 +90,11 @@ def _candidates(request: Request) -> dict[str, list[str]]:
 
 
 def finds_names(request: Request) -> str:
-    """Takes every capitalised word for a named entity; from a Russian text, none."""
     text = request.messages[0].content.partition("Text:\n")[2]
     return json.dumps(re.findall(r"[A-Z][a-z]+", text))
 
 
 def reads_facts(request: Request) -> str:
-    """Makes a triple of every line `a > b > c` of the text; matches no name."""
     text = request.messages[0].content.partition("Text:\n")[2]
     found = re.findall(r"^(.+?) > (.+?) > (.+)$", text, re.MULTILINE)
     return json.dumps([dict(zip(("subject", "relation", "object"), triple, strict=True)) for triple in found])
@@ -120,12 +106,10 @@ def _said(request: Request, after: str) -> str:
 
 
 def grades_in_kind(request: Request) -> str:
-    """Grades in Chinese or Russian, and fails where it is asked in English."""
     text = request.messages[0].content
     assert "Grade one thing" not in text
     return "评分：2" if "评分" in text else '{"score": 2}'
 
 
 def inflects_one(request: Request) -> str:
-    """Names what the prompt says is to be named; Norway under a form of its own."""
     return words_it(request).replace("Norway", "Norwa")

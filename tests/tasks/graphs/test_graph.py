@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from r_eval.tasks.graphs.graph import TYPES, Graph, Triple, number, permuted, sample
+from r_eval.tasks.graphs.graph import TYPES, Graph, Triple, number, sample
 
 MORTY = ("Morty Smith", "voice", "Harry Belden")
 OTTER = ("Ryan Otter", "composed the music of", "The Long Drive")
@@ -120,14 +120,6 @@ def assert_same(found: list[frozenset[Triple]], allowed: set[frozenset[Triple]])
 
 
 @many
-@given(graphs, st.sets(st.sampled_from(["r", "q"])), st.sampled_from(TYPES))
-def test_relations_narrow_the_sample_but_not_the_rules(graph: set[Triple], kept: set[str], type: str) -> None:
-    everything = {s.ids for s in sample(Graph(graph), type, 0)}
-    narrowed = {s.ids for s in sample(Graph(graph), type, 0, kept)}
-    assert narrowed == {found for found in everything if {n for kind, n in found if kind == "relation"} <= kept}
-
-
-@many
 @given(graphs, st.sampled_from(TYPES), st.integers(0, 9), st.randoms())
 def test_the_order_of_the_triples_changes_nothing(
     graph: set[Triple], type: str, seed: int, shuffler: random.Random
@@ -136,11 +128,6 @@ def test_the_order_of_the_triples_changes_nothing(
     shuffled = ordered[:]
     shuffler.shuffle(shuffled)
     assert list(sample(Graph(ordered), type, seed)) == list(sample(Graph(shuffled), type, seed))
-
-
-@given(st.integers(0, 300))
-def test_a_permutation_holds_every_number_once(count: int) -> None:
-    assert sorted(permuted(count, random.Random(1))) == list(range(count))
 
 
 @pytest.mark.parametrize(
@@ -161,29 +148,8 @@ def test_the_papers_toys_have_their_subgraph(
     assert (found.shared or None, set(found.ends)) == (shared, ends)
 
 
-@pytest.mark.parametrize(
-    ("type", "graph"),
-    [
-        ("simple", [MORTY, ("Morty Smith", "voice", "Ian Cardoni")]),
-        ("simple", [MORTY, ("Rick Sanchez", "voice", "Harry Belden")]),
-        ("set", [OTTER]),
-        ("multi-hop", [FAW, FAW_2, ("FAW", "founded by", "Jilin")]),
-        ("conditional", [OTTER, OTTER_2]),
-        ("comparison", [("Oslo", "population", "5"), ("Oslo", "population", "6")]),
-        ("comparison", [("Oslo", "population", "many"), ("Bergen", "population", "6")]),
-    ],
-)
-def test_the_papers_counterexamples_have_none(type: str, graph: list[Triple]) -> None:
-    assert not list(sample(Graph(graph), type, 0))
-
-
 def test_a_hub_does_not_fill_the_sample() -> None:
     hub = [(f"city {at}", relation, "hub") for at in range(3000) for relation in ("in", "near")]
     others = [(f"a{at}", relation, f"{relation}{at}") for at in range(50) for relation in ("by", "of")]
     drawn = list(itertools.islice(sample(Graph([*hub, *others]), "conditional", 3), 60))
     assert sum(s.shared == "hub" for s in drawn) < 12
-
-
-def test_a_vast_hub_whose_pairs_all_break_a_rule_takes_no_time() -> None:
-    hub = [(f"city {at}", "in", "hub") for at in range(20_000)]
-    assert not list(sample(Graph(hub), "conditional", 0))

@@ -24,16 +24,6 @@ def refused(folder: Path, text: str) -> str:
     return str(error.value)
 
 
-def test_a_bare_name_is_a_filter_with_its_default_threshold(tmp_path: Path) -> None:
-    text = f"environment: wiki\ngraph: {{{WORDS}, filters: {{closed_book: openai/x, judge: openai/y}}}}"
-    filters = read_graph_file(written(tmp_path, text)).graph.filters
-    assert filters.closed_book is not None
-    assert filters.judge is not None
-    assert (filters.closed_book.below, filters.judge.at_least) == (0.8, 1)
-    file = read_graph_file(written(tmp_path, f"triples: t.tsv\ngraph: {{types: {{simple: 2, set: 1}}, {WORDS}}}"))
-    assert (file.triples, file.graph.types) == (tmp_path / "t.tsv", {"simple": 2, "set": 1})
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -41,11 +31,11 @@ def test_a_bare_name_is_a_filter_with_its_default_threshold(tmp_path: Path) -> N
         (f"environment: wiki\ntriples: t.tsv\ngraph: {{{WORDS}}}", "needs environment or triples"),
         ("environment: wiki\ngraph: {}", "needs words for relations"),
         (f"environment: wiki\ngraph: {{types: [riddle], {WORDS}}}", "not 'riddle'"),
-        (f"environment: wiki\ngraph: {{types: {{simple: 0}}, {WORDS}}}", "a share above 0"),
+        (f"environment: wiki\ngraph: {{types: [], {WORDS}}}", "graph.types"),
         (f"environment: wiki\ngraph: {{program: 'answer = 1', {WORDS}}}", "no {entity}"),
         (f"triples: t.tsv\ngraph: {{program: 'f({{entity}})', {WORDS}}}", "needs an environment"),
-        (f"environment: wiki\ndocuments: d.jsonl\ngraph: {{{WORDS}}}", "go with triples"),
-        (f"environment: wiki\ncorpus: d.jsonl\ngraph: {{{WORDS}}}", "corpus: goes with triples"),
+        (f"environment: wiki\ndocuments: d.jsonl\ngraph: {{{WORDS}}}", "goes with triples"),
+        (f"environment: wiki\ncorpus: d.jsonl\ngraph: {{{WORDS}}}", "goes with triples"),
         (f"triples: t.tsv\ndocuments: d\ncorpus: d\ngraph: {{{WORDS}}}", "documents or corpus, one of them"),
         (f"environment: wiki\ngraph: {{{WORDS}, colour: red}}", "graph.colour"),
         ("environment: wiki\ngraph: {relations: {r: {forward: 'Who?'}}}", "must hold {subject}"),
@@ -53,10 +43,6 @@ def test_a_bare_name_is_a_filter_with_its_default_threshold(tmp_path: Path) -> N
         ("environment: wiki\ngraph: {relations: {r: {forward: '{subject.__class__}?'}}}", "must hold {subject}"),
         ("environment: wiki\ngraph: {relations: {r: {forward: '{subject!r}?'}}}", "must hold {subject}"),
         ("environment: wiki\ngraph: {relations: {r: {forward: '{subject?'}}}", "forward"),
-        (
-            f"environment: wiki\ngraph: {{{WORDS}, settings: {{openai/x: {{connections: 2}}}}}}",
-            "asks the LLM 'openai/x'",
-        ),
         ("environment: [", "not valid YAML"),
     ],
 )

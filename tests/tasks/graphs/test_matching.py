@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 from pathlib import Path
 
 import pytest
@@ -45,13 +44,6 @@ def test_the_llm_sees_the_text_and_five_candidates_and_decides_by_them() -> None
     assert matched(["Paris"], names, "knows_texas", text) == {"Paris": "Paris, Texas"}
     (candidates,) = NameList(names).candidates(["Paris"])
     assert (len(candidates), candidates[:2]) == (5, ["Paris, France", "Paris, Texas"])
-
-
-def test_what_became_of_names_is_counted() -> None:
-    counted: collections.Counter[str] = collections.Counter()
-    raws = ["oslo", "Ryan Oter", "Marie Curie University", "1868"]
-    asyncio.run(match(raws, NameList(PEOPLE), TEXT, LLMClient(name("takes_the_first")), counted))
-    assert counted == {"spelt as in the list": 1, "matched by the LLM": 2, "not in the list": 0}
 
 
 @embedded

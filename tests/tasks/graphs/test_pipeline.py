@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox
@@ -21,8 +18,8 @@ from r_eval.records import Question
 from r_eval.tasks.base import open_environment
 from r_eval.tasks.graphs.graph import TYPES
 from r_eval.tasks.graphs.graph_file import GraphFile, read_graph_file
-from r_eval.tasks.graphs.pipeline import generate, quotas
-from r_eval.tasks.graphs.source import Source, TripleFile, open_source
+from r_eval.tasks.graphs.pipeline import generate
+from r_eval.tasks.graphs.source import Source, TripleFile
 from r_eval.tasks.solving import same_values, solve
 from r_eval.tasks.templates import Generated
 from tests.tasks.graphs.scripts import name
@@ -46,7 +43,7 @@ def wiki() -> Environment:
 @pytest.fixture(scope="module")
 def of_wiki(wiki: Environment, sandbox: Sandbox) -> list[Question]:
     """A hundred questions of the example."""
-    return made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions
+    return made(read_graph_file(WIKI), Source(wiki, "wiki"), sandbox).questions
 
 
 def test_the_examples_programs_give_their_answers(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
@@ -56,12 +53,6 @@ def test_the_examples_programs_give_their_answers(of_wiki: list[Question], wiki:
     solved = asyncio.run(solve(of_wiki, wiki, sandbox))
     assert len(solved) == len(of_wiki)
     assert all(same_values(run.answer, run.question.answers[0]) for run in solved)
-
-
-def test_the_same_seed_gives_the_same_questions(of_wiki: list[Question], wiki: Environment, sandbox: Sandbox) -> None:
-    assert made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox).questions == of_wiki
-    others = made(read_graph_file(WIKI), open_source(wiki, "wiki"), sandbox, seed=1).questions
-    assert len({q.id for q in others} & {q.id for q in of_wiki}) < 50
 
 
 NORDIC = [
@@ -93,7 +84,7 @@ def nordic(tmp_path: Path) -> Source:
     subjects = sorted({subject for subject, _, _ in NORDIC})
     documents = [{"id": f"d-{name}", "title": name, "text": f"Of {name}."} for name in subjects]
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
-    return open_source(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
+    return Source(TripleFile(tmp_path / "t.tsv"), "t.tsv", tmp_path / "d.jsonl")
 
 
 def graph_file(**graph: Any) -> GraphFile:
@@ -121,8 +112,8 @@ def test_words_make_questions_of_a_file(nordic: Source, sandbox: Sandbox) -> Non
 def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Source, sandbox: Sandbox) -> None:
     questions = made(graph_file(types=["set"]), nordic, sandbox).questions
     assert [[document.title for document in q.context] for q in questions] == [["Norway"]]
-    source = dataclasses.replace(nordic, searched=True)
-    for question in made(graph_file(types=["set", "comparison"]), source, sandbox).questions:
+    nordic.searched = True
+    for question in made(graph_file(types=["set", "comparison"]), nordic, sandbox).questions:
         named = {"set": ["Norway"], "comparison": ["Oslo", "Stockholm"]}[question.meta["type"]]
         assert question.context == []
         assert sorted(question.meta["text_ids"]) == [f"d-{name}" for name in named]
@@ -130,30 +121,10 @@ def test_questions_over_a_corpus_name_the_documents_and_come_without(nordic: Sou
 
 
 def test_a_question_of_which_a_document_is_missing_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
-    source = dataclasses.replace(nordic, documents={"d-Norway": nordic.documents["d-Norway"]})
-    generated = made(graph_file(types=["simple"]), source, sandbox)
+    nordic.documents = {"d-Norway": nordic.documents["d-Norway"]}
+    generated = made(graph_file(types=["simple"]), nordic, sandbox)
     assert by_question(generated) == {"What is the capital of Norway?": "Oslo", "What is paid in Norway?": "krone"}
     assert generated.dropped["document missing"] == 2
-
-
-def test_a_question_says_what_it_was_made_of(nordic: Source, sandbox: Sandbox) -> None:
-    question = next(
-        q for q in made(graph_file(types=["multi-hop"]), nordic, sandbox).questions if q.answers == ["krone"]
-    )
-    triples = [["Norway", "capital", "Oslo"], ["Norway", "currency", "krone"]]
-    assert question.meta == {"type": "multi-hop", "shape": "S", "bridge": "Norway", "triples": triples}
-    assert question.evidence == ["Norway", "krone"]
-
-
-def test_relations_without_words_are_counted(nordic: Source, sandbox: Sandbox) -> None:
-    words = {"capital": WORDS["capital"]}
-    assert made(graph_file(relations=words), nordic, sandbox).dropped["relation without words"] == 3
-
-
-def test_a_type_that_the_graph_lacks_is_made_up_by_others(nordic: Source, sandbox: Sandbox) -> None:
-    file = graph_file(types=["simple", "comparison"])
-    found = made(file, nordic, sandbox, count=4).questions
-    assert collections.Counter(q.meta["type"] for q in found) == {"simple": 3, "comparison": 1}
 
 
 def test_a_relation_that_the_graph_lacks_is_an_error(nordic: Source, sandbox: Sandbox) -> None:
@@ -179,18 +150,12 @@ class Atlas(Environment):
 def test_a_question_that_its_program_does_not_bear_out_is_dropped(sandbox: Sandbox, program: str, reason: str) -> None:
     words = {"capital": {**WORDS["capital"], "program": {"forward": "capital"}}}
     file = GraphFile.model_validate({"environment": "a", "graph": {"relations": words, "program": program}})
-    found = made(file, open_source(Atlas(), "a"), sandbox)
+    found = made(file, Source(Atlas(), "a"), sandbox)
     assert (found.questions, found.dropped[reason]) == ([], 2)
 
 
 def by_llm(nordic: Source, sandbox: Sandbox, function: str, **graph: Any) -> Generated:
     return made(graph_file(relations={}, llm=name(function), **graph), nordic, sandbox)
-
-
-@pytest.mark.parametrize("type", TYPES)
-def test_an_llm_words_questions_of_every_type(nordic: Source, sandbox: Sandbox, type: str) -> None:
-    found = by_llm(nordic, sandbox, "words_it", types=[type]).questions
-    assert {q.meta["type"] for q in found} == {type}
 
 
 @pytest.mark.parametrize(
@@ -211,22 +176,6 @@ def test_what_an_llm_words_badly_is_dropped(
     assert found.dropped[reason] > 0
 
 
-def test_the_same_text_twice_is_a_duplicate(nordic: Source, sandbox: Sandbox) -> None:
-    assert by_llm(nordic, sandbox, "words_it", types=["simple", "multi-hop"]).dropped["duplicate"] > 0
-
-
-def test_a_filter_with_an_llm_drops_and_counts(nordic: Source, sandbox: Sandbox) -> None:
-    file = graph_file(types=["simple"], filters={"closed_book": name("knows_oslo")})
-    found = made(file, nordic, sandbox)
-    assert "Oslo" not in by_question(found).values()
-    assert found.dropped["answered without context"] == 1
-
-
-@given(st.dictionaries(st.sampled_from(TYPES), st.integers(1, 9), min_size=1), st.integers(0, 99))
-def test_quotas_add_up(shares: dict[str, int], count: int) -> None:
-    assert sum(quotas(shares, count).values()) == count
-
-
 def test_a_number_per_type_is_not_made_up_by_other_types(nordic: Source, sandbox: Sandbox) -> None:
     file = graph_file(types=["simple", "comparison"], per_type=2)
     found = made(file, nordic, sandbox, count=4).questions
@@ -236,8 +185,9 @@ def test_a_number_per_type_is_not_made_up_by_other_types(nordic: Source, sandbox
 def test_a_question_about_no_named_entity_of_its_documents_is_dropped(nordic: Source, sandbox: Sandbox) -> None:
     file = graph_file(types=["simple"], filters={"entities": name("finds_names")})
     assert "entities" not in made(file, nordic, sandbox).dropped
-    documents = {key: document.model_copy(update={"text": "Of nothing."}) for key, document in nordic.documents.items()}
-    found = made(file, dataclasses.replace(nordic, documents=documents), sandbox)
+    for document in nordic.documents.values():
+        document.text = "Of nothing."
+    found = made(file, nordic, sandbox)
     assert (found.questions, found.dropped["no named entity"]) == ([], 4)
 
 

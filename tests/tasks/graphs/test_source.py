@@ -14,7 +14,7 @@ from r_eval.tasks.graphs.source import Row, read_triples, write_triples
 words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8)
 
 
-@given(st.lists(st.builds(Row, st.tuples(words, words, words), words, st.tuples(words, words, words)), max_size=5))
+@given(st.lists(st.builds(Row, st.tuples(words, words, words), words), max_size=5))
 def test_triples_are_read_as_they_were_written(tmp_path_factory: pytest.TempPathFactory, rows: list[Row]) -> None:
     path = tmp_path_factory.mktemp("triples") / "t.tsv"
     write_triples(path, rows)

@@ -64,13 +64,6 @@ def test_two_facts_of_a_subject_are_one_question() -> None:
     }
 
 
-def test_two_facts_of_an_object_are_one_question() -> None:
-    assert texts([FRANCE, PIAF], "multi-hop") == {
-        "France": "Of what is the city in which Piaf was born the capital?",
-        "Piaf": "Who was born in the city that is the capital of France?",
-    }
-
-
 def test_a_chain_is_one_question_either_way() -> None:
     assert texts([("Piaf", "born", "France"), EURO], "multi-hop") == {
         "euro": "What is the currency of the city in which Piaf was born?",
@@ -92,7 +85,3 @@ def test_a_comparison_without_words_for_the_smaller_has_no_such_question() -> No
 def test_a_relation_without_words_has_no_question(type: str) -> None:
     graph = [("Piaf", "sang", "song")] if type == "simple" else [("Piaf", "sang", "song"), PIAF]
     assert None in texts(graph, type).values()
-
-
-def test_a_name_with_braces_stays_as_it_is() -> None:
-    assert texts([("{subject}", "capital", "{object}")], "simple")["{object}"] == "What is the capital of {subject}?"

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from r_eval.errors import UserError
-from r_eval.tasks.loaders import format_of, load, named
+from r_eval.tasks.loaders import format_of, load
+from r_eval.tasks.loaders.data import named
+from tests.tasks.loaders import test_concepts as single
 from tests.tasks.loaders import test_multihop as multihop
-from tests.tasks.loaders import test_single_files as single
 from tests.tasks.loaders import test_soay as soay
 from tests.tasks.loaders.conftest import Write
 
@@ -55,31 +56,13 @@ def test_a_file_of_no_format_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_file_of_no_format_asks_for_a_name(as_list: Write) -> None:
-    with pytest.raises(UserError, match="is of no format that is known: it is records with the keys a; name one"):
+    with pytest.raises(UserError, match="is of no format that is known; found records with the keys a; name one"):
         load(as_list("x.json", [{"a": 1}]))
 
 
 def test_an_unknown_name_gets_a_hint() -> None:
     with pytest.raises(UserError, match=r"unknown format 'hotpot'\. Did you mean hotpotqa"):
         named("hotpot")
-
-
-def test_a_format_of_ones_own_is_named_by_its_file(tmp_path: Path, as_lines: Write) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from r_eval.tasks.loaders import RecordFormat\n\n\n"
-        "class Mine(RecordFormat):\n"
-        "    name = 'mine'\n"
-        "    expects = 'mine'\n\n"
-        "    def records(self, source):\n"
-        "        return super().records(source)\n\n"
-        "    def convert(self, record):\n"
-        "        return self.make(record.data['n'], record.data['q'], [record.data['a']])\n\n"
-        "    def question(self, raw):\n"
-        "        raise NotImplementedError\n",
-        encoding="utf-8",
-    )
-    path = as_lines("x.jsonl", [{"n": "1", "q": "Where?", "a": "here"}])
-    assert load(path, f"{tmp_path / 'mine.py'}:Mine").questions[0].answers == ["here"]
 
 
 def test_a_broken_record_among_the_first_does_not_hide_the_format(as_list: Write) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from r_eval.errors import UserError
 from r_eval.tasks.loaders import load
-from r_eval.tasks.loaders.hub import hub_source, local
+from r_eval.tasks.loaders.reading import local
 from tests.tasks.loaders.test_multihop import HOTPOT
 
 ROWS = [{"query": f"What is {n}?", "truth": {"text": [str(n), "it"]}} for n in range(5)]
@@ -40,21 +40,6 @@ def test_a_folder_of_json_lines_is_read_by_its_columns(folder: Path) -> None:
     data = load(f"hf:{folder}", settings={"columns": COLUMNS})
     assert [q.question for q in data.questions] == [row["query"] for row in ROWS]
     assert data.questions[3].answers == ["3", "it"]
-
-
-def test_a_folder_of_parquet_is_read_by_its_columns(folder: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    import pyarrow
-
-    parquet.write_table(pyarrow.Table.from_pylist(ROWS), folder / "train.parquet")
-    assert load(f"hf:{folder}", settings={"columns": COLUMNS}).records == 5
-
-
-def test_a_split_is_chosen_by_its_name(folder: Path) -> None:
-    write_lines(folder / "train.jsonl", ROWS)
-    write_lines(folder / "validation.jsonl", ROWS[:2])
-    source = hub_source(str(folder), None, "validation")
-    assert load(source, settings={"columns": COLUMNS}).records == 2
 
 
 def test_one_of_several_splits_must_be_named(folder: Path) -> None:

@@ -81,21 +81,6 @@ def test_the_simplified_file_gets_ids_from_what_is_asked(as_list: Write) -> None
     assert ids[1:] == later[1:]
 
 
-def test_the_hub_s_form_of_passages_is_read(as_list: Write) -> None:
-    hub = {
-        **HOTPOT,
-        "supporting_facts": {"title": ["Ostholm"], "sent_id": [1]},
-        "context": {"title": ["Ostholm"], "sentences": [["It is old."]]},
-    }
-    assert only(load(as_list("h.json", [hub]), "hotpotqa")).context == [Document(title="Ostholm", text="It is old.")]
-
-
-def test_a_record_without_its_answer_is_broken(as_list: Write) -> None:
-    test_set = [{key: value for key, value in HOTPOT.items() if key != "answer"}]
-    with pytest.raises(UserError, match=r"expected HotpotQA.*record 1: answer is missing"):
-        load(as_list("test.json", test_set), "hotpotqa")
-
-
 def test_2wiki_takes_the_aliases_of_its_answers_from_their_own_file(as_list: Write, as_lines: Write) -> None:
     aliases = as_lines("aliases.json", [{"Q_id": "Q2", "aliases": ["Ostholm Light"], "demonyms": []}])
     data = load(as_list("w.json", [TWO_WIKI]), "2wikimultihopqa", settings={"aliases": str(aliases)})
@@ -114,8 +99,3 @@ def test_musique_unanswerable_twins_are_left_out_and_counted(as_lines: Write) ->
     question = only(data)
     assert (question.id, question.answers, question.meta["hops"]) == (MUSIQUE["id"], ["Kingdom of Sund", "Sund"], 2)
     assert (data.records, data.left_out) == (3, {"unanswerable": 2})
-
-
-def test_musique_without_an_answer_is_broken(as_lines: Write) -> None:
-    with pytest.raises(UserError, match="has no answer"):
-        load(as_lines("m.jsonl", [{**MUSIQUE, "answer": "", "answer_aliases": []}]), "musique")

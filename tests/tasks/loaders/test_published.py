@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.tasks.loaders import Fault, load
-from r_eval.tasks.loaders.reading import lines
+from r_eval.tasks.loaders import load
 
 KOLA = {
     "1-1_2_high_freq_ent": "KS",
@@ -47,9 +46,3 @@ def test_crud_s_generated_questions_are_800_records_of_which_760_are_whole_and_7
     assert data.left_out["documents of which not every question has an answer"] == 800 - 760
     assert len({q.meta["document"] for q in data.questions}) == 751
     assert len(data.questions) == 2149
-
-
-def test_crud_s_documents_are_1710_lines_of_which_71_stand_twice(data_folder: Path) -> None:
-    texts = [text for _, text in lines(path_of(data_folder, "crud/documents_hallu.txt_part_1"))]
-    assert not any(isinstance(text, Fault) for text in texts)
-    assert (len(texts), len(texts) - len(set(texts))) == (1710, 71)

@@ -90,20 +90,6 @@ def test_a_line_that_is_no_triple_is_broken(archive: Archive, row: tuple[str, ..
     assert (data.broken, len(data.questions)) == (1, 6)
 
 
-def test_a_sample_is_the_same_when_facts_are_added_in_front(archive: Archive) -> None:
-    before = {q.id for q in archive.load(samples=2).questions}
-    archive.write([("Q6", "P279", "Q7"), *TRIPLES])
-    after = {q.id for q in archive.load(samples=2).questions}
-    assert after <= before | {"Q6-P279"}
-
-
-def test_the_version_is_of_the_files_and_not_of_the_sample(archive: Archive) -> None:
-    version = archive.load(samples=1).version
-    assert archive.load(samples=3).version == version
-    archive.write(TRIPLES[:-1])
-    assert archive.load(samples=1).version != version
-
-
 def test_the_names_are_needed(archive: Archive) -> None:
-    with pytest.raises(UserError, match="format 'wikidata5m': aliases is missing"):
+    with pytest.raises(UserError, match="format 'wikidata5m': the key aliases is missing"):
         load(archive.triples, "wikidata5m")

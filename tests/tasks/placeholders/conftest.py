@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from r_eval.tasks.placeholders import Record
+from r_eval.tasks.placeholders.record import Record
 
 Make = Callable[..., Record]
 

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.environments.corpus import embedding
-from r_eval.environments.corpus.retrievers.base import Hit, Retriever
-from r_eval.environments.corpus.retrievers.dense import Dense
-from r_eval.environments.corpus.retrievers.hybrid import Hybrid, Reranked
+from r_eval.environments.corpus.retrievers import Dense, Hit, Hybrid, Reranked, Retriever
 from r_eval.errors import UserError
 from tests import tiny_models
 
@@ -73,12 +70,6 @@ def test_a_sample_is_this_one_on_every_machine_and_draws_every_chunk_as_often_as
     assert [drawn.count(chunk) for chunk in range(8)] == pytest.approx([1000] * 8, abs=120)  # 5.4 standard deviations
 
 
-def test_what_is_joined_and_how_is_the_identity() -> None:
-    one, other = Known(1), Known(2)
-    identities = [Hybrid(one, other).identity(), Hybrid(other, one).identity(), Hybrid(one, other, True).identity()]
-    assert all(identities.count(identity) == 1 for identity in identities)
-
-
 # Reranking
 
 
@@ -91,17 +82,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory: pytest.TempPathFactory) -> Dense:
     pytest.importorskip("sentence_transformers", reason="needs sentence-transformers (extra dense)")
-    folder = tmp_path_factory.mktemp("embedder")
-    found = Dense(str(tiny_models.embedding_model(folder)))
-    found.build(TEXTS, folder)
-    found.open(TEXTS, folder)
-    return found
+    return Dense(TEXTS, "digest", str(tiny_models.embedding_model(tmp_path_factory.mktemp("embedder"))))
 
 
 def reranked(first: Retriever, second: Any, model: str | None, texts: list[str] = TEXTS) -> Reranked:
-    made = Reranked(first, second, model)
-    made.open(texts, Path())
-    return made
+    return Reranked(first, second, texts, model)
 
 
 def logits(folder: str, query: str, texts: list[str]) -> list[float]:
@@ -123,11 +108,6 @@ def test_the_order_is_that_of_the_cross_encoders_scores_whatever_the_ranks_were(
         assert [hit.chunk for hit in hits] == sorted(range(6), key=lambda chunk: -scores[chunk])
         assert [hit.score for hit in hits] == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
         assert other.search(query, 6) == hits
-
-
-def test_chunks_of_the_same_text_are_in_the_order_of_their_numbers(encoder: str) -> None:
-    found = chunks(reranked(Known(3, 1), Known(2, 0), encoder, ["a fox", "the museum", "a fox", "a fox"]), "fox", 4)
-    assert [chunk for chunk in found if chunk != 1] == [0, 2, 3]
 
 
 @pytest.mark.parametrize("query", ["", "\ud800", "\0", "[SEP] [CLS]", "fox " * 300])
@@ -160,8 +140,3 @@ def test_maxsim_is_the_mean_over_the_querys_tokens_of_the_best_cosine(dense: Den
     made = reranked(Known(0, 1, 2), dense, None)
     assert made.identity()["reranker"]["files"] == dense.embedding.identity["files"]
     assert chunks(made, TEXTS[4], 6)[0] == 4
-
-
-def test_letters_that_the_model_does_not_know_are_no_tokens(dense: Dense) -> None:
-    known, mixed = embedding.embedding(dense.embedding.name).tokens(["the fox", "the zebra fox"])
-    assert (len(known), len(mixed)) == (2, 2)

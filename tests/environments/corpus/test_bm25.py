@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.environments.corpus.retrievers.bm25 import BM25, K1, B
+from r_eval.environments.corpus.retrievers import BM25, K1, B, index_of_words
 from r_eval.environments.corpus.words import search_words
-from tests.hostile import HOSTILE
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -24,10 +23,8 @@ TEXTS = [
 
 
 def opened(texts: list[str], folder: Path) -> BM25:
-    retriever = BM25()
-    retriever.build(texts, folder)
-    retriever.open(texts, folder)
-    return retriever
+    index_of_words(map(search_words, texts)).save(folder, show_progress=False)
+    return BM25.load(folder, len(texts))
 
 
 def lucene(texts: list[str], query: str) -> list[float]:
@@ -64,32 +61,8 @@ def test_equal_scores_are_in_the_order_of_the_corpus_and_unknown_words_find_noth
     assert [hit.chunk for hit in opened(TEXTS, tmp_path).search(query, k)] == found
 
 
-def test_a_hostile_query_is_only_words(tmp_path: Path) -> None:
-    retriever = opened(TEXTS, tmp_path)
-    assert all(len(retriever.search(query, 3)) <= 3 for query in HOSTILE if isinstance(query, str))
-
-
 def test_chunks_without_any_word_find_nothing(tmp_path: Path) -> None:
     assert opened(["...", "!!!"], tmp_path).search("cat", 5) == []
-
-
-def test_an_index_of_other_chunks_is_refused(tmp_path: Path) -> None:
-    opened(TEXTS, tmp_path)
-    with pytest.raises(ValueError, match="the index is of 6 chunks, not of 1"):
-        BM25().open(["One."], tmp_path)
-
-
-@pytest.mark.parametrize("k", [1, 2, 5, 50])
-def test_the_best_are_those_of_a_full_sort_with_ties_in_order(tmp_path: Path, k: int) -> None:
-    texts = [f"word{n % 3} word{n % 5}" for n in range(40)]
-    scores = lucene(texts, "word1 word2")
-    expected = sorted((n for n, score in enumerate(scores) if score), key=lambda n: (-round(scores[n], 5), n))
-    assert [hit.chunk for hit in opened(texts, tmp_path).search("word1 word2", k)] == expected[:k]
-
-
-def test_a_few_texts_are_searched_in_memory_as_on_disk(tmp_path: Path) -> None:
-    on_disk, in_memory = opened(TEXTS, tmp_path), BM25.of(TEXTS)
-    assert all(in_memory.search(query, 3) == on_disk.search(query, 3) for query in (*TEXTS, "cat", "unicorn"))
 
 
 def test_threads_find_the_same(tmp_path: Path) -> None:

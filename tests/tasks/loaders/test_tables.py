@@ -36,22 +36,10 @@ def test_a_file_whose_columns_are_named_needs_no_format(tmp_path: Path, name: st
     assert only(load(tmp_path / name, settings={"columns": {"question": "Q", "answers": "A"}})).answers == ["here"]
 
 
-def test_columns_are_found_under_the_names_that_are_given(as_lines: Write) -> None:
-    path = as_lines("q.jsonl", [{"Q": "Where?", "A": ["here", "there"], "I": 7, "L": "KU"}])
-    columns = {"question": "Q", "answers": "A", "id": "I", "level": "L"}
-    question = only(load(path, "jsonl", settings={"columns": columns}))
-    assert question == Question(id="7", question="Where?", answers=["here", "there"], level="KU")
-
-
 def test_a_column_that_is_not_there_is_named_with_those_that_are(as_lines: Write) -> None:
     path = as_lines("q.jsonl", [{"Q": "Where?", "answer": "here"}])
     with pytest.raises(UserError, match=r"q\.jsonl:1: has no column P; it has Q, answer"):
         load(path, "jsonl", settings={"columns": {"question": "P"}})
-
-
-def test_a_field_that_questions_do_not_have_is_refused(as_lines: Write) -> None:
-    with pytest.raises(UserError, match="no field of a question is called hint"):
-        load(as_lines("q.jsonl", [{}]), "jsonl", settings={"columns": {"hint": "H"}})
 
 
 def test_a_level_that_is_none_of_ours_is_passed_over_unless_its_column_is_named(as_lines: Write) -> None:
@@ -73,9 +61,3 @@ def test_a_cell_of_csv_holds_one_answer_or_a_json_list(tmp_path: Path, cell: str
 @pytest.mark.parametrize(("value", "text"), [(True, "yes"), (False, "no"), (7, "7")])
 def test_an_answer_that_is_a_number_or_a_truth_value_becomes_text(as_lines: Write, value: Any, text: str) -> None:
     assert only(load(as_lines("q.jsonl", [{"question": "Is it?", "answer": value}]), "jsonl")).answers == [text]
-
-
-@pytest.mark.parametrize("row", [{"question": " ", "answer": "x"}, {"question": "x", "answer": []}, [1], {"x": 1}])
-def test_a_row_without_question_or_answer_is_broken(as_lines: Write, row: Any) -> None:
-    data = load(as_lines("q.jsonl", [{"question": "Where?", "answer": "here"}, row]), "jsonl", broken=0.5)
-    assert (data.broken, len(data.questions)) == (1, 1)

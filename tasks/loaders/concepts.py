@@ -1,0 +1,127 @@
+"""The sets about understanding: COPEN's three tasks about concepts, and AMiner's profiling; and KoLA's files.
+
+The questions of COPEN and of profiling are put in our own words; the files' are not questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from r_eval.records import Document, Level, Question
+from r_eval.tasks.loaders.base import Broken, Item, Raw, content_id, converted, form, question_of, record_form, text_in
+from r_eval.tasks.loaders.reading import records
+
+
+@record_form(
+    "copen-csj",
+    "COPEN csj: a JSON list of records with query, candidates and label",
+    frozenset({"query", "candidates", "label"}),
+)
+def similarity(raw: Raw) -> Question:
+    """Conceptual similarity: which of about twenty entities is of the same concept."""
+    query, names = text_in(raw["query"], "name"), [text_in(one, "name") for one in raw["candidates"]]
+    right = [text_in(one, "name") for one in raw["candidates"] if str(one["id"]) == str(raw["label"])]
+    if not right:
+        raise Broken("label: is the id of no candidate")
+    text = f"Which of these is conceptually the closest to {query}: {', '.join(names)}?"
+    return question_of(content_id(text), text, right[:1], "KU", meta={"query": query, "candidates": names})
+
+
+@record_form(
+    "copen-cpj",
+    "COPEN cpj: a JSON list of records with text, concept and label (0 or 1)",
+    frozenset({"text", "concept", "label"}),
+)
+def concept_property(raw: Raw) -> Question:
+    """Conceptual property: whether a statement about a concept is true."""
+    concept, label = text_in(raw["concept"], "name"), str(raw["label"]).lower()
+    if label not in ("0", "1", "true", "false"):
+        raise Broken(f"label: must be 0 or 1, not {label[:60]}")
+    text = f"Is this statement about {concept} true or false: {text_in(raw, 'text').rstrip('. ')}?"
+    answer = "true" if label in ("1", "true") else "false"
+    return question_of(content_id(text), text, [answer], "KU", meta={"concept": concept})
+
+
+@record_form(
+    "copen-cic",
+    "COPEN cic: a JSON list of records with sentence, entity, label, and candidates or concept_chains",
+    frozenset({"sentence", "entity", "label"}),
+)
+def concept_in_context(raw: Raw) -> Question:
+    """Conceptualisation in context: which concept (`<id>_<Concept>`) an entity has in a sentence."""
+    chains = raw.get("concept_chains", [])
+    listed = [*raw.get("candidates", []), *(concept for chain in chains for concept in chain)]
+    concepts = list(dict.fromkeys(one.rpartition("_")[2] for one in listed))
+    entity, gold = text_in(raw["entity"], "name"), text_in(raw, "label").rpartition("_")[2]
+    if gold not in concepts:
+        raise Broken(f"label: {gold!r} is none of the candidates")
+    text = (
+        f"Which of the concepts {', '.join(concepts)} fits {entity} best, going by this sentence alone: "
+        f"{text_in(raw, 'sentence')}"
+    )
+    meta = {"entity": entity, "candidates": concepts, "chains": chains}
+    return question_of(content_id(text, gold), text, [gold], "KU", meta=meta)
+
+
+LABELS = (
+    "Professor, Associate Professor, Assistant Professor, Researcher, Associate Researcher, Assistant Researcher, "
+    "Lecturer, Engineer, Senior Engineer, Ph.D, Other"
+)
+
+
+@record_form(
+    "profiling",
+    "profiling: a JSON list of records with title_text, org, name and title",
+    frozenset({"title_text", "name", "title"}),
+)
+def profiling(raw: Raw) -> Question:
+    """Which position a scholar holds, from what a search engine shows; of a title, what is in front of its bracket."""
+    name, found, org = text_in(raw, "name"), text_in(raw, "title_text"), raw.get("org", "")
+    who = f"{name} ({org.strip()})" if org.strip() else name
+    return question_of(
+        content_id(name, org, found),
+        f"Which position does {who} hold, going by these results of a web search? Choose one of: {LABELS}.\n{found}",
+        [text_in(raw, "title").partition("(")[0]],
+        "KU",
+        context=[Document(title=who, text=found)],
+        meta={"title": raw["title"]},
+    )
+
+
+LEVELS: dict[str, Level] = {"1": "KS", "2": "KU", "3": "KA"}
+
+
+@form(
+    "kola",
+    "KoLA: a JSON object with adapter_spec and request_states, each an instance with input and references",
+    frozenset({"request_states"}),
+    general=True,
+)
+def kola(source: str, settings: Any, size: int | None, seed: int) -> Iterator[Item]:
+    """KoLA's requests to a model; the level is the first figure of the file's name (`2-1_...`).
+
+    An id of the file may stand at several questions, so each gets a part made from what it asks.
+    """
+    found = re.match(r"([123])-\d", Path(source).name)
+    level = LEVELS[found[1]] if found else "KA"
+
+    def question(raw: Raw) -> Question:
+        one = raw["instance"]
+        text = without_demonstrations(text_in(one["input"], "text"))
+        right = [r["output"]["text"] for r in one["references"] if not r.get("tags") or "correct" in r["tags"]]
+        id, own = one.get("id"), content_id(text, *right)
+        meta = {"id": id, "split": one.get("split")}
+        return question_of(f"{id}-{own}" if id else own, text, right, level, meta=meta)
+
+    return converted(records(source, inside="request_states"), question)
+
+
+def without_demonstrations(text: str) -> str:
+    """The question itself, where solved ones stand in front of it as "Q: ... A: ..." with its own answer open."""
+    if not re.search(r"\n\s*A:\s*$", text):
+        return text.strip()
+    question = re.sub(r"\n\s*A:\s*$", "", text)
+    return re.split(r"(?:^|\n)\s*Q:\s*", question)[-1].strip()

@@ -1,0 +1,118 @@
+"""Plain tables of questions: JSON Lines, CSV, and any dataset of the Hugging Face Hub, with a map of their columns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, get_args
+
+from pydantic import field_validator
+
+from r_eval.records import Level, Question
+from r_eval.tasks.loaders.base import Broken, Item, Settings, content_id, converted, form, question_of
+from r_eval.tasks.loaders.reading import records
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "id": ("id", "_id"),
+    "question": ("question", "Question"),
+    "answers": ("answers", "answer", "Answer"),
+    "level": ("level",),
+    "program": ("program",),
+    "evidence": ("evidence",),
+}
+"""Fields of a question that a column can fill, each with the names that are tried where no column is named."""
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+
+class TableSettings(Settings):
+    """`columns`: the column of each field; a dot leads into a column (`answers.text`)."""
+
+    columns: dict[str, str] = {}
+
+    @field_validator("columns")
+    @classmethod
+    def _known(cls, columns: dict[str, str]) -> dict[str, str]:
+        if other := sorted(columns.keys() - COLUMNS.keys()):
+            raise ValueError(f"no field of a question is called {other[0]}; there are {', '.join(COLUMNS)}")
+        return columns
+
+
+def read_table(source: str, settings: TableSettings, size: int | None, seed: int) -> Iterator[Item]:
+    """Our own question format, or records of which columns are named."""
+    return converted(records(source), lambda row: _question(row, settings.columns))
+
+
+KEYS = [frozenset(names) for names in product(COLUMNS["question"], COLUMNS["answers"])]
+WITH = "with question and answers or the columns: that are named"
+form("jsonl", f"JSON Lines (or a JSON list) of questions, {WITH}", *KEYS, settings=TableSettings, general=True)(
+    read_table
+)
+form("csv", f"CSV with a heading, {WITH}", settings=TableSettings, general=True)(read_table)
+form("huggingface", f"a dataset of the Hugging Face Hub, {WITH}", settings=TableSettings)(read_table)
+
+
+def _question(row: dict[str, Any], columns: Mapping[str, str]) -> Question:
+    if not columns and _is_own(row):
+        if isinstance(row.get("meta"), str):  # as `r-eval data export` writes it
+            with contextlib.suppress(ValueError):
+                row["meta"] = json.loads(row["meta"] or "{}")
+        own = Question.model_validate(row)
+        if not own.question.strip() or not all(answer.strip() for answer in own.answers):
+            raise Broken("question or an answer is empty")
+        return own
+    found = {field: _cell(row, field, columns) for field in COLUMNS}
+    question, answers, level = _text(found["question"]), _texts(found["answers"]), found["level"]
+    if not question or not answers:
+        raise Broken(f"{'question' if not question else 'answers'}: is empty")
+    if "level" in columns and level not in LEVELS:
+        raise Broken(f"{columns['level']}: is none of {', '.join(LEVELS)}")
+    return question_of(
+        _text(found["id"]) or content_id(question, *answers),
+        question,
+        answers,
+        level if level in LEVELS else "KA",
+        program=_text(found["program"]) or None,
+        evidence=_texts(found["evidence"]),
+    )
+
+
+def _is_own(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a line of our own question format; a table may share some of its names."""
+    return (
+        {"id", "question", "answers", "level"} <= row.keys() <= Question.model_fields.keys()
+        and row["level"] in LEVELS
+        and isinstance(row["answers"], list)
+    )
+
+
+def _cell(row: Mapping[str, Any], field: str, columns: Mapping[str, str]) -> Any:
+    if field not in columns:
+        return next((row[name] for name in COLUMNS[field] if name in row), None)
+    if columns[field] in row:
+        return row[columns[field]]
+    value: Any = row
+    for part in columns[field].split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise Broken(f"has no column {columns[field]}; it has {', '.join(map(str, row))[:200]}")
+        value = value[part]
+    return value
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, list | dict):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).strip()
+
+
+def _texts(value: Any) -> list[str]:
+    """The alternatives in a cell: a list's members, or those of a list that is written as JSON."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, list | tuple):
+        return [text] if (text := _text(value)) else []
+    return [text for member in value if (text := _text(member))]
