@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from packaging.version import Version
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -43,7 +43,6 @@ class Season(BaseModel):
         templates: Hash of the template or graph file's content; "" where that is kept private.
         file: Name of the template or graph file.
         previous: Name of the question file of the season before.
-        part: Which half of a split set the file is; "" where it is whole.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -57,7 +56,6 @@ class Season(BaseModel):
     templates: str = ""
     file: str = ""
     previous: str = ""
-    part: Literal["", "public", "private"] = ""
 
     def from_folder(self, old: Path, new: Path) -> Season:
         """The same for a sidecar in another folder."""
@@ -87,12 +85,9 @@ def read_season(questions: Path) -> Season | None:
 
 
 def write_season(questions: Path, season: Season) -> None:
-    """Write the sidecar of a question file; of a public season, only the keys that it states."""
-    data = season.model_dump(
-        by_alias=True, exclude_unset=season.seed is None, exclude=None if season.part else {"part"}
-    )
-    text = json.dumps({"schema": season.schema_, **data}, ensure_ascii=False, indent=1)
-    season_path(questions).write_text(text + "\n", encoding="utf-8")
+    """Write the sidecar of a question file, without the keys that it does not state."""
+    data = {"schema": 1, "version": season.version, **season.model_dump(exclude_defaults=True)}
+    season_path(questions).write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def keep_season(questions: Path, copy: Path) -> None:
@@ -235,6 +230,6 @@ def write_set(questions: Sequence[Question], out: Path, season: Season | None, p
     out.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write_questions(private, answered)
     if season is not None:
-        public: dict[str, Any] = season.model_dump(include={"version", "environment", "environment_version", "count"})
-        write_season(out, Season(**public, part="public"))
-        write_season(private, season.model_copy(update={"part": "private"}))
+        stated = season.model_dump(include={"version", "environment", "environment_version", "count"})
+        write_season(out, Season(**stated))
+        write_season(private, season)

@@ -82,7 +82,7 @@ def test_the_public_half_tells_questions_and_nothing_else(desk: Path) -> None:
         assert {key for line in lines for key in json.loads(line)} == {"id", "question"}
         found = read_season(desk / f"public-{version}.jsonl")
         assert found is not None
-        assert (found.version, found.part, found.seed) == (version, "public", None)
+        assert (found.version, found.seed) == (version, None)
 
 
 def test_a_run_knows_its_version_and_that_its_questions_are_the_private_part(desk: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_run_knows_its_version_and_that_its_questions_are_the_private_part(des
         run = load_run(desk / "runs" / f"season-{version}")
         found = read_season(run.path / "questions" / "news.jsonl")
         assert found is not None
-        assert (found.version, found.part, found.count) == (version, "private", 25)
+        assert (found.version, found.seed is None, found.count) == (version, False, 25)
 
 
 def test_the_board_has_every_system_on_its_versions(desk: Path) -> None:

@@ -57,6 +57,7 @@ class Graph:
         self._graph: nx.MultiDiGraph[str] = nx.MultiDiGraph()
         for subject, relation, object_ in sorted({t for t in triples if t[0] != t[2]}):
             self._graph.add_edge(subject, object_, relation)
+        self._links: dict[tuple[str, bool], dict[str, list[str]]] = {}
 
     def __len__(self) -> int:
         return int(self._graph.number_of_edges())
@@ -74,14 +75,15 @@ class Graph:
             found[relation].append((subject, object_))
         return dict(sorted(found.items()))
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019, UP033 - a graph lives as long as what it is asked for
     def links(self, node: str, forward: bool) -> Mapping[str, Sequence[str]]:
         """By relation, the sorted objects that a node has as a subject; not `forward`, the subjects it is object of."""
-        found = collections.defaultdict(list)
-        edges = self._graph.out_edges if forward else self._graph.in_edges
-        for subject, object_, relation in edges(node, keys=True):
-            found[relation].append(object_ if forward else subject)
-        return {relation: sorted(ends) for relation, ends in sorted(found.items())}
+        if (node, forward) not in self._links:
+            found = collections.defaultdict(list)
+            edges = self._graph.out_edges if forward else self._graph.in_edges
+            for subject, object_, relation in edges(node, keys=True):
+                found[relation].append(object_ if forward else subject)
+            self._links[node, forward] = {relation: sorted(ends) for relation, ends in sorted(found.items())}
+        return self._links[node, forward]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def load(
                 )[:samples]
                 data.questions = tuple(question for _, question in sorted(first, key=lambda pair: pair[0]))
         except NotThisForm as error:
-            if data.records or data.asked or data.broken:
+            if data.levels or data.left_out or data.broken:
                 raise
             raise UserError(_mismatch(source, reader, error)) from None
         _check(data, reader, source, broken)

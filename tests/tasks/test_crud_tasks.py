@@ -11,7 +11,6 @@ from r_eval.analysis.response_types import Observed
 from r_eval.environments.base import Environment
 from r_eval.environments.sandbox import Sandbox, answer_text
 from r_eval.environments.session import Session
-from r_eval.languages import language_of
 from r_eval.records import Question, Step
 from r_eval.tasks.base import Task, installed, matching, open_environment
 
@@ -55,14 +54,6 @@ def test_twelve_questions_are_asked_of_one_level(name: str) -> None:
     task = installed(name)
     assert len(task.questions) == 12
     assert {q.level for q in everything(name)} == {LEVELS.get(kind(name), "KA")}
-
-
-@every_task
-def test_questions_golds_and_instruction_are_in_its_language(name: str) -> None:
-    task, language = installed(name), "en" if name.endswith("-en") else "zh"
-    assert {language_of(q.question) for q in everything(name)} == {language}
-    assert language_of(task.instruction) == language
-    assert {language_of(text) for text in documents_of(task).values()} == {language}
 
 
 @every_task
@@ -129,11 +120,3 @@ def test_chunk_size_and_overlap_change_what_is_found(documents: str) -> None:
     settings = [found(size, overlap) for size in (64, 128, 256, 512) for overlap in ("0%", "30%")]
     assert len(set(settings)) >= 5
     assert min(map(sum, settings)) < max(map(sum, settings)) - 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_two_languages_ask_about_the_same_documents(kind: str) -> None:
-    def numbers(name: str) -> dict[str, list[str]]:
-        return {q.id: [id.partition("-")[2] for id in q.meta["text_ids"]] for q in everything(name)}
-
-    assert numbers(f"crud/{kind}") == numbers(f"crud/{kind}-en")

@@ -18,7 +18,6 @@ from r_eval.records import Question, Step
 from r_eval.runner.demonstrations import work_out
 from r_eval.tasks.base import Task, installed, open_environment, task_files
 from r_eval.tasks.build import DEMONSTRATIONS, make
-from r_eval.tasks.questions import in_order
 from r_eval.tasks.templates import TemplateFile, read_templates
 from tests.paper import paper_tasks
 
@@ -93,15 +92,6 @@ def test_demonstrations_show_calls_that_end_in_their_answer(name: str) -> None:
         assert all(d.calls and all(c.error is None for c in d.calls) for d in shown)
 
     asyncio.run(worked())
-
-
-def test_questions_of_every_kind_come_early_in_every_order(name: str) -> None:
-    questions = installed(name).questions
-    kinds = {q.meta["template"] for q in questions}
-    assert len(kinds) >= 5
-    for seed in range(3):
-        first = in_order(questions, seed)[:20]
-        assert len({q.meta["template"] for q in first}) >= min(5, len(kinds))
 
 
 def test_its_files_are_what_its_templates_make(name: str, sandbox: Sandbox) -> None:

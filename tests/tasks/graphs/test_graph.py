@@ -23,10 +23,6 @@ ROMAN = ("Roman Miroshnichenko", "instrument", "guitar")
 ROMAN_2 = ("Roman Miroshnichenko", "award", "Independent Music Award")
 
 
-def names(*triples: Triple) -> frozenset[str]:
-    return frozenset(name for triple in triples for name in triple)
-
-
 def ids(triples: Iterable[Triple]) -> frozenset[tuple[str, str]]:
     entities = {("entity", name) for s, _, o in triples for name in (s, o)}
     return frozenset(entities | {("relation", r) for _, r, _ in triples})

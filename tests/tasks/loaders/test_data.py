@@ -41,13 +41,6 @@ def test_more_broken_records_than_allowed_are_an_error_that_shows_the_first(as_l
     assert f"{path}:5: " not in text
 
 
-@pytest.mark.parametrize("samples", [None, 1, 5])
-def test_an_id_that_stands_twice_is_asked_once(as_lines: Write, samples: int | None) -> None:
-    data = load(as_lines("q.jsonl", [row(0), row(0, question="Else?")]), "jsonl", samples=samples)
-    assert [q.question for q in data.questions] == ["What is 0?"]
-    assert data.left_out == {"the id stands twice": 1}
-
-
 def test_a_file_of_another_format_is_told_by_what_it_is(as_list: Write) -> None:
     path = as_list("h.json", [{"question": "What?", "answer": "it", "type": "bridge"}])
     with pytest.raises(UserError, match=r"h\.json: expected MuSiQue: .*; found a file of the format 'hotpotqa'"):
