@@ -88,6 +88,13 @@ class Alternatives:
         elif _is_quantity(value):
             yield from (_FIGURE.sub(lambda figure: near_number(figure[0], draw), value) for _ in range(MANY))
 
+    def longer(self, value: str) -> list[str]:
+        """The names of the kinds of a value within which it stands: "Papua New Guinea" for "Guinea"."""
+        value = normal(value)
+        inner = f" {' '.join(tokens(value))} "
+        others = {one for kind in self._kinds.get(value, ()) for one in self._members[kind]} - {value}
+        return [one for one in others if value in one and inner in f" {' '.join(tokens(one))} "]
+
     def nearness(self, value: str, other: str) -> float:
         """By how much two names are alike: the share of their kinds that they have in common."""
         one, two = self._kinds.get(normal(value), set()), self._kinds.get(normal(other), set())

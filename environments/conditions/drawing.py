@@ -105,6 +105,8 @@ class Drawing:
         """The changes that are wanted, with a value drawn where there is none; None where that cannot be."""
         chosen = {old: new for old, new in wanted.items() if new}
         for old in wanted:
+            if any(line(name) in self._read for name in self._known.longer(old) if name not in wanted):
+                continue
             if old not in chosen and (new := self._other(old, (like or {}).get(old, old), wanted, chosen)):
                 chosen[old] = new
         if not chosen or any(old not in chosen for old in wanted if old not in self._values):

@@ -11,6 +11,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+MOST_DROPPED = 500_000_000
+"""Bytes of a line that are read and dropped before its command is ended."""
+
 
 def relay(longest: int, command: Sequence[str]) -> int:
     """Returns the exit status of the command."""
@@ -20,8 +23,12 @@ def relay(longest: int, command: Sequence[str]) -> int:
             is_cut = len(line) == longest and not line.endswith(b"\n")
             sys.stdout.buffer.write(line + b"\n" if is_cut else line)
             sys.stdout.buffer.flush()
+            left = MOST_DROPPED
             while is_cut and line and not line.endswith(b"\n"):
                 line = process.stdout.readline(longest)
+                left -= len(line)
+                if left < 0:
+                    process.kill()
     return process.returncode
 
 
