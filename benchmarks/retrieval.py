@@ -1,17 +1,16 @@
-"""Searching chunks by words: BM25 of the environment `corpus`, next to bm25s itself, rank_bm25 and SQLite's FTS5.
+"""Keyword search over chunks: BM25 of the environment `corpus` compared with bm25s, rank_bm25 and SQLite's FTS5.
 
-Chunks are put together from the sentences of CRUD-RAG's documents where R_EVAL_DATA names a folder with them, else
-from sentences of invented words that follow Zipf's law, with a seed, until there are as many as wanted. A query is one
-of the sentences. All get the same words, cut beforehand; one more row says what it is when the query's text is
-cut too, as `retrieve` does. An index is built in one process and, where it is on disk, asked in another.
+Chunks consist of sentences of CRUD-RAG's documents if R_EVAL_DATA names a folder with them, otherwise of sentences of
+invented words that follow Zipf's law. A query is one of the sentences. All engines get the same tokens; one further row
+includes the tokenization of the query, as in `retrieve`. An index is built in one process and, if it is on disk,
+queried in another.
 
     python benchmarks/retrieval.py [--sizes 1710,63000,1000000] [--repeats 3] [--queries 300] [--seconds 20]
 
-Columns: seconds to build, MiB of memory at the most while building and while being asked, queries a second (wall clock
-of one thread; the median of the repeats, and their range), queries a second of processor time, which other programs on
-the machine disturb less, the time that 50 and 99 of 100 queries stay below, and how many queries were timed in each
-repeat: --queries, or as many as --seconds allow. rank_bm25 is left out above --most chunks, since it reads every chunk
-for every query.
+Columns: seconds to build, peak MiB while building and while querying, queries per second of wall time in one thread
+(median and range of the repeats), queries per second of processor time, the 50th and 99th percentile of the latency,
+and the number of queries per repeat: --queries, or as many as --seconds allow. rank_bm25 is omitted above --most
+chunks, since it reads every chunk for every query.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from r_eval.environments.corpus.words import search_words
 
 SENTENCE = re.compile(r"[^。！？\n]+[。！？]?")
 WORDS = 37
-"""Words of a chunk at the least, about those of 128 tokens of CRUD-RAG's text."""
+"""Minimum number of words in a chunk, about 128 tokens of CRUD-RAG's text."""
 
 TOP_K = 8
 MOST = 63_000
@@ -53,23 +52,23 @@ WARM = 5
 Ask = Callable[[dict[str, Any]], list[int]]
 
 
-class Built(NamedTuple):
-    """What building took."""
+class BuildCost(NamedTuple):
+    """The cost of building an index."""
 
     seconds: float
     memory: float
 
 
-class Plan(NamedTuple):
-    """What is asked, how often, and how many seconds of each repeat are enough."""
+class QueryPlan(NamedTuple):
+    """The queries, the number of repeats and the seconds per repeat."""
 
     queries: list[dict[str, Any]]
     repeats: int
     seconds: float
 
 
-class TaskInput(NamedTuple):
-    """What being asked took: seconds of every query of every repeat, and processor seconds a query of every repeat."""
+class Timing(NamedTuple):
+    """The cost of queries: seconds of every query of every repeat, and processor seconds per query of every repeat."""
 
     times: list[list[float]]
     processor: list[float]
@@ -77,17 +76,17 @@ class TaskInput(NamedTuple):
 
 
 def sentences(seed: int) -> tuple[str, list[dict[str, Any]]]:
-    """Sentences with their words, and where they are from."""
+    """The source of the sentences, and the sentences with their words."""
     path = Path(os.environ.get("R_EVAL_DATA", ""), "crud", "documents_hallu.txt_part_1")
     if path.is_file():
         texts = {s.strip(): None for d in read_documents(str(path)) for s in SENTENCE.findall(d.text)}
-        cut = [{"text": text, "words": search_words(text)} for text in texts]
-        return path.name, [sentence for sentence in cut if len(sentence["words"]) > 3]
+        tokenized = [{"text": text, "words": search_words(text)} for text in texts]
+        return path.name, [sentence for sentence in tokenized if len(sentence["words"]) > 3]
     rng = random.Random(seed)
     vocabulary = [f"{rng.choice('bdgklmnprst')}{n:x}" for n in range(30_000)]
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(vocabulary))))
-    made = [rng.choices(vocabulary, cum_weights=weights, k=rng.randint(8, 30)) for _ in range(10_000)]
-    return "invented words", [{"text": " ".join(words), "words": words} for words in made]
+    invented = [rng.choices(vocabulary, cum_weights=weights, k=rng.randint(8, 30)) for _ in range(10_000)]
+    return "invented words", [{"text": " ".join(words), "words": words} for words in invented]
 
 
 def chunks(source: str, size: int, seed: int) -> Iterator[list[str]]:
@@ -120,15 +119,15 @@ def ask_ours_by_text(size: int, folder: str) -> Ask:
 
 
 def ask_bm25s(size: int, folder: str) -> Ask:
-    """The library's own search over the same index, by numba where that is installed."""
+    """The library's own search over the same index, with numba if installed."""
     import bm25s
 
     index = bm25s.BM25.load(folder, show_progress=False, backend="auto")
     backend = "numba" if bm25s.NUMBA_AVAILABLE else "numpy"
 
     def ask(query: dict[str, Any]) -> list[int]:
-        found, _ = index.retrieve([query["words"]], k=TOP_K, show_progress=False, backend_selection=backend)
-        return found[0].tolist()
+        documents, _ = index.retrieve([query["words"]], k=TOP_K, show_progress=False, backend_selection=backend)
+        return documents[0].tolist()
 
     return ask
 
@@ -170,78 +169,79 @@ ASK = {"r-eval bm25": ask_ours, "r-eval bm25, by text": ask_ours_by_text, "bm25s
 RANK = "rank_bm25"
 
 
-def built(engine: str, source: str, size: int, seed: int, folder: str) -> Built:
-    started = time.perf_counter()
+def build_engine(engine: str, source: str, size: int, seed: int, folder: str) -> BuildCost:
+    start = time.perf_counter()
     BUILD[engine](source, size, seed, folder)
-    return Built(time.perf_counter() - started, memory())
+    return BuildCost(time.perf_counter() - start, memory())
 
 
-def asked(engine: str, size: int, folder: str, plan: Plan) -> TaskInput:
+def ask_engine(engine: str, size: int, folder: str, plan: QueryPlan) -> Timing:
     return ask_all(ASK[engine](size, folder), plan)
 
 
-def rank(source: str, size: int, seed: int, plan: Plan) -> tuple[Built, TaskInput]:
-    """rank_bm25 has no file: one process builds and is asked."""
-    started = time.perf_counter()
+def rank(source: str, size: int, seed: int, plan: QueryPlan) -> tuple[BuildCost, Timing]:
+    """rank_bm25 has no file: one process builds the index and runs the queries."""
+    start = time.perf_counter()
     ask = build_rank(source, size, seed, "")
-    return Built(time.perf_counter() - started, memory()), ask_all(ask, plan)
+    return BuildCost(time.perf_counter() - start, memory()), ask_all(ask, plan)
 
 
-def ask_all(ask: Ask, plan: Plan) -> TaskInput:
+def ask_all(ask: Ask, plan: QueryPlan) -> Timing:
     for query in plan.queries[:WARM]:
         ask(query)
     times, processor = [], []
     for _ in range(plan.repeats):
-        spent: list[float] = []
-        begun = time.process_time()
+        seconds: list[float] = []
+        cpu_start = time.process_time()
         for query in plan.queries:
-            started = time.perf_counter()
+            start = time.perf_counter()
             if not ask(query):
                 raise AssertionError(f"nothing was found for {query['text']}")
-            spent.append(time.perf_counter() - started)
-            if sum(spent) > plan.seconds:
+            seconds.append(time.perf_counter() - start)
+            if sum(seconds) > plan.seconds:
                 break
-        times.append(spent)
-        processor.append((time.process_time() - begun) / len(spent))
-    return TaskInput(times, processor, memory())
+        times.append(seconds)
+        processor.append((time.process_time() - cpu_start) / len(seconds))
+    return Timing(times, processor, memory())
 
 
 def memory() -> float:
-    """The most MiB that this process has held."""
+    """Peak memory of this process in MiB."""
     status = Path("/proc/self/status")
-    if status.exists():  # of Linux; its getrusage begins with what the parent had
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text(encoding="utf-8"))
-        if found:
-            return int(found[1]) / 1024
+    if status.exists():  # on Linux, getrusage starts with the parent's peak
+        match = re.search(r"VmHWM:\s+(\d+) kB", status.read_text(encoding="utf-8"))
+        if match:
+            return int(match[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a process of its own, whose memory is its alone."""
+    """Call a function in a separate process with its own memory."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
-def row(engine: str, size: int, build: Built | None, ask: TaskInput) -> str:
+def row(engine: str, size: int, build: BuildCost | None, ask: Timing) -> str:
     rates = sorted(len(times) / sum(times) for times in ask.times)
-    busy = 1 / statistics.median(ask.processor)
+    cpu_rate = 1 / statistics.median(ask.processor)
     queries = min(map(len, ask.times))
     every = np.array([t for times in ask.times for t in times]) * 1000
     middle, slow = np.percentile(every, [50, 99])
-    made = f"{build.seconds:9.1f} {build.memory:7.0f}" if build else f"{'':9} {'':7}"
+    build_text = f"{build.seconds:9.1f} {build.memory:7.0f}" if build else f"{'':9} {'':7}"
     rate = f"{statistics.median(rates):9.1f} ({rates[0]:.1f}-{rates[-1]:.1f})"
     return (
-        f"{size:>9,} {engine:20} {made} {ask.memory:7.0f} {rate:28} {busy:9.1f} {middle:8.2f} {slow:8.2f} {queries:7}"
+        f"{size:>9,} {engine:20} {build_text} {ask.memory:7.0f} {rate:28} {cpu_rate:9.1f} "
+        f"{middle:8.2f} {slow:8.2f} {queries:7}"
     )
 
 
 def versions() -> str:
     packages = ("bm25s", "rank_bm25", "jieba", "numpy")
-    installed = {found.name for found in importlib.metadata.distributions()}
-    found = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages if name in installed)
+    installed = {distribution.name for distribution in importlib.metadata.distributions()}
+    listing = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages if name in installed)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     python = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    return f"{python}, {found}; {os.cpu_count()} processors, load {load}"
+    return f"{python}, {listing}; {os.cpu_count()} processors, load {load}"
 
 
 def main() -> None:
@@ -257,14 +257,14 @@ def main() -> None:
     engines = [name.strip() for name in options.engines.split(",")]
     say = sys.stdout.write
     say(f"{versions()}\n")
-    started = time.process_time()
+    start = time.process_time()
     name, pool = sentences(options.seed)
     letters = sum(len(sentence["text"]) for sentence in pool)
-    rate = letters / (time.process_time() - started)
+    rate = letters / (time.process_time() - start)
     say(f"{len(pool):,} sentences of {name}; their words are cut at {rate:,.0f} characters a processor second\n\n")
     say(f"{'chunks':>9} {'engine':20} {'build s':>9} {'MiB':>7} {'asked':>7} {'queries/s (range)':>28} ")
     say(f"{'q/cpu s':>9} {'p50 ms':>8} {'p99 ms':>8} {'queries':>7}\n")
-    plan = Plan(random.Random(options.seed + 1).choices(pool, k=options.queries), options.repeats, options.seconds)
+    plan = QueryPlan(random.Random(options.seed + 1).choices(pool, k=options.queries), options.repeats, options.seconds)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "sentences.json")
         source.write_text(json.dumps(pool), encoding="utf-8")
@@ -277,7 +277,7 @@ def main() -> None:
                     sys.stdout.flush()
 
 
-def rows(engine: str, size: int, source: str, seed: int, plan: Plan) -> Iterator[str]:
+def rows(engine: str, size: int, source: str, seed: int, plan: QueryPlan) -> Iterator[str]:
     """The lines of one engine at one size."""
     if engine == RANK:
         build, ask = alone(rank, source, size, seed, plan)
@@ -285,9 +285,9 @@ def rows(engine: str, size: int, source: str, seed: int, plan: Plan) -> Iterator
         return
     with tempfile.TemporaryDirectory() as folder:
         place = str(Path(folder) / "index")
-        build = alone(built, engine, source, size, seed, place)
+        build = alone(build_engine, engine, source, size, seed, place)
         for way in (way for way in ASK if way.startswith(engine)):
-            ask = alone(asked, way, size, place, plan)
+            ask = alone(ask_engine, way, size, place, plan)
             yield row(way, size, build if way == engine else None, ask)
 
 

@@ -22,7 +22,7 @@ from r_eval.files import yaml_keys
 from r_eval.isolation import describe, traceback_of
 from r_eval.records import Question
 from r_eval.tasks.base import open_environment
-from r_eval.tasks.llm_client import LLMClient, replies_kept
+from r_eval.tasks.llm_client import LLMClient, reply_cache
 from r_eval.tasks.placeholders.world import is_world_file, read_world
 from r_eval.tasks.seasons import Refresher, Season, content_hash, environment_from, write_set
 from r_eval.tasks.templates import Generated, read_templates
@@ -115,14 +115,14 @@ async def _make(
     out: Path,
     paraphrase: str | None,
 ) -> _Done:
-    made = await maker.make(sandbox, count + (len(refresher.asked) if refresher else 0), seed)
+    made = await maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed)
     questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
     dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
     if not questions:
         raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
     summary = f"{_kinds(questions)}; dropped: {dropped}"
     if paraphrase:
-        questions, note = await _reworded(questions, made.shown, paraphrase, file.stem)
+        questions, note = await _reworded(questions, made.slot_values, paraphrase, file.stem)
         summary += note
     season = Season(
         environment=environment_from(maker.name, out.parent),
@@ -136,7 +136,7 @@ async def _make(
     if refresher is not None:
         season = refresher.next_season(season, out.parent)
         repeated = len(made.questions) - len(refresher.new(made.questions))
-        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *refresher.lost]
+        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *refresher.missing]
     return _Done(questions, made.questions, season, summary, notes)
 
 
@@ -185,7 +185,7 @@ def _graph_maker(path: Path, environment: str | None, paraphrase: str | None) ->
     name, source = source_of(file, path.parent, environment)
 
     async def make(sandbox: Sandbox, count: int, seed: int) -> Generated:
-        with replies_kept(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
+        with reply_cache(path.stem) if file.graph.llms else contextlib.nullcontext() as replies:
             return await from_graph(file, source, sandbox, count, seed, metrics.get("token_f1"), replies)
 
     count = (file.graph.per_type or 0) * len(file.graph.types) or COUNT
@@ -230,10 +230,11 @@ async def _reworded(
     """The questions as an LLM rewords them, and a note on those that stay as they were."""
     from r_eval.tasks.paraphrase import paraphrase
 
-    with replies_kept(name) as replies:
+    with reply_cache(name) as replies:
         async with LLMClient(llm, replies) as speaker:
             done = await paraphrase(questions, shown, speaker)
-    return done.questions, f"; not reworded: {', '.join(f'{n} {reason}' for reason, n in done.kept.items()) or 'none'}"
+    reasons = ", ".join(f"{number} {reason}" for reason, number in done.unchanged.items()) or "none"
+    return done.questions, f"; not reworded: {reasons}"
 
 
 def _barren(templates: Sequence[str], made: Sequence[Question], count: int) -> list[str]:
@@ -246,18 +247,18 @@ def _barren(templates: Sequence[str], made: Sequence[Question], count: int) -> l
 
 def _write_records(world: Path, count: int | None, seed: int | None, out: Path, options: Mapping[str, Any]) -> None:
     """Write the records with placeholders of a world, `count` at most of each sub-task."""
-    from r_eval.tasks.placeholders.making import lines, made, write_documents
+    from r_eval.tasks.placeholders.making import lines, make_records, write_documents
 
     for option, value in options.items():
         if value:
             raise UserError(f"{world}: --{option} is not for a world with placeholders")
     read, document, note = read_world(world), None, ""
     if read.placeholders.llm is not None:
-        with replies_kept(world.stem) as replies:
+        with reply_cache(world.stem) as replies:
             texts, failed = asyncio.run(write_documents(read, read.placeholders.llm, replies, count, seed))
         document = texts.__getitem__
         note = "; not written by the LLM: " + ", ".join(f"{n} {why}" for why, n in failed.items()) if failed else ""
-    records = made(read, count, seed, document)
+    records = make_records(read, count, seed, document)
     if not records:
         raise UserError(f"{world}: it asks for no records, or its kinds lack the values that they need")
     out.parent.mkdir(parents=True, exist_ok=True)

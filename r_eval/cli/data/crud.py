@@ -12,7 +12,7 @@ import typer
 from r_eval.environments.corpus.sources import read_documents
 from r_eval.errors import UserError
 from r_eval.tasks.crud_builder import COUNT, REPLY_TOKENS, CrudSet, build, write
-from r_eval.tasks.llm_client import LLMClient, replies_kept
+from r_eval.tasks.llm_client import LLMClient, reply_cache
 
 
 def crud(
@@ -41,7 +41,7 @@ def crud(
     where = out or Path(f"crud-{folder.resolve().stem}")
 
     async def make() -> CrudSet:
-        with replies_kept(where.name) as replies:
+        with reply_cache(where.name) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as writer:
                 return await build(read_documents(str(folder)), writer, metrics.get("token_f1"), language, count, seed)
 

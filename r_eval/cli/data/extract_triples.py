@@ -14,7 +14,7 @@ from r_eval.errors import UserError
 from r_eval.tasks.graphs.extract import REPLY_TOKENS, Extracted, extract
 from r_eval.tasks.graphs.matching import NameList, default_model, read_names
 from r_eval.tasks.graphs.source import read_triples, write_triples
-from r_eval.tasks.llm_client import LLMClient, replies_kept
+from r_eval.tasks.llm_client import LLMClient, reply_cache
 
 
 def extract_triples(
@@ -53,7 +53,7 @@ def extract_triples(
     relations = NameList(((name,) for name in sorted({r for _, r, _ in facts})), model) if facts else None
 
     async def read() -> Extracted:
-        with replies_kept(out.stem) as replies:
+        with reply_cache(out.stem) as replies:
             async with LLMClient(llm, replies, {"max_tokens": REPLY_TOKENS}) as client:
                 return await extract(read_documents(str(documents)), client, listed, relations, facts)
 

@@ -12,7 +12,7 @@ import typer
 from r_eval.environments.sandbox import Sandbox
 from r_eval.errors import UserError
 from r_eval.tasks.base import open_environment, task_files
-from r_eval.tasks.llm_client import LLMClient, replies_kept
+from r_eval.tasks.llm_client import LLMClient, reply_cache
 from r_eval.tasks.seasons import environment_from
 from r_eval.tasks.suggest import Suggested, suggest
 from r_eval.tasks.templates import Template, read_templates
@@ -41,7 +41,7 @@ def suggest_templates(
     examples = read_templates(source).templates if source is not None else _of_tasks(environment)
 
     async def draft() -> Suggested:
-        with Sandbox() as sandbox, replies_kept(out.stem) as stored:
+        with Sandbox() as sandbox, reply_cache(out.stem) as stored:
             async with LLMClient(llm, stored, {"max_tokens": REPLY_TOKENS}) as speaker:
                 return await suggest(opened, examples, speaker, sandbox, count, seed)
 
