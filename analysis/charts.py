@@ -245,9 +245,9 @@ def _deployment(frames: Frames, style: Style) -> Iterator[Chart]:
     seconds: Any = frames["latencies"].groupby("system", observed=True)["seconds"]
     quantiles = seconds.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).unstack()
     own = _ordered(frames["averages"])
-    rows = [row for row in rows_of(own[own["role"] != "reference"]) if row.system in quantiles.index]
+    timed = [row for row in rows_of(own[own["role"] != "reference"]) if row.system in quantiles.index]
     boxes = [
-        Series(style.labels[row.system], quantiles.loc[row.system].tolist(), style.colours[row.llm]) for row in rows
+        Series(style.labels[row.system], quantiles.loc[row.system].tolist(), style.colours[row.llm]) for row in timed
     ]
     spread = [value for box in boxes for value in box.values if value > 0]
     yield Chart(
@@ -256,7 +256,7 @@ def _deployment(frames: Frames, style: Style) -> Iterator[Chart]:
         section="Deployment",
         x_label="Seconds per question",
         log=bool(spread) and max(spread) > 30 * min(spread),
-        legend=style.llm_legend([row.llm for row in rows]),
+        legend=style.llm_legend([row.llm for row in timed]),
         note="Box: the middle half, with the median; whiskers: 5 to 95 %. Episodes with replayed replies are left out.",
     )
 

@@ -123,9 +123,9 @@ def choose(results: Results, max_seconds: float | None = None, max_usd: float | 
     tests = {(row["condition"], row["system_a"], row["system_b"]): row for row in records(pairs(results))}
     for condition in results.conditions:
         fitting = [row for row in rows if row["fits"] and row["condition"] == condition]
-        best, *rest = sorted(fitting, key=_order) or [None]
-        if best is None or not best["quality"]:
+        if not any(row["quality"] for row in fitting):
             continue
+        best, *rest = sorted(fitting, key=_order)
         best |= {"choice": True, "reason": "the best that fits"}
         for row in rest:
             pair = best["system"], row["system"]

@@ -114,7 +114,7 @@ def board_rows(
     order = sorted(sets, key=lambda version: (version is not None, version or Version("0")))
     rows = []
     for entry, name in zip(entries, _unique_names(entries), strict=True):
-        of = {**entry.identity, "system": name}
+        of: dict[str, Any] = {**entry.identity, "system": name}
         of |= {"version": str(entry.version or UNKNOWN), "place": order.index(entry.version)}
         rows += [{**of, **line} for line in _lines(entry, sets[entry.version], entries)]
     return tidy(rows, ROWS)
@@ -126,9 +126,9 @@ def _of_run(run: RunFolder, versions: Mapping[str, Version | None]) -> Iterator[
     episodes = results.episodes.assign(found=retrieval_score(results.episodes))
     keys = [*IDENTITY, "task", "question_id"]
     means = episodes.groupby(keys, observed=True)[["score", "found"]].mean().reset_index()
-    means["version"] = [versions[str(task)] for task in means["task"]]
-    for names, own in means.groupby([*IDENTITY, "version"], observed=True, dropna=False, sort=False):
-        version = own["version"].iloc[0]
+    means["version"] = [str(versions[str(task)]) for task in means["task"]]
+    for names, own in means.groupby([*IDENTITY, "version"], observed=True, sort=False):
+        version = versions[str(own["task"].iloc[0])]
         identity = dict(zip(IDENTITY, map(str, names), strict=False))
         identity |= {"updated": str(manifest.get("updated", ""))[:10], "approved_by": ""}
         places = zip(own["task"].astype(str), own["question_id"].astype(str), strict=True)

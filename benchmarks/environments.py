@@ -3,7 +3,7 @@
 For every size, a file of invented pages or scholars is written, read by an environment and searched. Words follow
 Zipf's law. Files are removed after the measurement.
 
-    python benchmarks/environments.py [--sizes 1000,10000,100000] [--folder DIR] [--domains wiki,aminer]
+    python benchmarks/environments.py [--sizes 1000,10000,100000] [--domains wiki,aminer]
 """
 
 from __future__ import annotations
@@ -170,11 +170,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of pages and of scholars")
     parser.add_argument("--domains", default="wiki,aminer")
-    parser.add_argument("--folder", type=Path, help="folder for the files; default: a temporary one")
     options = parser.parse_args()
     for size in map(int, options.sizes.split(",")):
         for domain in options.domains.split(","):
-            with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+            with tempfile.TemporaryDirectory() as folder:
                 measure(domain, size, Path(folder))
 
 

@@ -33,12 +33,11 @@ EPISODE_CALLS = 3
 
 @dataclasses.dataclass
 class Bench:
-    """The settings of the measurements; `versions` collects the measured packages."""
+    """The settings of the measurements."""
 
     repeats: int
     scale: float
     peer: str | None
-    versions: set[str] = dataclasses.field(default_factory=set)
 
     def size(self, count: int) -> int:
         return max(10, round(count * self.scale))
@@ -64,7 +63,6 @@ class Bench:
             command = [python, str(HERE / script), json.dumps(full | spec), folder]
             process = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder)
         figures: Figures = json.loads(process.stdout.splitlines()[-1])
-        self.versions.add(figures["version"])
         whole = figures["state"] in ("complete", "success") and figures["lines"] == figures["episodes"]
         if not whole or figures["mean"] not in (None, 1):
             raise SystemExit(f"{script}: {figures}: episodes are missing or wrong\n{process.stderr}")
@@ -160,16 +158,14 @@ def main(names: list[str], repeats: int, scale: float, peer: str | None) -> None
     print(f"medians of {repeats}; in brackets the peer's figure on an idle machine\n")
     for name in names or PARTS:
         PARTS[name](bench)
-    print(f"\n{', '.join(sorted(bench.versions))}; load {os.getloadavg()[0]:.1f} at the end")
+    print(f"\nload {os.getloadavg()[0]:.1f} at the end")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--peer", metavar="PYTHON")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(PARTS):
-        parser.error(f"no part is called {', '.join(sorted(unknown))}")
     main(**vars(options))

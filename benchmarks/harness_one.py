@@ -17,7 +17,7 @@ from measure import peak
 
 
 def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    from r_eval import Grid, __version__, run
+    from r_eval import Grid, run
     from r_eval.analysis.scoring import score_run
 
     os.environ["R_EVAL_REPLIES"] = str(folder / "replies.sqlite")
@@ -34,7 +34,6 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     episodes = spec["questions"] * spec["epochs"] * max(1, len(spec["llms"]))
     files = list((folder / "run" / "episodes").rglob("*.jsonl"))
     return {
-        "version": f"r-eval {__version__}",
         "episodes": episodes,
         "lines": sum(1 for path in files for _ in path.open("rb")),
         "seconds": seconds,

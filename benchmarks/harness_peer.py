@@ -18,8 +18,7 @@ from measure import peak
 
 
 def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    import inspect_ai  # type: ignore[import-not-found]
-    from inspect_ai import Task, eval, task
+    from inspect_ai import Task, eval, task  # type: ignore[import-not-found]
     from inspect_ai.dataset import MemoryDataset, Sample  # type: ignore[import-not-found]
     from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model  # type: ignore[import-not-found]
     from inspect_ai.scorer import match  # type: ignore[import-not-found]
@@ -77,7 +76,6 @@ def main(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     seconds, seconds_cpu = time.perf_counter() - wall, time.process_time() - cpu
     episodes = spec["questions"] * spec["epochs"]
     return {
-        "version": f"inspect-ai {inspect_ai.__version__}",
         "episodes": episodes,
         "lines": log.results.completed_samples if log.results else 0,
         "seconds": seconds,

@@ -10,15 +10,14 @@ import asyncio
 import json
 
 from aiohttp import web
-from harness_work import text_of
+from harness_work import served
 
 
 async def main(seconds: float, steps: int) -> None:
     async def chat(request: web.Request) -> web.Response:
-        messages = json.loads(await request.read())["messages"]
+        body = json.loads(await request.read())
         await asyncio.sleep(seconds)
-        text = text_of(sum(message["role"] == "user" for message in messages) - 1, steps)
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choice = {"index": 0, "message": served(body, steps), "finish_reason": "stop"}
         usage = {"prompt_tokens": 300, "completion_tokens": 20, "total_tokens": 320}
         head = {"id": "x", "object": "chat.completion", "created": 0, "model": "stub"}
         return web.json_response({**head, "choices": [choice], "usage": usage})

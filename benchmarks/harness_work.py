@@ -50,24 +50,25 @@ def scripted(request: Any, steps: int) -> str:
     return text_of(sum(message.role == "user" for message in request.messages) - 1, steps)
 
 
-def questions(folder: Path, count: int) -> Path:
-    """A question file."""
-    path = folder / "questions.jsonl"
-    with path.open("w", encoding="utf-8") as file:
-        for i in range(count):
-            question = {
-                "id": f"q{i:07d}",
-                "question": f"Which name do the words of number {i} stand for?",
-                "answers": [ANSWER],
-                "level": "KS",
-            }
-            file.write(json.dumps(question) + "\n")
-    return path
+def served(body: dict[str, Any], steps: int) -> dict[str, Any]:
+    """The stub's message: a call where the peer offers tools, else what ReAct reads."""
+    roles = [message["role"] for message in body["messages"]]
+    if not body.get("tools"):
+        return {"role": "assistant", "content": text_of(roles.count("user") - 1, steps)}
+    if (seen := roles.count("tool")) + 1 >= steps:
+        return {"role": "assistant", "content": ANSWER}
+    call = {"name": "look", "arguments": json.dumps({"word": f"word{seen}"})}
+    calls = [{"id": f"call_{seen}", "type": "function", "function": call}]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def grid(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
     """The grid of a specification: `questions`, `epochs`, `steps`, and `llms` or a scripted one."""
-    questions(folder, spec["questions"])
+    with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
+        for i in range(spec["questions"]):
+            text = f"Which name do the words of number {i} stand for?"
+            question = {"id": f"q{i:07d}", "question": text, "answers": [ANSWER], "level": "KS"}
+            file.write(json.dumps(question) + "\n")
     (folder / "words.py").write_text(ENVIRONMENT, encoding="utf-8")
     (folder / "script.py").write_text(SCRIPT.format(steps=spec["steps"]), encoding="utf-8")
     scripted_llm = {"llm": f"scripted/{folder}/script.py:reply", "name": "scripted"}

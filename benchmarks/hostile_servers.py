@@ -89,7 +89,11 @@ class Servers:
         return web.Response(body=self._bodies[case], content_type="application/json", headers=headers)
 
 
-async def serve(port: Any) -> None:
+def serve(port: Any) -> None:
+    asyncio.run(_serve(port))
+
+
+async def _serve(port: Any) -> None:
     app = web.Application(client_max_size=1 << 28)
     app.router.add_post("/{case}/v1/chat/completions", Servers().chat)
     runner = web.AppRunner(app, access_log=None)
@@ -135,7 +139,7 @@ def main() -> None:
     options = parser.parse_args()
     spawn = multiprocessing.get_context("spawn")
     port_here, port_there = spawn.Pipe()
-    server = spawn.Process(target=_serving, args=(port_there,), daemon=True)
+    server = spawn.Process(target=serve, args=(port_there,), daemon=True)
     server.start()
     port = port_here.recv()
     base = 0.0
@@ -154,10 +158,6 @@ def main() -> None:
         seconds = f"{end_seconds['openai/hostile']:8.1f} {end_seconds['openai/sound']:13.1f}"
         print(f"{description:40} {peak_memory - base:9.0f} {seconds}  {outcomes}")
         sys.stdout.flush()
-
-
-def _serving(port: Any) -> None:
-    asyncio.run(serve(port))
 
 
 if __name__ == "__main__":

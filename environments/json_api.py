@@ -156,6 +156,8 @@ def _session(name: str, cache: Path, settings: ApiSettings, is_answer: Callable[
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.open("ab").close()  # for one that cannot be written, requests-cache would wait for ever
+        if not os.access(cache.parent, os.W_OK):  # SQLite writes its journal there
+            raise PermissionError("its folder cannot be written")
         session = CachedSession(
             str(cache),
             backend="sqlite",

@@ -206,6 +206,8 @@ def type_name(schema: Mapping[str, Any], name: str = "Value") -> str:
     if schema.get("properties"):
         return _title(schema, name)
     if schema.get("type") == "array":
+        if "items" not in schema and isinstance(places := schema.get("prefixItems"), list):
+            return f"tuple[{', '.join(type_name(_schema(place), f'{name}Item') for place in places)}]"
         return f"list[{type_name(_schema(schema.get('items')), f'{name}Item')}]"
     if schema.get("type") == "object":
         return f"dict[str, {type_name(_schema(schema.get('additionalProperties')), name)}]"

@@ -27,7 +27,7 @@ MOST_SECONDS = 86_400.0
 SCHEMES: Mapping[str, tuple[str, str]] = {
     "mcp": ("r_eval.environments.tools.mcp:MCP", "mcp:<command or URL>"),
     "openapi": ("r_eval.environments.tools.openapi:OpenAPI", "openapi:<file or URL>"),
-    "langchain": ("r_eval.environments.tools.langchain:LangChain", "langchain:<module or file.py>:<factory>"),
+    "langchain": ("r_eval.environments.tools.langchain:LangChainTools", "langchain:<module or file.py>:<factory>"),
 }
 """What stands before the colon: the class, imported when it is needed, and the form."""
 

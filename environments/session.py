@@ -61,13 +61,6 @@ class SessionClock(Protocol):
     def charge(self, seconds: float) -> None: ...
 
 
-class _NoClock:
-    def stopped(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def charge(self, seconds: float) -> None: ...
-
-
 class Session:
     """An environment opened for one episode.
 
@@ -91,7 +84,8 @@ class Session:
         self._environment = environment.open()
         self._sandbox = sandbox
         self._record = record
-        self._clock = clock or _NoClock()
+        self._clock = clock
+        self._stopped = clock.stopped if clock else contextlib.nullcontext
         self._characters = tokens * CHARACTERS_A_TOKEN
         self.description = environment.description
         self.specs: dict[str, ApiSpec] = environment.specs()
@@ -134,7 +128,7 @@ class Session:
         async def host(api: str, positional: Sequence[Any], named: dict[str, Any]) -> CallResult:
             return await self._call(api, named, positional, RECORDED_CHARACTERS)
 
-        with self._clock.stopped():
+        with self._stopped():
             return await self._sandbox.run(code, inputs or {}, list(self.specs), host, expressions)
 
     async def _call(
@@ -147,7 +141,7 @@ class Session:
         failure: EnvironmentFailure | None = None
         try:
             written = to_jsonable_python({**named, **arguments}, fallback=str)
-            with self._clock.stopped():
+            with self._stopped():
                 result = await self._carry_out(api, arguments, positional)
         except EnvironmentFailure as error:
             failure, result = error, CallResult(None, str(error), "environment")
@@ -165,7 +159,8 @@ class Session:
         self._record(step)
         if failure is not None:
             raise failure
-        self._clock.charge(seconds)
+        if self._clock:
+            self._clock.charge(seconds)
         return result
 
     async def _carry_out(self, api: str, arguments: dict[str, Any], positional: Sequence[Any]) -> CallResult:

@@ -163,7 +163,7 @@ def _result(annotation: Any) -> dict[str, Any]:
     try:
         return inlined(TypeAdapter(annotation).json_schema(mode="serialization", schema_generator=_Complete))
     except (PydanticUserError, NameError) as error:
-        if isinstance(annotation, type) and issubclass(annotation, PLAIN):
+        if isinstance(annotation, type) and issubclass(annotation, PLAIN) and not typing.is_typeddict(annotation):
             return {}
         why = str(error).partition("\n")[0].partition(". Set ")[0]
         raise _Unfit(f"it returns what is no JSON data: return {DATA} ({why})") from None

@@ -102,7 +102,7 @@ class Run:
         return deployment(self._results())
 
     def _repr_html_(self) -> str:
-        """The score table and the response types, as a notebook shows them; with matplotlib also as pictures."""
+        """The score table and the response types, as a notebook shows them."""
         from r_eval.analysis.summary import html_summary
 
         return html_summary(self._results())

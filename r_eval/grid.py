@@ -214,31 +214,15 @@ class TaskEntry(Section):
 
 
 class ConditionEntry(Entry):
-    """A change to the environment; several, joined by "+" or as a list, combine in the order given.
+    """A change to the environment; several, joined by "+", combine in the order given.
 
     Attributes:
         condition: Its name, or several.
         name: Replaces the condition's name, if a grid has one condition with several settings.
     """
 
-    condition: str | list[str]
+    condition: str
     name: str | None = None
-
-    @property
-    def kinds(self) -> list[str]:
-        """The conditions that combine."""
-        return self.condition.split("+") if isinstance(self.condition, str) else self.condition
-
-    @property
-    def joined(self) -> str:
-        """The conditions as one name."""
-        return "+".join(self.kinds)
-
-    @model_validator(mode="after")
-    def _some(self) -> ConditionEntry:
-        if not self.kinds or not all(self.kinds):
-            raise ValueError("give at least one condition, and a name for each: faulty, or [counterfactual, faulty]")
-        return self
 
 
 class LimitsEntry(Section):

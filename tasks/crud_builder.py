@@ -28,7 +28,7 @@ from typing import Any
 import yaml
 
 from r_eval.environments.corpus.retrievers import BM25
-from r_eval.environments.corpus.sources import Document
+from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.languages import Language, language_of
 from r_eval.tasks.llm_client import LLMClient, objects_in, one_line, prompt
 from r_eval.tasks.loaders.base import content_id
@@ -105,7 +105,7 @@ class _Dropped(Exception):
 
 
 async def build(
-    documents: Iterable[Document],
+    documents: Iterable[SourceDocument],
     writer: LLMClient,
     similarity: Similarity,
     language: Language | None = None,

@@ -10,10 +10,10 @@ from aiohttp import web
 
 from r_eval.environments.aminer import AMiner
 from r_eval.environments.aminer.live import WORD_TYPES
-from r_eval.environments.aminer.shapes import PersonInfo, Publication
-from r_eval.environments.aminer.store import Store
+from r_eval.environments.aminer.shapes import PersonInfo, PublicationResult
+from r_eval.environments.aminer.store import ScholarStore
 
-Answer = Callable[[Store, Mapping[str, Any]], Any]
+Answer = Callable[[ScholarStore, Mapping[str, Any]], Any]
 MOST_A_PAGE = 100
 
 
@@ -28,7 +28,7 @@ def http_app(environment: AMiner) -> web.Application:
     return app
 
 
-def _handler(source: Store, answer: Answer) -> Callable[[web.Request], Any]:
+def _handler(source: ScholarStore, answer: Answer) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.Response:
         body = await request.json() if request.method == "POST" else request.query
         return web.json_response({"success": True, "data": await asyncio.to_thread(answer, source, body)})
@@ -36,7 +36,7 @@ def _handler(source: Store, answer: Answer) -> Callable[[web.Request], Any]:
     return handle
 
 
-def _persons(source: Store, body: Mapping[str, Any]) -> Any:
+def _persons(source: ScholarStore, body: Mapping[str, Any]) -> Any:
     fields = {number: field for field, number in WORD_TYPES.items()}
     wanted = {fields[word["wordType"]]: word["keyword"] for word in body["searchKeyWordList"]}
     hits = [
@@ -54,7 +54,7 @@ def _persons(source: Store, body: Mapping[str, Any]) -> Any:
     return {"hitList": hits, "hitsTotal": len(hits)}
 
 
-def _publications(source: Store, body: Mapping[str, Any]) -> Any:
+def _publications(source: ScholarStore, body: Mapping[str, Any]) -> Any:
     found = source.find_publications(body["query"])[: body["size"]]
     hits = [{"id": hit.pub_id, "title": hit.title, "year": hit.year, "venue": {"raw": ""}} for hit in found]
     return {"hitList": hits, "hitsTotal": len(hits)}
@@ -69,18 +69,18 @@ def _one(value: Any, *path: str) -> Any:
     return [{"succeed": True, **inner}]
 
 
-def _coauthors(source: Store, query: Mapping[str, Any]) -> Any:
+def _coauthors(source: ScholarStore, query: Mapping[str, Any]) -> Any:
     found = source.coauthors(query["id"])
     crs = [{"id": other.person_id, "name": other.name, "relation": other.relation} for other in found or []]
     return _one(None if found is None else crs, "data", "crs")
 
 
-def _interests(source: Store, query: Mapping[str, Any]) -> Any:
+def _interests(source: ScholarStore, query: Mapping[str, Any]) -> Any:
     found = source.interests(query["id"])
     return _one(None if found is None else [{"t": text} for text in found], "data", "data", "data")
 
 
-def _profile(source: Store, query: Mapping[str, Any]) -> Any:
+def _profile(source: ScholarStore, query: Mapping[str, Any]) -> Any:
     found = source.profile(query["id"])
     return _one(None if found is None else _written(found), "data")
 
@@ -96,7 +96,7 @@ def _written(info: PersonInfo) -> dict[str, Any]:
     return {**same, "aff": info.organization, "edu": "\n".join(degrees), "work": "\n".join(posts)}
 
 
-def _person_publications(source: Store, query: Mapping[str, Any]) -> Any:
+def _person_publications(source: ScholarStore, query: Mapping[str, Any]) -> Any:
     found = source.person_publications(query["id"])
     offset, size = int(query["offset"]), min(int(query["size"]), MOST_A_PAGE)
     pubs = [
@@ -112,8 +112,8 @@ def _person_publications(source: Store, query: Mapping[str, Any]) -> Any:
     return _one(None if found is None else pubs, "data", "pubs")
 
 
-def _publication(source: Store, query: Mapping[str, Any]) -> Any:
-    found: Publication | None = source.publication(query["id"])
+def _publication(source: ScholarStore, query: Mapping[str, Any]) -> Any:
+    found: PublicationResult | None = source.publication(query["id"])
     if found is None:
         return _one(None, "pub")
     authors = [{"id": author.person_id, "name": author.name} for author in found.author_list]

@@ -41,7 +41,6 @@ def bad(status: int, message: str = "no", **headers: str) -> Answer:
 
 
 USED = {"prompt_tokens": 20, "completion_tokens": 2}
-MODELS = Answer(body={"data": [{"id": "model-b"}, {"id": "model-a"}]})
 
 
 class Server:
@@ -52,11 +51,10 @@ class Server:
 
     llm = "openai/some-model"
 
-    def __init__(self, *answers: Answer, opening: tuple[Answer, ...] = (), models: Answer = MODELS) -> None:
+    def __init__(self, *answers: Answer, opening: tuple[Answer, ...] = ()) -> None:
         self.answers = list(answers)
         self.opening = list(opening) or [good("ready", usage=USED)]
         self.opened: list[dict[str, Any]] = []
-        self.models = models
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
@@ -65,7 +63,6 @@ class Server:
 
     def app(self) -> web.Application:
         app = web.Application(client_max_size=2**26)
-        app.router.add_get("/v1/models", self._models)
         app.router.add_post("/v1/chat/completions", self._chat)
         return app
 
@@ -79,10 +76,6 @@ class Server:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
         return runner
-
-    async def _models(self, request: web.Request) -> web.Response:
-        self.headers.append(dict(request.headers))
-        return web.json_response(self.models.body, status=self.models.status)
 
     def _next(self, body: dict[str, Any], opening: bool) -> Answer:
         (self.opened if opening else self.bodies).append(body)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from r_eval.analysis.metrics import get
 from tests import documents
 
 PAGE = Path(__file__).parents[1] / "docs" / "custom-metric.md"
@@ -34,20 +33,3 @@ def test_every_command_prints_what_the_page_says(folder: Path) -> None:
 def test_the_test_of_the_page_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(folder)
     runpy.run_path(str(folder / "test_metrics.py"))["test_a_long_answer_is_worth_half"]()
-
-
-@pytest.mark.parametrize(
-    ("name", "answer", "gold", "score"),
-    [
-        ("within_5_percent", "about 1,030 m", "1000", 1.0),
-        ("within_5_percent", "1,060", "1000", 0.0),
-        ("set_f1", "B; a", "A;B", 1.0),
-        ("set_f1", "A; C", "A;B", 0.5),
-    ],
-)
-def test_closeness(folder: Path, name: str, answer: str, gold: str, score: float) -> None:
-    assert get(f"{folder / 'closeness.py'}:{name}").scores([answer], [[gold]]) == [score]
-
-
-def test_a_class_scores_many_answers(folder: Path) -> None:
-    assert get(f"{folder / 'batched.py'}:Length").scores(["ab" * 25, ""], [["x"], ["y"]]) == [0.5, 0.0]

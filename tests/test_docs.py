@@ -15,7 +15,6 @@ from aiohttp import web
 from r_eval import load_run
 from r_eval.llms.model_files import model_path
 from r_eval.plugins import names
-from r_eval.tasks.questions import read_questions
 from r_eval.tasks.templates import Template
 from r_eval.workflows.base import Workflow
 from tests import documents
@@ -72,11 +71,6 @@ def test_the_template_of_the_page_is_the_scaffolds() -> None:
     assert shown == Template.model_validate(first)
 
 
-def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:
-    (tmp_path / "questions.jsonl").write_text(documents.block(PAGE, "json", "mango"), encoding="utf-8")
-    assert read_questions(tmp_path / "questions.jsonl")[0].answers == ["Mango Sticky Rice"]
-
-
 # docs/custom-workflow.md and docs/workflows.md
 
 DOCS = PAGE.parent
@@ -97,13 +91,6 @@ def test_every_command_of_the_page_of_workflows_runs_and_prints_what_it_says(tmp
     folder = documents.follow(CUSTOM_WORKFLOW, tmp_path, lambda folder: documents.hurry(folder / "reflect.yaml"))
     run = load_run(folder / "runs" / "reflect")
     assert {episode.workflow for episode in run.episodes()} == {"react", "reflect"}
-
-
-def test_every_installed_workflow_has_its_place_in_the_page() -> None:
-    text = (DOCS / "workflows.md").read_text(encoding="utf-8")
-    sections = " ".join(line for line in text.splitlines() if line.startswith("## "))
-    assert [name for name in names("workflows", Workflow) if name not in sections] == []
-    assert [name for name in names("workflows", Workflow) if f"| `{name}" not in text] == []
 
 
 def test_every_setting_of_a_workflow_is_in_the_page() -> None:

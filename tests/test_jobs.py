@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import runpy
 import shutil
 from pathlib import Path
@@ -42,15 +41,6 @@ def test_a_job_ends_in_a_page_and_its_oracle_is_right(done: Path) -> None:
     ]
     assert own
     assert {score["score"] for score in own} == {1.0}
-
-
-def test_the_files_that_the_page_of_reports_names_are_written(done: Path) -> None:
-    if done.name != "reports":
-        return
-    text, report = (done / "README.md").read_text(encoding="utf-8"), done / "runs" / "reports" / "report"
-    named = re.findall(r"`((?:tables|figures)/[\w-]+)\.\*`", text)
-    assert len(named) == 6
-    assert [name for name in named if not list(report.glob(f"{name}.*"))] == []
 
 
 def test_the_script_of_the_grid_goes_on_with_the_run_of_its_file(done: Path) -> None:

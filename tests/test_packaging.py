@@ -165,8 +165,3 @@ app(["call", "aminer", "searchPerson", "name=Jonas"], standalone_mode=False)
     printed = ran([sys.executable, "-c", code, str(installed)], tmp_path, installed)
     assert "aminer/soay-hard" in printed
     assert "Jonas" in printed
-
-
-def test_a_package_index_takes_both(sdist: Path, wheel: Path, work: Path) -> None:
-    pytest.importorskip("twine", reason="twine is not installed")
-    assert ran([sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel)], work).count("PASSED") == 2

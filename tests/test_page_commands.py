@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from r_eval.grid import Grid
-from r_eval.tasks.base import installed, matching
 from tests import documents
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -50,15 +49,6 @@ def test_the_tests_of_the_page_about_testing_pass(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize("name", [name for name in matching("crud/*") if not name.endswith("-en")])
-def test_the_page_of_crud_names_every_task_with_its_level_and_list(name: str) -> None:
-    task, text = installed(name), (DOCS / "crud.md").read_text(encoding="utf-8")
-    assert isinstance(task.format, dict)
-    (row,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` ")]
-    assert f"| {task.level} |" in row
-    assert row.endswith(f"| `{task.format['task']}` |")
 
 
 def test_the_papers_protocol_moves_one_setting_at_a_time_within_1024_tokens(tmp_path: Path) -> None:

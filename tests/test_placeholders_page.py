@@ -6,11 +6,8 @@ import ast
 from pathlib import Path
 
 import pytest
-import yaml
 
 from r_eval.analysis.metrics import published, qa
-from r_eval.grid import Grid
-from r_eval.tasks.loaders import load
 from r_eval.tasks.loaders.prgb import PrgbSettings
 from r_eval.tasks.placeholders.world import RECORDS
 from tests import documents
@@ -37,15 +34,6 @@ def test_the_commands_print_what_the_page_says(data: Path) -> None:
 def test_the_table_of_sub_tasks_names_all_of_them() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in RECORDS)
-
-
-def test_the_record_makes_a_question_a_variant(data: Path) -> None:
-    assert [q.id for q in load(data).questions] == ["filter-1#1", "filter-1#2", "filter-1#3"]
-
-
-def test_the_grid_is_one() -> None:
-    grid = Grid.model_validate(yaml.safe_load(documents.block(PAGE, "yaml", "mills")))
-    assert grid.tasks[0].metric == "covered_match"
 
 
 def test_the_table_names_every_setting() -> None:

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from r_eval import Grid
-from r_eval.tasks.graphs.graph_file import GraphPart
 from r_eval.tasks.loaders import formats
 from r_eval.tasks.questions import read_questions
 from tests import documents
@@ -48,11 +47,6 @@ def test_every_command_runs_and_prints_what_the_page_says(desk: Path) -> None:
     ]
 
 
-def test_the_question_of_the_page_is_a_question(tmp_path: Path) -> None:
-    (tmp_path / "one.jsonl").write_text(documents.block(PAGE, "json", "capital-1"), encoding="utf-8")
-    assert read_questions(tmp_path / "one.jsonl")[0].answers == ["Lima"]
-
-
 def test_the_tasks_of_the_page_are_entries_of_a_grid() -> None:
     entries = yaml.safe_load(documents.block(PAGE, "yaml", "hotpot_dev"))
     grid = Grid(llms=["openai/m"], workflows=["direct"], **entries)
@@ -62,11 +56,6 @@ def test_the_tasks_of_the_page_are_entries_of_a_grid() -> None:
 def test_every_format_of_a_published_file_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert [name for name in sorted(formats()) if f"`{name}`" not in text] == []
-
-
-def test_the_llms_of_the_page_are_keys_of_a_graph_file() -> None:
-    shown = yaml.safe_load(documents.block(PAGE, "yaml", "closed_book"))["graph"]
-    assert GraphPart.model_validate(shown).llms == ["openai/gpt-4o-mini"]
 
 
 def test_the_public_file_of_the_page_holds_no_answer(desk: Path) -> None:

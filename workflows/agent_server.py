@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.schema import ApiSpec
-from r_eval.environments.serve.mcp import asgi_response, server_of
+from r_eval.environments.serve.mcp_server import asgi_response, server_of
 from r_eval.environments.session import CallResult
 from r_eval.llms.base import LLMError, Message
 from r_eval.workflows.agent_messages import (

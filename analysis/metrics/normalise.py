@@ -66,6 +66,8 @@ def words(text: str, camel: bool = False, thousands: bool = True) -> list[str]:
     raw = unicodedata.normalize("NFKC", text)
     if camel:
         text = _CAMEL.sub(" ", text)
+    if text.isascii() and text.replace(" ", "").isalnum():  # the common case
+        return text.lower().split()
     if thousands:
         text = one_notation(text)
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_SEPARATE)

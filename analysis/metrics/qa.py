@@ -167,7 +167,7 @@ def f_measure(common: int, found: int, wanted: int) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def read(text: str) -> ParsedText:
     """The reading of a text; golds come back, so that the last ones are remembered."""
     values = list_values(text)
@@ -177,9 +177,10 @@ def read(text: str) -> ParsedText:
         return without_articles([word for part in parts for word in words(part, camel, thousands)])
 
     plain, whole = cut(), " ".join(parts)
-    apart = cut(thousands=False) if values is None else plain
+    apart = cut(thousands=False) if values is None and "," in text else plain
+    camel = plain if text.islower() else cut(camel=True)
     has_cue = CUE.search(whole) is not None
-    return ParsedText(whole, plain, cut(camel=True), apart, closed_value(plain), ";" in text, has_cue)
+    return ParsedText(whole, plain, camel, apart, closed_value(plain), ";" in text, has_cue)
 
 
 def pair_f1(found: ParsedText, gold: ParsedText) -> float:

@@ -12,11 +12,11 @@ from r_eval.environments.json_api import USER_AGENT, ApiSettings
 from r_eval.environments.schema import clip
 from r_eval.errors import UserError
 
-from .shapes import ID, Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, Publication
-from .store import Store
+from .shapes import ID, Coauthor, FoundPublication, Person, PersonInfo, PersonPublication, PublicationResult
+from .store import ScholarStore
 
 if TYPE_CHECKING:
-    from .live import Live
+    from .live import LiveScholars
 
 Value = TypeVar("Value")
 SNAPSHOT = Path(__file__).parent / "snapshot" / "scholars.jsonl"
@@ -120,7 +120,7 @@ class AMiner(Environment):
         return _scholar(self._source.interests, person_id)
 
     @query_api
-    def getPublication(self, publication_id: str) -> Publication:
+    def getPublication(self, publication_id: str) -> PublicationResult:
         """Show a publication: abstract, authors, citations, year and venue.
 
         Args:
@@ -179,16 +179,18 @@ class AMiner(Environment):
         return self._source.records(kind)
 
 
-def _open(source: str, scholars: str | None, base_url: str | None, settings: ApiSettings) -> Store | Live:
+def _open(
+    source: str, scholars: str | None, base_url: str | None, settings: ApiSettings
+) -> ScholarStore | LiveScholars:
     if source == "snapshot":
         if base_url is not None or settings.api_key_env is not None:
             raise UserError("aminer: base_url and api_key_env go with the source live, not with snapshot")
-        return Store.open(Path(scholars) if scholars else SNAPSHOT)
+        return ScholarStore.open(Path(scholars) if scholars else SNAPSHOT)
     if scholars is not None:
         raise UserError("aminer: a file of scholars goes with the source snapshot, not with live")
-    from .live import PUBLIC, Live
+    from .live import PUBLIC, LiveScholars
 
-    return Live(base_url or PUBLIC, settings)
+    return LiveScholars(base_url or PUBLIC, settings)
 
 
 def _scholar(ask: Callable[[str], Value | None], person_id: str) -> Value:

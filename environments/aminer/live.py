@@ -43,7 +43,7 @@ class _Malformed(Exception):
     """A body that is not as the protocol has it; says what is wrong."""
 
 
-class Live:
+class LiveScholars:
     """One server. An id that it does not know is None.
 
     Args:
@@ -103,7 +103,7 @@ class Live:
             found |= new
         return sorted(found.values(), key=lambda paper: (-paper.num_citation, paper.pub_id))
 
-    def publication(self, publication_id: str) -> shapes.Publication | None:
+    def publication(self, publication_id: str) -> shapes.PublicationResult | None:
         """A publication in full."""
         return self._get("getPublication", lambda data: _publication(_at(data, "pub"), publication_id), publication_id)
 
@@ -171,12 +171,12 @@ def _profile(found: Any, person_id: str) -> shapes.PersonInfo | None:
     return _shape(shapes.PersonInfo, found, person_id=person_id, education_experience=degrees, work_experience=posts)
 
 
-def _publication(found: Any, publication_id: str) -> shapes.Publication | None:
+def _publication(found: Any, publication_id: str) -> shapes.PublicationResult | None:
     if not isinstance(found, dict) or not _text(found.get("title")):
         return None
     authors = _items(lambda item: _shape(shapes.Author, item, person_id=_text(item.get("id"))), found.get("authors"))
     cited = _number(found.get("num_citation"))
-    return _shape(shapes.Publication, found, pub_id=publication_id, author_list=authors or [], num_citation=cited)
+    return _shape(shapes.PublicationResult, found, pub_id=publication_id, author_list=authors or [], num_citation=cited)
 
 
 def _shape(shape: type[Shape], item: Item, **values: Any) -> Shape:

@@ -83,7 +83,7 @@ class Author:
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
+class PublicationResult:
     """A publication in full.
 
     Attributes:

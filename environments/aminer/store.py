@@ -129,7 +129,7 @@ def _id(place: str, own: str, *parts: str) -> str:
     return own or hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
 
 
-class Store(FileStore):
+class ScholarStore(FileStore):
     """The scholars of one file, as the query APIs show them. An id that it does not know is None.
 
     Raises:
@@ -189,12 +189,12 @@ class Store(FileStore):
         papers = _most_cited(one.publications)
         return [shapes.PersonPublication(p.id, p.title, p.num_citation, p.year, self._names(p)) for p in papers]
 
-    def publication(self, publication_id: str) -> shapes.Publication | None:
+    def publication(self, publication_id: str) -> shapes.PublicationResult | None:
         """A publication in full."""
         if (one := self._papers.get(publication_id)) is None:
             return None
         authors = [shapes.Author(key, self._scholars[key].name) for key in one.authors]
-        return shapes.Publication(one.id, one.title, one.abstract, authors, one.num_citation, one.year, one.venue)
+        return shapes.PublicationResult(one.id, one.title, one.abstract, authors, one.num_citation, one.year, one.venue)
 
     def records(self, kind: str) -> list[Record]:
         """See `AMiner.records`."""

@@ -150,10 +150,10 @@ async def _variant(
                 return None
         if changes.traces(ran.seen) or ran.failed > before.failed:
             return None
-        if aim == OPEN and _like(ran.answer, question):
-            new["answers"] = [ran.answer]
-        elif not _gives(ran, new):
+        if not (_like(ran.answer, question) if aim == OPEN else _gives(ran, new)):
             return None
+        if aim == OPEN:
+            new["answers"] = [ran.answer]
     if any(sorted(tokens(one)) == sorted(tokens(old)) for one in new["answers"] for old in question.answers):
         return None
     context = [one.model_dump() for one in question.context]

@@ -49,7 +49,7 @@ def build_or_load(name: str, build: Callable[[Path], None], load: Callable[[Path
                 built = Path(draft, "built")
                 built.mkdir()
                 build(built)
-                if not folder.is_dir():  # another process may have been first
+                with suppress(OSError):  # another process may have been first
                     built.rename(folder)
             return load(folder)
         except OSError as error:

@@ -32,7 +32,7 @@ PUBLISHED = re.compile(r"[^.]*|.*_part_\d+")
 """The names of CRUD-RAG's files: `documents_dup_part_1_part_1`, `documents_hallu.txt_part_1`."""
 
 
-class Document(NamedTuple):
+class SourceDocument(NamedTuple):
     """A text of the corpus, its id, and its title, which may be empty."""
 
     id: str
@@ -53,7 +53,7 @@ def embedded() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 
 
-def read_documents(source: str | Sequence[str]) -> Iterator[Document]:
+def read_documents(source: str | Sequence[str]) -> Iterator[SourceDocument]:
     """The documents that a setting names, in the order of the files; a folder's files are sorted by path.
 
     Raises:
@@ -76,7 +76,7 @@ def read_documents(source: str | Sequence[str]) -> Iterator[Document]:
         raise UserError(f"{', '.join(sources) or 'documents'}: there are no documents")
 
 
-def _read_source(source: str) -> Iterator[tuple[str, Document]]:
+def _read_source(source: str) -> Iterator[tuple[str, SourceDocument]]:
     """Documents of one file, folder or set, each with its place for a message."""
     path = Path(source)
     if is_folder(path):
@@ -94,7 +94,7 @@ def _read_source(source: str) -> Iterator[tuple[str, Document]]:
         raise UserError(f"documents: no such file or folder, and {unknown('embedded set', source, embedded())}")
 
 
-def _read_folder(folder: Path) -> Iterator[tuple[str, Document]]:
+def _read_folder(folder: Path) -> Iterator[tuple[str, SourceDocument]]:
     for path in sorted(folder.rglob("*"), key=lambda found: found.relative_to(folder).parts):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not any(part.startswith(".") for part in name.split("/")) and _is_read(path):
@@ -107,7 +107,7 @@ def _is_read(path: Path) -> bool:
     return path.suffix in (".jsonl", ".txt", ".md") or PUBLISHED.fullmatch(path.name) is not None
 
 
-def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, Document]]:
+def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, SourceDocument]]:
     """Documents of a file.
 
     Args:
@@ -116,12 +116,12 @@ def _read_file(path: Path, name: str, alone: bool) -> Iterator[tuple[str, Docume
     """
     if path.suffix == ".jsonl":
         for place, record in read_records(path, lambda _: _Line):
-            yield place, Document(str(record.id), record.text, record.title or "")
+            yield place, SourceDocument(str(record.id), record.text, record.title or "")
     elif path.suffix == ".md" or (path.suffix == ".txt" and not alone):
         text = "\n".join(line for _, line in read_lines(path, blank=True))
-        yield str(path), Document(name, printable(text))
+        yield str(path), SourceDocument(name, printable(text))
     else:
         for place, line in read_lines(path):
             digest = hashlib.blake2b(line.encode(), digest_size=4).hexdigest()
             number = place.rpartition(":")[2]
-            yield place, Document(f"{name}:{number}-{digest}", printable(line))
+            yield place, SourceDocument(f"{name}:{number}-{digest}", printable(line))

@@ -104,7 +104,7 @@ def http_app(environment: Environment) -> web.Application:
     app = web.Application()
     app.router.add_get("/openapi.json", describe)
     if importlib.util.find_spec("mcp") is not None:
-        from r_eval.environments.serve.mcp import add_mcp
+        from r_eval.environments.serve.mcp_server import add_mcp
 
         add_mcp(app, environment, sessions)
     app.router.add_post("/{api}", call)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import concurrent.futures
 import contextlib
 import functools
 import threading
@@ -18,7 +17,6 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 CLOSING_SECONDS = 10.0
-_closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
 
 
 @functools.cache
@@ -41,14 +39,10 @@ def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
 
 def closed_at_exit(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Have something done on the loop at the end of the process, within a few seconds."""
-    _closers.append(work)
 
+    def close() -> None:
+        if loop.cache_info().currsize:  # else there is nothing to close
+            with contextlib.suppress(Exception):
+                asyncio.run_coroutine_threadsafe(work(), loop()).result(CLOSING_SECONDS)
 
-@atexit.register
-def _close() -> None:
-    async def close() -> None:
-        await asyncio.gather(*(work() for work in _closers), return_exceptions=True)
-
-    if _closers:
-        with contextlib.suppress(concurrent.futures.TimeoutError):
-            asyncio.run_coroutine_threadsafe(close(), loop()).result(CLOSING_SECONDS)
+    atexit.register(close)

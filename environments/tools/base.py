@@ -34,7 +34,7 @@ _warned: set[str] = set()
 
 
 @dataclasses.dataclass(frozen=True)
-class Tool:
+class RemoteTool:
     """A tool as somebody else declares it.
 
     Attributes:
@@ -84,7 +84,7 @@ class ToolEnvironment(Environment):
     def render(self, api: str, value: Any) -> str:
         return printable(super().render(api, value))
 
-    def _offer(self, where: str, tools: Sequence[Tool], setting: str = "", can_declare: bool = True) -> None:
+    def _offer(self, where: str, tools: Sequence[RemoteTool], setting: str = "", can_declare: bool = True) -> None:
         """Offer tools; one warning, once in a process, says what is worth a warning.
 
         Args:

@@ -16,7 +16,7 @@ from r_eval.environments.tools import background
 from r_eval.environments.tools.base import LARGEST, LONGEST_ERROR, TOO_LARGE
 from r_eval.environments.tools.declared import printable
 from r_eval.environments.tools.openapi_document import is_json
-from r_eval.environments.tools.operations import Request
+from r_eval.environments.tools.operations import HttpRequest
 
 if TYPE_CHECKING:
     import aiohttp
@@ -44,7 +44,7 @@ class Client:
         self._secrets = [part for part in parts if len(part) >= SHORTEST_KEY]
         self._timeout, self._retries = timeout, retries
 
-    async def value(self, request: Request, cookies: dict[str, str]) -> Any:
+    async def value(self, request: HttpRequest, cookies: dict[str, str]) -> Any:
         """What the server answers: JSON as data, anything else as text.
 
         Args:
@@ -54,17 +54,9 @@ class Client:
             ToolError: The server refuses the call; the message is its own.
             EnvironmentFailure: The server is down or failing after all attempts, refuses the key, or redirects.
         """
-        return self._without_keys(_value_of(*await self.fetch(request, cookies)))
-
-    async def fetch(self, request: Request, cookies: dict[str, str], follow: bool = False) -> tuple[str, str]:
-        """The media type and the text of what the server answers; raises as `value` does.
-
-        Args:
-            follow: Whether redirects are followed.
-        """
         for attempt in range(1, self._retries + 2):
             try:
-                return await self._attempt(request, cookies, follow)
+                return self._without_keys(_value_of(*await self._attempt(request, cookies)))
             except _TryAgain as error:
                 might_be_done = request.method in NOT_IDEMPOTENT and not error.nothing_done
                 if attempt > self._retries or might_be_done:
@@ -73,7 +65,7 @@ class Client:
                 await asyncio.sleep(min(grown if error.after is None else error.after, LONGEST_WAIT))
         raise AssertionError("unreachable")
 
-    async def _attempt(self, request: Request, cookies: dict[str, str], follow: bool) -> tuple[str, str]:
+    async def _attempt(self, request: HttpRequest, cookies: dict[str, str]) -> tuple[str, str]:
         import aiohttp
         from yarl import URL
 
@@ -83,7 +75,7 @@ class Client:
             headers=request.headers,
             cookies={**cookies, **request.cookies},
             data=request.data,
-            allow_redirects=follow,
+            allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=self._timeout),
         )
         try:

@@ -1,4 +1,4 @@
-"""`langchain:<module or file.py>:<factory>`: LangChain tools, a toolkit or a retriever as query APIs."""
+"""`langchain:<module or file.py>:<factory>`: LangChainTools tools, a toolkit or a retriever as query APIs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from r_eval import plugins
 from r_eval.environments.base import EnvironmentFailure, ToolError, coroutines
 from r_eval.environments.schema import clip
-from r_eval.environments.tools.base import NO_REASON, Tool, ToolEnvironment
+from r_eval.environments.tools.base import NO_REASON, RemoteTool, ToolEnvironment
 from r_eval.errors import MissingExtra, UserError
 from r_eval.fingerprints import short_hash
 
@@ -28,8 +28,8 @@ DOCUMENTS = {
 }
 
 
-class LangChain(ToolEnvironment):
-    """Tools of LangChain.
+class LangChainTools(ToolEnvironment):
+    """Tools of LangChainTools.
 
     The tools are made once and shared by all episodes; what they keep between calls, they keep for all of them.
     """
@@ -97,18 +97,18 @@ def _retrieving(retriever: Any) -> BaseTool:
     return StructuredTool.from_function(coroutine=retrieve, name="Retrieve", metadata={"returns": DOCUMENTS})
 
 
-def _declared(tool: BaseTool) -> Tool:
+def _declared(tool: BaseTool) -> RemoteTool:
     from langchain_core.tools import Tool as SimpleTool
 
     def read(notes: list[str]) -> tuple[str, Any, Any]:
         if isinstance(tool, SimpleTool) and tool.args_schema is None:
             schema: Any = {"type": "object", "properties": tool.args, "required": list(tool.args)}
-        else:  # without the arguments that LangChain injects
+        else:  # without the arguments that LangChainTools injects
             schema = tool.tool_call_schema
         plain = schema if isinstance(schema, dict) else schema.model_json_schema()
         return tool.description, plain, (tool.metadata or {}).get("returns")
 
-    return Tool(tool.name, tool.name == "Retrieve", read, tool)
+    return RemoteTool(tool.name, tool.name == "Retrieve", read, tool)
 
 
 async def _invoke(tool: BaseTool, arguments: dict[str, Any]) -> Any:

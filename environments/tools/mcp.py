@@ -17,7 +17,7 @@ from r_eval.environments.tools.base import (
     MOST_TOOLS,
     NO_REASON,
     TOO_LARGE,
-    Tool,
+    RemoteTool,
     ToolEnvironment,
     from_variables,
     name_list,
@@ -121,7 +121,7 @@ def _streams(server: str, variables: Mapping[str, str], headers: Mapping[str, st
     return functools.partial(process_streams, command, variables)
 
 
-def _tool(declared: Mapping[str, Any]) -> Tool:
+def _tool(declared: Mapping[str, Any]) -> RemoteTool:
     def read(notes: list[str]) -> tuple[str, Any, Any]:
         if mapping(declared.get("execution")).get("taskSupport") == "required":
             raise ValueError("it can only be called as a task")
@@ -132,7 +132,7 @@ def _tool(declared: Mapping[str, Any]) -> Tool:
         return about, schema or {}, _unwrapped(mapping(declared.get("outputSchema")))
 
     only_reads = mapping(declared.get("annotations")).get("readOnlyHint") is True
-    return Tool(declared["name"], only_reads, read, declared["name"])
+    return RemoteTool(declared["name"], only_reads, read, declared["name"])
 
 
 def value_of(result: Mapping[str, Any]) -> Any:

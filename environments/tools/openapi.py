@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from r_eval.environments.base import EnvironmentFailure, ToolError
+from r_eval.environments.base import EnvironmentFailure
 from r_eval.environments.tools import background
-from r_eval.environments.tools.base import Tool, ToolEnvironment, from_variables, name_list
+from r_eval.environments.tools.base import LARGEST, RemoteTool, ToolEnvironment, from_variables, name_list
 from r_eval.environments.tools.http_client import Client
 from r_eval.environments.tools.openapi_document import address_of, mapping, parse
-from r_eval.environments.tools.operations import READING, Keys, Operation, Request, choose_operations, key_place
+from r_eval.environments.tools.operations import READING, Keys, Operation, choose_operations, key_place
 from r_eval.fingerprints import short_hash
 
 
@@ -51,13 +52,13 @@ class OpenAPI(ToolEnvironment):
             ValueError: It is no OpenAPI 3 document, or has no operation that can be offered.
         """
         source = document if document.startswith(("http://", "https://")) else ""
-        text = _fetched(document, timeout, retries) if source else Path(document).read_text(encoding="utf-8")
+        text = _fetched(document, timeout) if source else Path(document).read_text(encoding="utf-8")
         parsed = parse(text, document)
         settings = {"header": from_variables(headers_env or {}), "query": from_variables(query_env or {})}
         keys = {key_place(where, name): key for where, names in settings.items() for name, key in names.items()}
         chosen = choose_operations(parsed, None if operations is None else name_list(operations), keys, source)
         super().__init__()
-        tools = [Tool(one.name, one.method in READING, one.read, one) for one in chosen]
+        tools = [RemoteTool(one.name, one.method in READING, one.read, one) for one in chosen]
         self._offer(f"openapi:{document}", tools, "operations")
         own = base_url or address_of([parsed], source)
         self._requests: dict[str, tuple[Operation, str, Keys]] = {}
@@ -84,10 +85,10 @@ class OpenAPI(ToolEnvironment):
         return await background.run_on_loop(self._client.value(request, self._cookies))
 
 
-def _fetched(url: str, timeout: float, retries: int) -> str:
+def _fetched(url: str, timeout: float) -> str:
     """A document's text. The keys are not sent: they are for the API, which may be elsewhere."""
     try:
-        fetching = Client([], timeout, retries).fetch(Request("get", url), {}, follow=True)
-        return background.wait_for(fetching)[1]
-    except ToolError as refusal:
-        raise EnvironmentFailure(f"{url}: {refusal}") from None
+        with urllib.request.urlopen(url, timeout=timeout) as answer:
+            return str(answer.read(LARGEST).decode())
+    except (OSError, ValueError) as error:
+        raise EnvironmentFailure(f"{url}: {error}") from None

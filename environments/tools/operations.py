@@ -56,7 +56,7 @@ class Place:
     as_json: bool = False
 
 
-class Request(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request; its URL is percent-encoded."""
 
     method: str
@@ -201,7 +201,7 @@ class Operation:
         except ValueError:  # too large to be shown
             return None
 
-    def request(self, base: str, keys: Keys, arguments: Mapping[str, Any]) -> Request:
+    def request(self, base: str, keys: Keys, arguments: Mapping[str, Any]) -> HttpRequest:
         """The request of a call.
 
         Args:
@@ -236,7 +236,7 @@ class Operation:
             data = json.dumps(sent["whole"].get("body", sent["body"]), ensure_ascii=False).encode()
             headers["Content-Type"] = "application/json" if self.body == "*/*" else self.body
         url = base.rstrip("/") + path + (f"?{'&'.join(query)}" if query else "")
-        return Request(self.method, url, headers, sent["cookie"], data)
+        return HttpRequest(self.method, url, headers, sent["cookie"], data)
 
 
 def _encoded(text: str) -> str:

@@ -1,8 +1,8 @@
 """How messages travel to and from an MCP server: standard input and output of a process, or HTTP.
 
 What a server sends that the SDK cannot read is repaired where that is possible: half a surrogate pair, an error that is
-no object. Any other such message answers its request with an error instead of leaving it to wait. Over HTTP an answer
-has at most `LARGEST` bytes. Errors that say that the server is out of reach, and not that a tool failed, have the code
+no object. Any other such message answers its request with an error instead of leaving it to wait. An answer has at most
+`LARGEST` bytes. Errors that say that the server is out of reach, and not that a tool failed, have the code
 `DOWN`.
 """
 
@@ -12,7 +12,10 @@ import asyncio
 import contextlib
 import json
 import re
+import shutil
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 import anyio
@@ -41,7 +44,10 @@ async def process_streams(
         variables: Environment variables besides the usual few (PATH, HOME, ...).
         stderr: The file of the process's standard error.
     """
-    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=dict(variables))
+    if shutil.which(command[0]) is None:
+        raise FileNotFoundError(f"there is no program {command[0]}")
+    relay = ["-I", str(Path(__file__).with_name("relay.py")), str(LARGEST + (1 << 20)), *command]
+    parameters = StdioServerParameters(command=sys.executable, args=relay, env=dict(variables))
     repaired, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     async with stdio_client(parameters, stderr) as (incoming, outgoing):
 
@@ -70,7 +76,9 @@ def readable(message: Any) -> SessionMessage | None:
         found = REQUEST_ID.search(message[:200])
         if found is None:
             return None
+        is_large = len(message) > LARGEST
         error = {"code": DOWN, "message": "the server's answer cannot be read"}
+        error = {"code": INTERNAL_ERROR, "message": TOO_LARGE} if is_large else error
         data = {"jsonrpc": "2.0", "id": json.loads(found.group(1)), "error": error}
     if isinstance(data, dict) and data.get("error") is not None:
         error = data["error"] if isinstance(data["error"], dict) else {"message": data["error"]}

@@ -1,8 +1,10 @@
 """What a source of wiki pages answers with, and how titles are compared, so that case, accents and typography never
 decide whether something is found.
 
-A source opens a page under the title that was asked for, under a title that redirects to it, or under one with the same
-`title_key` where only one page has it. It never opens a page that is merely similar: whoever asked decides.
+A source (a file of pages, a ZIM file, a MediaWiki) is shared by all sessions and their threads, and pickles. It takes
+any text, and raises `EnvironmentFailure` if it cannot be read. It opens a page under the title that was asked for,
+under a title that redirects to it, or under one with the same `title_key` where only one page has it. It never opens a
+page that is merely similar: whoever asked decides.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from rapidfuzz import fuzz
 
@@ -45,23 +46,6 @@ class Page:
     title: str
     paragraphs: tuple[str, ...]
     is_ambiguous: bool = False
-
-
-class Source(Protocol):
-    """Pages by title: a file of pages, a ZIM file, a MediaWiki. Shared by all sessions and their threads; pickles.
-
-    Every method takes any text, and raises `EnvironmentFailure` if the source cannot be read.
-    """
-
-    @property
-    def version(self) -> str:
-        """What changes when its pages may have changed."""
-
-    def find(self, title: str) -> Page | None:
-        """What has this title; None where nothing has."""
-
-    def similar(self, text: str) -> list[str]:
-        """Titles close to a text, best first, at most `MOST_SIMILAR`."""
 
 
 def closest(text: str, titles: Sequence[str], keys: Sequence[str] = ()) -> list[str]:

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rapidfuzz import fuzz
 
@@ -14,8 +14,12 @@ from r_eval.environments.base import OWN_TIMEOUT, Environment, NotFound, query_a
 from r_eval.environments.json_lines import most_similar
 from r_eval.errors import MissingExtra
 
-from .base import LONGEST_TITLE, Source, plain, quoted
+from .base import LONGEST_TITLE, plain, quoted
 from .pages import PageFile
+
+if TYPE_CHECKING:
+    from .live import LiveWiki
+    from .zim import Zim
 
 SNAPSHOT = Path(__file__).parent / "snapshot" / "pages.jsonl"
 MOST_RESULTS = 3
@@ -187,7 +191,7 @@ class Wiki(Environment):
         return [self._paragraphs[place] for _, place in similar], False
 
 
-def _open(source: str, settings: dict[str, Any]) -> Source:
+def _open(source: str, settings: dict[str, Any]) -> PageFile | LiveWiki | Zim:
     for name in settings:
         if name not in _SETTINGS[source]:
             owner = next(each for each, names in _SETTINGS.items() if name in names)
@@ -199,9 +203,9 @@ def _open(source: str, settings: dict[str, Any]) -> Source:
             package, extra = library.partition(".")[0].replace("_", "-"), "zim" if source == "zim" else "wiki"
             raise MissingExtra(package, extra, f"A wiki with source: {source}") from None
     if source == "live":
-        from .live import Live
+        from .live import LiveWiki
 
-        return Live(**settings)
+        return LiveWiki(**settings)
     if source == "zim":
         from .zim import Zim
 

@@ -26,7 +26,7 @@ _BEGINNING = 50
 """Titles with the same beginning that are compared with one that was not found."""
 
 
-class Live:
+class LiveWiki:
     """Articles of one MediaWiki; other namespaces (talk, files, special pages) are never opened.
 
     Args:

@@ -120,9 +120,9 @@ async def _findings(
 
 def is_foreign(environment: Environment) -> bool:
     """Whether calls go to what is not ours to change: a server, another library's tools, a live source."""
-    from r_eval.environments.tools.langchain import LangChain
+    from r_eval.environments.tools.langchain import LangChainTools
     from r_eval.environments.tools.mcp import MCP
     from r_eval.environments.tools.openapi import OpenAPI
 
     live = type(getattr(environment, "_source", None)).__module__.rpartition(".")[2] == "live"
-    return live or isinstance(environment, LangChain | MCP | OpenAPI)
+    return live or isinstance(environment, LangChainTools | MCP | OpenAPI)

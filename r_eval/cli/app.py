@@ -14,13 +14,13 @@ import io
 import os
 import sys
 import threading
-import time
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from r_eval.cli.options import complain
 from r_eval.errors import Unwritable, UserError
 
 COMMANDS = {
@@ -42,52 +42,43 @@ COMMANDS = {
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
-class LazyGroup(TyperGroup):
-    """A group of commands that are imported when they are used; its help comes from a table.
-
-    Attributes:
-        package: Has a module for every command.
-        table: Command to its line in the help.
-    """
-
-    package = "r_eval.cli"
-    table = COMMANDS
+class Commands(TyperGroup):
+    """The commands, which are imported when they are used; the help comes from the table."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.table)
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands and cmd_name in self.table:
-            self.commands[cmd_name] = load_command(self.package, cmd_name)
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
+            self.commands[cmd_name] = load_command(cmd_name)
         return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.table and not args[0].startswith("-"):
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
             from r_eval.plugins import unknown
 
-            ctx.fail(unknown("command", args[0], self.table))
+            ctx.fail(unknown("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.table.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
-def load_command(package: str, name: str) -> Any:
+def load_command(name: str) -> Any:
     """The command, or the group, of a module."""
-    stem = name.replace("-", "_")
-    module = importlib.import_module(f"{package}.{stem}")
+    module = importlib.import_module(f"r_eval.cli.{name}")
     if hasattr(module, "app"):
         return get_command(module.app)
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(name, context_settings=SETTINGS)(getattr(module, stem, None) or getattr(module, f"{stem}_"))
+    alone.command(name, context_settings=SETTINGS)(getattr(module, name, None) or getattr(module, f"{name}_"))
     return get_command(alone)
 
 
 app = typer.Typer(
     rich_markup_mode=None,
     name="r-eval",
-    cls=LazyGroup,
+    cls=Commands,
     help="Find out which LLM and agent workflow work best in your domain, why the others fail, and which to deploy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -126,27 +117,31 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(arguments, prog_name="r-eval", standalone_mode=True)
-    except UserError as error:
-        if debug:
-            raise
-        _complain(str(error))
-        sys.exit(1 if isinstance(error, Unwritable) else 2)
     except KeyboardInterrupt:
         sys.stderr.write("r-eval: interrupted\n")
         sys.exit(130)
     except Exception as error:
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno in FULL:
-            _complain(str(Unwritable(error.filename or "the disk", error)))
-            sys.exit(1)
-        if isinstance(error, OSError) and error.filename is not None:
-            _complain(f"{error.filename}: {error.strerror} (--debug shows where)")
-            sys.exit(2)
-        _complain(f"internal error: {type(error).__name__}: {error} (--debug shows where)")
-        sys.exit(70)
+        message, status = _explain(error)
+        complain(message)
+        sys.exit(status)
     finally:
-        _flush()
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:  # a reader that went away (a pager, `head`) is no error of ours
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """What is said of an error, and the exit status."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        error = Unwritable(error.filename or "the disk", error)
+    if isinstance(error, UserError):
+        return str(error), 1 if isinstance(error, Unwritable) else 2
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror} (--debug shows where)", 2
+    return f"internal error: {type(error).__name__}: {error} (--debug shows where)", 70
 
 
 def script() -> None:
@@ -158,24 +153,11 @@ def script() -> None:
         status = end.code if isinstance(end.code, int) else 0
         raise
     finally:
-        threading.Thread(target=_end, args=(status,), daemon=True).start()
+        exit_within(EXIT_SECONDS, status)
 
 
-def _end(status: int) -> None:
-    time.sleep(EXIT_SECONDS)
-    os._exit(status)
-
-
-def _complain(text: str) -> None:
-    """One message on standard error; a server or a file may have written a part of it."""
-    from r_eval.cli.transcript import harmless
-
-    sys.stderr.write(f"r-eval: {harmless(text, None)}\n")
-
-
-def _flush() -> None:
-    """Write out what is buffered; a reader that went away (a pager, `head`) is no error of ours."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def exit_within(seconds: float, status: int) -> None:
+    """End the process after that time even if threads of plug-ins hang, which Python would wait for."""
+    timer = threading.Timer(seconds, os._exit, (status,))
+    timer.daemon = True
+    timer.start()

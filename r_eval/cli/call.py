@@ -25,16 +25,13 @@ from r_eval.workflows.base import LimitReached, Limits, TaskInput, Workflow, mak
 
 
 class Recorder:
-    """An LLM that ends a workflow at its first call.
-
-    Attributes:
-        request: What was sent; None before.
-    """
+    """An LLM that ends a workflow at its first call, whose request it keeps."""
 
     chat = True
     request: Request | None = None
 
     async def generate(self, request: Request, depth: int | None = None) -> Reply:
+        """Keep the request."""
         self.request = request
         raise LimitReached("calls", "the first request is all that is wanted")
 

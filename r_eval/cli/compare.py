@@ -85,25 +85,21 @@ def _pair(found: Compared, pair: Any) -> Iterator[str]:
     yield _verdict(pair)
     if not pair.questions:
         return
-    if len(found.pairs) > 1:
-        yield f"  p and interval are corrected for {len(found.pairs)} comparisons (Holm); p alone is {_p(pair.p)}"
     tasks = _tasks(found, pair)
     for task in tasks:
         mark = "" if task.significant else ", not significant"
-        basis = f"p = {_p(task.p_adjusted)}, {_basis(task)}"
-        yield f"  {task.group}: {_points(task.difference)} {_interval(task)}, {basis}{mark}"
+        yield f"  {task.group}: {_points(task.difference)} {_interval(task)}, {_basis(task)}{mark}"
     if tasks:
         yield f"  By task: corrected for {counted(len(found.by_task), 'comparison')}; tasks have equal weight."
     count = found.counts(pair.a, pair.b)
     yield f"  Mean: {pair.a} {100 * pair.score_a:.1f}, {pair.b} {100 * pair.score_b:.1f}."
-    yield f"  Higher score: {pair.a} {count['wins']}, {pair.b} {count['losses']}, equal {count['ties']}."
-    yield (
-        f"  Right (0.5 or more): only {pair.a} {count['only_a']}, only {pair.b} {count['only_b']}, "
-        f"both {count['both']}, neither {count['neither']}."
-    )
+    right = f"only {pair.a} {count['only_a']}, only {pair.b} {count['only_b']}"
+    yield f"  Right (0.5 or more): {right}, both {count['both']}, neither {count['neither']}."
     for a, b in ((pair.a, pair.b), (pair.b, pair.a)):
-        if ids := found.discordant(a, b):
-            yield f"  Only {a}: {_ids(ids, len(found.matrix.tasks) > 1)}"
+        one_task = len(found.matrix.tasks) == 1
+        if ids := [question if one_task else f"{task} {question}" for task, question in found.discordant(a, b)]:
+            more = f"; and {len(ids) - MOST} more (--json has all)" if len(ids) > MOST else ""
+            yield f"  Only {a}: {', '.join(ids[:MOST])}{more}"
     if math.isnan(pair.mde):
         yield "  No difference would be significant in 80 % of runs with so few questions."
     else:
@@ -114,14 +110,13 @@ def _pair(found: Compared, pair: Any) -> Iterator[str]:
 def _verdict(pair: Any) -> str:
     if not pair.questions:
         return f"{pair.a} and {pair.b} have no question in common"
-    basis = f"p = {_p(pair.p_adjusted)}, {_basis(pair)}"
     if not pair.significant:
         points = f"{_points(pair.difference)} points {_interval(pair)}"
-        return f"{pair.a} and {pair.b} do not differ significantly: {points}, {basis}"
-    better, worse, sign = (pair.a, pair.b, 1) if pair.difference > 0 else (pair.b, pair.a, -1)
-    low, high = sorted((sign * pair.difference_low, sign * pair.difference_high))
+        return f"{pair.a} and {pair.b} do not differ significantly: {points}, {_basis(pair)}"
+    better, worse = (pair.a, pair.b) if pair.difference > 0 else (pair.b, pair.a)
+    low, high = sorted((abs(pair.difference_low), abs(pair.difference_high)))
     ahead = f"{100 * abs(pair.difference):.1f} points ({100 * low:.1f} to {100 * high:.1f})"
-    return f"{better} is significantly better than {worse} by {ahead}, {basis}"
+    return f"{better} is significantly better than {worse} by {ahead}, {_basis(pair)}"
 
 
 def _warnings(found: Compared, pairs: Sequence[Any], by_task: Sequence[Any] = ()) -> list[str]:
@@ -144,30 +139,19 @@ def _warnings(found: Compared, pairs: Sequence[Any], by_task: Sequence[Any] = ()
 
 
 def _record(found: Compared) -> dict[str, Any]:
+    """The comparisons under one condition as JSON has them."""
     comparisons = []
     for pair in _rows(found.pairs):
-        by_task = _tasks(found, pair)
-        sides = {"only_a": found.discordant(pair.a, pair.b), "only_b": found.discordant(pair.b, pair.a)}
-        comparisons.append(
-            {
-                **_numbers(pair),
-                **found.counts(pair.a, pair.b),
-                "by_task": [_numbers(task) for task in by_task],
-                "discordant": {
-                    side: [{"task": task, "question": question} for task, question in ids]
-                    for side, ids in sides.items()
-                },
-                "warnings": _warnings(found, [pair], by_task),
-            }
-        )
-    return {
-        "condition": found.condition,
-        "comparisons": comparisons,
-        "ranking": found.ranking.to_dict("records"),
-        "references": found.references,
-        "unscored": found.unscored,
-        "changed": found.changed,
-    }
+        tasks, sides = _tasks(found, pair), {"only_a": (pair.a, pair.b), "only_b": (pair.b, pair.a)}
+        discordant = {
+            side: [{"task": task, "question": question} for task, question in found.discordant(*names)]
+            for side, names in sides.items()
+        }
+        numbers = {**_numbers(pair), **found.counts(pair.a, pair.b), "by_task": [_numbers(task) for task in tasks]}
+        comparisons.append({**numbers, "discordant": discordant, "warnings": _warnings(found, [pair], tasks)})
+    names = ("condition", "references", "unscored", "changed")
+    others = {name: getattr(found, name) for name in names}
+    return {**others, "comparisons": comparisons, "ranking": found.ranking.to_dict("records")}
 
 
 def _rows(frame: pandas.DataFrame) -> list[Any]:
@@ -181,18 +165,15 @@ def _tasks(found: Compared, pair: Any) -> list[Any]:
 
 def _numbers(pair: Any) -> dict[str, Any]:
     """The row of a pair as JSON has it, null for what cannot be said, with the better system."""
-    values = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in pair._asdict().items()
-    }
+    values = {name: None if value != value else value for name, value in pair._asdict().items()}
     better = (pair.a if pair.difference > 0 else pair.b) if pair.significant else None
     return {**values, "better": better}
 
 
 def _basis(pair: Any) -> str:
-    """How many questions, and how many clusters where they are fewer."""
+    """The p-value, how many questions, and how many clusters where they are fewer."""
     clusters = f" in {counted(pair.clusters, 'cluster')}" if pair.clusters < pair.questions else ""
-    return counted(pair.questions, "question") + clusters
+    return f"p = {_p(pair.p_adjusted)}, {counted(pair.questions, 'question')}{clusters}"
 
 
 def _interval(pair: Any) -> str:
@@ -206,13 +187,3 @@ def _points(value: float) -> str:
 
 def _p(value: float) -> str:
     return f"{value:.1g}" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
-
-
-def _ids(found: Sequence[tuple[str, str]], with_task: bool) -> str:
-    """Question ids, those of a task together."""
-    by_task: dict[str, list[str]] = {}
-    for task, question in found[:MOST]:
-        by_task.setdefault(task, []).append(question)
-    groups = [f"{task} {', '.join(ids)}" if with_task else ", ".join(ids) for task, ids in by_task.items()]
-    more = f"; and {len(found) - MOST} more (--json has all)" if len(found) > MOST else ""
-    return "; ".join(groups) + more

@@ -1,7 +1,7 @@
 """`r-eval doctor`: what is installed, what is missing, and the one next command.
 
-With a grid it checks what that grid needs: its names and files, its LLMs (a server gets one short question with the
-key that the grid names; a local model's file is looked for, not loaded), its environments, and the room on the disk.
+With a grid it checks what that grid needs: its names and files, its environments, and its LLMs (a server gets one short
+question with the key that the grid names; a local model's file is looked for, not loaded).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import platform
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -26,8 +25,6 @@ from r_eval.llms.base import LLM, LLMError
 from r_eval.llms.model_files import MODELS, fetch_model, model_path
 from r_eval.runner import budget
 from r_eval.runner.plan import Plan, resolve
-
-Status = Literal["ok", "missing", "wrong"]
 
 EXTRAS = {
     "local": ("xllamacpp", "local models (gguf/...)"),
@@ -49,14 +46,11 @@ EXTRAS = {
 }
 """By extra the module that shows it is there, and what it is for."""
 
-EPISODE_BYTES = 20_000
-"""Room on the disk for an episode of many long steps."""
-
 
 class Check(NamedTuple):
     """Something that was checked, the command that fixes it, and whether the demo or the grid needs it."""
 
-    status: Status
+    status: Literal["ok", "missing", "wrong"]
     about: str
     todo: str = ""
     needed: bool = True
@@ -81,8 +75,7 @@ def doctor(
         for name in MODELS if plan is None else [llm.model for llm in plan.llms.values() if llm.model in MODELS]:
             fetch_model(name)
     checks = list(_of_grid(grid, plan) if grid is not None and plan is not None else _installed())
-    failed = [check for check in checks if check.status != "ok"]
-    needed = [check for check in failed if check.needed or grid is not None]
+    needed = [check for check in checks if check.status != "ok" and check.needed]
     first = next((check.todo for check in needed if check.todo), "fix the items above")
     if not needed:
         first = "r-eval demo" if grid is None else f"r-eval run {grid}"
@@ -93,15 +86,13 @@ def doctor(
         lines = [f"r-eval {__version__}, Python {platform.python_version()}"]
         lines += [f"{check.status:<7}  {check.about}{check.todo and f'; {check.todo}'}" for check in checks]
         print_lines([*lines, f"next: {first}"])
-    raise typer.Exit(1 if failed and grid is not None else 0)
+    raise typer.Exit(1 if needed and grid is not None else 0)
 
 
 def _installed() -> Iterator[Check]:
     """The extras and the embedded models."""
     for extra, (module, purpose) in EXTRAS.items():
-        there = importlib.util.find_spec(module) is not None
-        todo = "" if there else _install(extra)
-        yield Check("ok" if there else "missing", f"{module}: {purpose}", todo, needed=extra == "local")
+        yield _module(extra, f"{module}: {purpose}")._replace(needed=extra == "local")
     for name in MODELS:
         yield _embedded(name, "r-eval doctor --fetch")
 
@@ -120,9 +111,6 @@ def _of_grid(path: Path, plan: Plan) -> Iterator[Check]:
             yield Check("ok", f"{planned.task.name}: {len(planned.questions)} questions, {apis} query APIs")
     for llm in plan.llms.values():
         yield _local(llm, path) if llm.is_local else asyncio.run(_server(llm))
-    free, room = shutil.disk_usage(path.parent).free, plan.episodes() * EPISODE_BYTES
-    about = f"disk: {free / 1e9:.1f} GB free; the run may take {max(room, 10**6) / 1e9:.3f} GB"
-    yield Check("ok" if free > room else "wrong", about)
 
 
 async def _server(llm: LLM) -> Check:
@@ -144,9 +132,11 @@ async def _server(llm: LLM) -> Check:
 def _local(llm: LLM, grid: Path) -> Check:
     """Whether a model that runs on this machine has what it needs."""
     backend = llm.spec.partition("/")[0]
-    extra = {"gguf": "local", "hf": "hf"}.get(backend)
-    if extra and importlib.util.find_spec(EXTRAS[extra][0]) is None:
-        return Check("missing", f"{llm.name}: {EXTRAS[extra][0]} is not installed", _install(extra))
+    if backend in ("gguf", "hf"):
+        extra = {"gguf": "local", "hf": "hf"}[backend]
+        installed = _module(extra, f"{llm.name}: {EXTRAS[extra][0]} is not installed")
+        if installed.status != "ok":
+            return installed
     if llm.model in MODELS:
         return _embedded(llm.model, f"r-eval doctor {grid} --fetch")
     if is_file(user_path(llm.model)) or is_folder(user_path(llm.model)):
@@ -156,10 +146,13 @@ def _local(llm: LLM, grid: Path) -> Check:
     return Check("missing", f"{llm.name}: there is no file {llm.model}")
 
 
+def _module(extra: str, about: str) -> Check:
+    """Whether the module of an extra is installed."""
+    if importlib.util.find_spec(EXTRAS[extra][0]) is not None:
+        return Check("ok", about)
+    return Check("missing", about, f"pip install 'r-eval[{extra}]'")
+
+
 def _embedded(name: str, todo: str) -> Check:
     there = model_path(name).exists()
     return Check("ok" if there else "missing", f"model {name}: {model_path(name)}", "" if there else todo)
-
-
-def _install(extra: str) -> str:
-    return f"pip install 'r-eval[{extra}]'"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from r_eval.cli.options import print_lines
+from r_eval.cli.options import complain, print_lines
 from r_eval.environments.base import Environment, EnvironmentFailure
 from r_eval.environments.opening import located
 from r_eval.environments.sandbox import Sandbox
@@ -62,82 +61,55 @@ def generate(
 
     Exit status 1 if a template gives none.
     """
-    if file.resolve() in {path.resolve() for path in (out, private) if path is not None}:
+    written = {path.resolve() for path in (out, private or out)}
+    if file.resolve() in written:
         raise UserError(f"{file} would be written over: name another file in --out")
     if is_world_file(file):
-        options = {"environment": environment, "refresh": refresh, "private": private, "paraphrase": paraphrase}
-        _write_records(file, count, seed, out, options)
+        if environment or refresh or private or paraphrase:
+            raise UserError(f"{file} is a world with placeholders: only --count, --seed and --out are for it")
+        _write_records(file, count, seed, out)
         return
-    if private is not None and private.resolve() == out.resolve():
+    if private is not None and len(written) == 1:
         raise UserError(f"{out} would be both the public and the private file: name two")
     maker = _graph_maker(file, environment, paraphrase) if "graph" in yaml_keys(file) else _maker(file, environment)
     refresher = Refresher(refresh) if refresh else None
-    if refresher is not None and (
-        earlier := refresher.earlier.keys() & {path.resolve() for path in (out, private or out)}
-    ):
+    if refresher is not None and (earlier := refresher.earlier.keys() & written):
         raise UserError(f"{min(earlier)} is an earlier season's file: name another one to write")
     count = count or (len(refresher.questions) if refresher else maker.default_count)
     seed = seed if seed is not None else refresher.seed if refresher else 0
     with Sandbox() as sandbox, _errors_of(file):
-        done = asyncio.run(_make(file, maker, refresher, sandbox, count, seed, private or out, paraphrase))
-    write_set(done.questions, out, done.season, private, seed)
-    print_lines(done.notes)
-    sys.stdout.write(f"{out}: {done.summary}\n")
-    if len(done.questions) < count:
-        sys.stderr.write(f"r-eval: the records give only {len(done.questions)} of the {count} questions\n")
-    if barren := _barren(maker.templates, done.made, count):
-        sys.stderr.write(f"r-eval: no question from: {', '.join(barren)}. r-eval check {file} says why\n")
+        made = asyncio.run(maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed))
+        questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
+        dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
+        if not questions:
+            raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
+        summary = f"{_kinds(questions)}; dropped: {dropped}"
+        if paraphrase:
+            questions, note = asyncio.run(_reworded(questions, made, paraphrase, file.stem))
+            summary += note
+        folder = (private or out).parent
+        season = Season(
+            environment=environment_from(maker.name, folder),
+            environment_version=maker.opened.version,
+            seed=seed,
+            count=len(questions),
+            templates=content_hash(file),
+            file=os.path.relpath(file, folder),
+        )
+        if refresher is not None:
+            season = refresher.next_season(season, folder)
+            repeated = len(made.questions) - len(refresher.new(made.questions))
+            print_lines([f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}"])
+            print_lines(refresher.missing)
+    write_set(questions, out, season, private, seed)
+    print_lines([f"{out}: {summary}"])
+    if len(questions) < count:
+        complain(f"the records give only {len(questions)} of the {count} questions")
+    fruitful = {question.meta.get("template") for question in made.questions}
+    barren = [template for template in maker.templates if template not in fruitful]
+    if barren and not len(made.questions) >= count < len(maker.templates):  # with few questions, some are not tried
+        complain(f"no question from: {', '.join(barren)}. r-eval check {file} says why")
         raise typer.Exit(1)
-
-
-class _Done(NamedTuple):
-    """A question set with its season.
-
-    Attributes:
-        made: All questions that were made, of which `questions` are new.
-        summary: What was made and dropped, in a line; `notes` says what the season is.
-    """
-
-    questions: list[Question]
-    made: list[Question]
-    season: Season
-    summary: str
-    notes: list[str]
-
-
-async def _make(
-    file: Path,
-    maker: _Maker,
-    refresher: Refresher | None,
-    sandbox: Sandbox,
-    count: int,
-    seed: int,
-    out: Path,
-    paraphrase: str | None,
-) -> _Done:
-    made = await maker.make(sandbox, count + (len(refresher.earlier_questions) if refresher else 0), seed)
-    questions = refresher.choose(made.questions, count) if refresher else made.questions[:count]
-    dropped = ", ".join(f"{number} {reason}" for reason, number in made.dropped.items() if number) or "none"
-    if not questions:
-        raise UserError(f"no question is left; dropped: {dropped}. r-eval check {file} says why")
-    summary = f"{_kinds(questions)}; dropped: {dropped}"
-    if paraphrase:
-        questions, note = await _reworded(questions, made.slot_values, paraphrase, file.stem)
-        summary += note
-    season = Season(
-        environment=environment_from(maker.name, out.parent),
-        environment_version=maker.opened.version,
-        seed=seed,
-        count=len(questions),
-        templates=content_hash(file),
-        file=os.path.relpath(file, out.parent),
-    )
-    notes = []
-    if refresher is not None:
-        season = refresher.next_season(season, out.parent)
-        repeated = len(made.questions) - len(refresher.new(made.questions))
-        notes = [f"season {season.version}, seed {seed}", f"left out as asked before: {repeated}", *refresher.missing]
-    return _Done(questions, made.questions, season, summary, notes)
 
 
 class _Maker(NamedTuple):
@@ -147,7 +119,7 @@ class _Maker(NamedTuple):
         name: Of the environment, as it can be opened from the present folder; "" of a file of triples.
         make: By sandbox, count and seed.
         templates: The ids of the templates, if it has any.
-        default_count: How many questions to make where nobody says.
+        default_count: How many questions to make by default.
     """
 
     name: str
@@ -224,34 +196,21 @@ def _errors_of(file: Path) -> Iterator[None]:
         raise UserError(f"{file}: the environment failed: {describe(error)}") from error
 
 
-async def _reworded(
-    questions: Sequence[Question], shown: Mapping[str, Sequence[str]], llm: str, name: str
-) -> tuple[list[Question], str]:
+async def _reworded(questions: Sequence[Question], made: Generated, llm: str, name: str) -> tuple[list[Question], str]:
     """The questions as an LLM rewords them, and a note on those that stay as they were."""
     from r_eval.tasks.paraphrase import paraphrase
 
     with reply_cache(name) as replies:
-        async with LLMClient(llm, replies) as speaker:
-            done = await paraphrase(questions, shown, speaker)
+        async with LLMClient(llm, replies) as client:
+            done = await paraphrase(questions, made.slot_values, client)
     reasons = ", ".join(f"{number} {reason}" for reason, number in done.unchanged.items()) or "none"
     return done.questions, f"; not reworded: {reasons}"
 
 
-def _barren(templates: Sequence[str], made: Sequence[Question], count: int) -> list[str]:
-    """The templates that were tried and gave no question: with fewer questions than templates, some are not tried."""
-    if len(made) >= count < len(templates):
-        return []
-    fruitful = {question.meta.get("template") for question in made}
-    return [template for template in templates if template not in fruitful]
-
-
-def _write_records(world: Path, count: int | None, seed: int | None, out: Path, options: Mapping[str, Any]) -> None:
+def _write_records(world: Path, count: int | None, seed: int | None, out: Path) -> None:
     """Write the records with placeholders of a world, `count` at most of each sub-task."""
     from r_eval.tasks.placeholders.making import lines, make_records, write_documents
 
-    for option, value in options.items():
-        if value:
-            raise UserError(f"{world}: --{option} is not for a world with placeholders")
     read, document, note = read_world(world), None, ""
     if read.placeholders.llm is not None:
         with reply_cache(world.stem) as replies:
@@ -264,4 +223,4 @@ def _write_records(world: Path, count: int | None, seed: int | None, out: Path, 
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(lines(records), encoding="utf-8")
     variants = sum(len(record["placeholder_item"]["answer"]) for record in records)
-    sys.stdout.write(f"{out}: {len(records)} records with {variants} variants{note}\n")
+    print_lines([f"{out}: {len(records)} records with {variants} variants{note}"])

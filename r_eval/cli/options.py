@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -71,9 +72,36 @@ def open_run(path: Path) -> RunFolder:
     return RunFolder(path)
 
 
+class _Signs(dict[int, str | int]):
+    """Translation table, filled as characters are met: what acts on a terminal becomes a visible sign."""
+
+    def __missing__(self, code: int) -> str | int:
+        acts = unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs", "Zl", "Zp") and chr(code) not in "\n\t"
+        self[code] = (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}") if acts else code
+        return self[code]
+
+
+_SIGNS = _Signs()
+
+
+def harmless(text: str) -> str:
+    """Text without anything that acts on a terminal: control and direction characters become visible signs."""
+    return text.translate(_SIGNS)
+
+
 def print_json(record: Any) -> None:
     """One line of JSON on standard output."""
     sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines on standard output, without anything in them that acts on a terminal."""
+    sys.stdout.write("".join(f"{harmless(line)}\n" for line in lines))
+
+
+def complain(line: str) -> None:
+    """A message on standard error; a server or a file may have written a part of it."""
+    sys.stderr.write(f"r-eval: {harmless(line)}\n")
 
 
 def results_console() -> Console:
@@ -81,10 +109,3 @@ def results_console() -> Console:
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=100)
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Lines on standard output, without anything in them that acts on a terminal."""
-    from r_eval.cli.transcript import harmless
-
-    sys.stdout.write("".join(f"{harmless(line, None)}\n" for line in lines))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import dataclasses
-import math
 import sys
 import time
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TaskID, TextColumn
 
-from r_eval.cli.transcript import harmless
+from r_eval.analysis.warnings import counted
+from r_eval.cli.options import harmless
 from r_eval.folder import Cell
 from r_eval.llms.replay import LLMUsage
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode
@@ -38,9 +36,16 @@ class ProgressObserver(RunObserver):
     def __init__(self, live: bool) -> None:
         self._live, self._printed = live, time.monotonic()
         self._console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), _Pace())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[pace]}"),
+        )
         self.bars = Progress(*columns, console=self._console, disable=not live)
         self._ids: dict[str, TaskID] = {}
+        self._begun: dict[str, float] = {}
+        self._done, self._failed = collections.Counter[str](), collections.Counter[str]()
         self._delayed: list[str] = []
 
     def started(self, plan: Plan, done: dict[Cell, int], spent: Mapping[str, LLMUsage]) -> None:
@@ -49,38 +54,45 @@ class ProgressObserver(RunObserver):
             totals[cell.cell.llm] += len(cell.planned.questions) * plan.grid.epochs
             recorded[cell.cell.llm] += done[cell.cell]
         for llm, total in totals.items():
-            self._ids[llm] = self.bars.add_task(
-                escape(label(llm)), total=total, completed=recorded[llm], session=_Session()
-            )
-        total, recorded_before = plan.episodes(), sum(done.values())
-        again = f", {recorded_before} of them recorded before" if recorded_before else ""
+            self._ids[llm] = self.bars.add_task(escape(label(llm)), total=total, completed=recorded[llm], pace="")
+        before = f", {recorded.total()} of them recorded before" if recorded.total() else ""
         systems = len({cell.cell.system for cell in plan.cells})
-        self.note(f"{total} episodes of {systems} {'system' if systems == 1 else 'systems'}{again}")
+        self.note(f"{plan.episodes()} episodes of {counted(systems, 'system')}{before}")
         for line in terms(plan):
             self.note(line)
         self.bars.start()
 
     def loading(self, llm: str) -> None:
-        if llm == NO_LLM:
-            return
-        self.bars.update(self._ids[llm], description=f"{escape(llm)} (loading)")
-        if not self._live:
-            self.note(f"loading {llm}")
+        if llm != NO_LLM:
+            self.bars.update(self._ids[llm], description=f"{escape(llm)} (loading)")
+            if not self._live:
+                self.note(f"loading {llm}")
 
     def finished(self, episode: Episode) -> None:
         while self._delayed:
             self.note(self._delayed.pop(0))
-        task, name = self.task(episode.llm), label(episode.llm)
-        task.fields["session"].record(episode)
-        self.bars.update(task.id, advance=1, description=escape(name))
-        if not self._live and (task.finished or time.monotonic() - self._printed >= PLAIN_SECONDS):
-            self._printed = time.monotonic()
-            self.note(f"{name}: {task.completed:.0f} of {task.total:.0f}, {pace(task)}")
+        llm, name, now = episode.llm, label(episode.llm), time.monotonic()
+        self._begun.setdefault(llm, now - episode.seconds.total)
+        self._done[llm] += 1
+        self._failed[llm] += episode.outcome.kind in INFRASTRUCTURE_FAILURES
+        self.bars.update(self._ids[llm], advance=1, description=escape(name))
+        task = self.bars.tasks[self._ids[llm]]
+        self.bars.update(task.id, pace=self._pace(llm, task, now))
+        if not self._live and (task.finished or now - self._printed >= PLAIN_SECONDS):
+            self._printed = now
+            self.note(f"{name}: {task.completed:.0f} of {task.total:.0f}, {task.fields['pace']}")
+
+    def _pace(self, llm: str, task: Task, now: float) -> str:
+        """How many episodes of an LLM failed, their rate in this session, and the time left."""
+        seconds = max(now - self._begun[llm], 1e-9) / self._done[llm]
+        facts = [f"{self._failed[llm]} failed"] if self._failed[llm] else []
+        rate = f"{number(60 / seconds)} episodes/min", f"{duration(seconds * (task.remaining or 0))} left"
+        return ", ".join([*facts, *(["done"] if task.finished else rate)])
 
     def failed(self, llm: str, why: str) -> None:
         # before the first episode it is not known whether any LLM can be used; if none can, an error says why
         self._delayed.append(f"r-eval: {why}")
-        if any(task.fields["session"].done for task in self.bars.tasks):
+        if self._done:
             self.note(self._delayed.pop())
 
     def on_budget(self, why: str) -> None:
@@ -89,52 +101,10 @@ class ProgressObserver(RunObserver):
     def note(self, line: str) -> None:
         """Print a line; a server may have written a part of it."""
         if self._live:
-            self._console.print(harmless(line, None), markup=False)
+            self._console.print(harmless(line), markup=False)
         else:
-            sys.stderr.write(f"{harmless(line, None)}\n")
+            sys.stderr.write(f"{harmless(line)}\n")
             sys.stderr.flush()
-
-    def task(self, llm: str) -> Task:
-        """The bar of an LLM."""
-        return self.bars.tasks[self._ids[llm]]
-
-
-@dataclasses.dataclass
-class _Session:
-    """The episodes of an LLM in this session; rich would take its pace from the end of the first one on.
-
-    Attributes:
-        begun: When the first one began, in seconds of `time.monotonic`; `ended`: when the last one ended.
-    """
-
-    done: int = 0
-    failed: int = 0
-    begun: float = math.inf
-    ended: float = 0.0
-
-    def record(self, episode: Episode) -> None:
-        """Count an episode that has just ended."""
-        self.ended = time.monotonic()
-        self.begun = min(self.begun, self.ended - episode.seconds.total)
-        self.done += 1
-        self.failed += episode.outcome.kind in INFRASTRUCTURE_FAILURES
-
-
-class _Pace(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        return Text(pace(task))
-
-
-def pace(task: Task) -> str:
-    """How many episodes failed, the rate, and the time left."""
-    session = task.fields["session"]
-    facts = [f"{session.failed} failed"] if session.failed else []
-    if task.finished:
-        facts.append("done")
-    elif session.done:
-        seconds = max(session.ended - session.begun, 1e-9) / session.done
-        facts += [f"{number(60 / seconds)} episodes/min", f"{duration(seconds * (task.remaining or 0))} left"]
-    return ", ".join(facts)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from r_eval.cli.options import RunPaths, open_run, print_lines
+from r_eval.cli.options import RunPaths, complain, open_run, print_lines
 from r_eval.errors import UserError
 
 if TYPE_CHECKING:
     import pandas
 
-MOST = 5
+MOST = 10
 """Other systems that are named."""
 
 
@@ -49,7 +48,7 @@ def report(
     budget = " and ".join(f"{amount:g} {unit}" for amount, unit in limits if amount is not None)
     if budget and not results.runs:
         raise UserError(f"{runs[0]} holds published means; --max-seconds and --max-usd need a run with episodes")
-    page = write_report(results, out if out is not None else runs[0] / "report", _note, figures=figures)
+    page = write_report(results, out if out is not None else runs[0] / "report", complain, figures=figures)
     lines = [*summary_lines(results), f"Report    {page}"]
     if budget:
         chosen = choose(results, max_seconds, max_usd)
@@ -59,11 +58,7 @@ def report(
             lines += ["", *choice_lines(rows, f"Within {budget} per question on average{within}", notes)]
     print_lines(lines)
     if open_page and not webbrowser.open(page.resolve().as_uri()):
-        _note(f"no browser could be started; open {page}")
-
-
-def _note(line: str) -> None:
-    sys.stderr.write(f"r-eval: {line}\n")
+        complain(f"no browser could be started; open {page}")
 
 
 def choice_lines(rows: pandas.DataFrame, head: str, notes: Sequence[str] = ()) -> Iterator[str]:
@@ -75,24 +70,18 @@ def choice_lines(rows: pandas.DataFrame, head: str, notes: Sequence[str] = ()) -
     """
     from r_eval.analysis.results import records
 
-    fitting = rows[rows["fits"]].sort_values("quality", ascending=False, kind="stable")
-    if len(fitting) and not rows["choice"].any():
-        yield f"{head}: no system that fits answered any question"
-        return
-    if not len(fitting):
-        yield f"{head}: no system fits"
+    if not rows["choice"].any():
+        yield f"{head}: no system {'that fits answered any question' if rows['fits'].any() else 'fits'}"
+        if rows["fits"].any():
+            return
     for row in records(rows[rows["choice"]]):
         yield f"{head}: {row['system']}, {row['reason']}"
         price = "price not known" if row["cost"] != row["cost"] else f"{row['cost']:.3g} USD"
         latency = "no latency" if row["seconds"] != row["seconds"] else f"{row['seconds']:.3g} s"
         yield f"  score {100 * row['quality']:.1f} %; per question {latency}, {price}"
         yield from (f"  {note}" for note in notes if note.startswith((f"{row['llm']}:", f"{row['system']}:")))
-    rest = fitting[~fitting["choice"] & (fitting["reason"] != "")]
-    over = rows[~rows["fits"] & rows["reason"].str.startswith("over the limit")]
-    for own in (rest, over):
-        for row in records(own[:MOST]):
-            yield f"  {row['system']}: {row['reason']}"
-        if len(own) > MOST:
-            yield f"  and {len(own) - MOST} more"
-    for row in records(rows[~rows["fits"]].drop(over.index)):
-        yield f"  left out: {row['system']} ({row['reason']})"
+    others = rows[~rows["choice"] & (rows["reason"] != "")]
+    others = others.sort_values(["fits", "quality"], ascending=False, kind="stable")
+    yield from (f"  {row['system']}: {row['reason']}" for row in records(others[:MOST]))
+    if len(others) > MOST:
+        yield f"  and {len(others) - MOST} more"

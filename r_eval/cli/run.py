@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,16 +17,15 @@ import typer
 
 from r_eval.analysis.warnings import counted
 from r_eval.api import Run, arun, in_event_loop
-from r_eval.cli.options import Cache, Json, Limit, Out, Quiet, print_json, print_lines, results_console
+from r_eval.cli.app import exit_within
+from r_eval.cli.options import Cache, Json, Limit, Out, Quiet, complain, print_json, print_lines, results_console
 from r_eval.cli.progress import make_observer
-from r_eval.cli.transcript import harmless
 from r_eval.errors import UserError
 from r_eval.grid import Grid
 from r_eval.records import INFRASTRUCTURE_FAILURES
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
 
-STOPPED = "r-eval: stopped. Recorded episodes are kept; run the same command again to resume\n"
 FINISHING = b"\nr-eval: finishing the episodes in progress; press Ctrl-C again to cancel them\n"
 FLAGS = {"workflows": "--workflow", "llms": "--llm", "tasks": "--task", "samples": "--samples"}
 """The options that define a grid without a file, by their keys in one."""
@@ -116,9 +114,7 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
         if not result.folder.run_file.exists():  # stopped before there was anything to write
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        sys.stderr.write(STOPPED)
-        exit_soon()
-        return 130
+        return _interrupted()
     from r_eval.analysis.report import write_report
     from r_eval.analysis.results import load
     from r_eval.analysis.run_summary import summary_lines
@@ -140,31 +136,30 @@ def run_grid(grid: Grid, out: Path | None, *, quiet: bool = False, as_json: bool
     return exit_status(result, state)
 
 
+def _interrupted() -> int:
+    complain("stopped. Recorded episodes are kept; run the same command again to resume")
+    exit_within(EXIT_SECONDS, 130)
+    return 130
+
+
 def exit_status(result: Run, state: str) -> int:
     """The exit status of a run; where it is not 0, the reason goes to standard error."""
     if state == "interrupted":
-        sys.stderr.write(STOPPED)
-        exit_soon()
-        return 130
+        return _interrupted()
+    manifest = result.folder.manifest()
     if state == "budget":
-        for reached in result.folder.manifest()["budget"]:
-            sys.stderr.write(f"r-eval: stopped: {reached['text']}; raise it and run again to resume\n")
-        return 1
-    if state == "complete":
-        return 0
-    failed: collections.Counter[str] = collections.Counter()
-    for episode in result.episodes():
-        if episode.outcome.kind in INFRASTRUCTURE_FAILURES:
-            failed[f"{episode.outcome.kind} ({episode.outcome.cause}): {episode.outcome.detail}"] += 1
-    unavailable = {
-        name: why for name, llm in result.folder.manifest()["llms"].items() if (why := llm.get("unavailable"))
-    }
-    reasons = [f"{name} cannot be used: {why.removeprefix(f'{name}: ')}" for name, why in unavailable.items()]
-    reasons += [f"{count} x {reason}" for reason, count in failed.most_common(MOST_REASONS)]
-    count = f": {counted(failed.total(), 'episode')} failed" if failed else ""
-    sys.stderr.write(f"r-eval: the run is incomplete{count}; run the same command again to retry\n")
-    sys.stderr.write("".join(f"  {harmless(reason, None)}\n" for reason in reasons))
-    return 1
+        for reached in manifest["budget"]:
+            complain(f"stopped: {reached['text']}; raise it and run again to resume")
+    elif state != "complete":
+        outcomes = (e.outcome for e in result.episodes() if e.outcome.kind in INFRASTRUCTURE_FAILURES)
+        failed = collections.Counter(f"{one.kind} ({one.cause}): {one.detail}" for one in outcomes)
+        unavailable = {name: why for name, llm in manifest["llms"].items() if (why := llm.get("unavailable"))}
+        reasons = [f"{name} cannot be used: {why.removeprefix(f'{name}: ')}" for name, why in unavailable.items()]
+        reasons += [f"{count} x {reason}" for reason, count in failed.most_common(MOST_REASONS)]
+        count = f": {counted(failed.total(), 'episode')} failed" if failed else ""
+        head = f"the run is incomplete{count}; run the same command again to retry"
+        complain("\n  ".join([head, *reasons]))
+    return 0 if state == "complete" else 1
 
 
 async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dict[str, Any]) -> Run:
@@ -174,9 +169,9 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
     def on_runner(runner: Runner) -> None:
         for planned in runner.plan.tasks:
             if planned.task.notes:
-                sys.stderr.write(f"r-eval: task '{planned.task.name}': {planned.task.notes}\n")
+                complain(f"task '{planned.task.name}': {planned.task.notes}")
         for drop in runner.plan.drops:
-            sys.stderr.write(f"r-eval: {drop}\n")
+            complain(str(drop))
 
         signals = itertools.count()
 
@@ -184,7 +179,7 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
             """Handle a signal; not as a callback of the loop, since a plug-in may block it."""
             if next(signals) and task is not None:
                 loop.call_soon_threadsafe(task.cancel)
-                exit_soon()
+                exit_within(EXIT_SECONDS, 130)
             else:
                 loop.call_soon_threadsafe(runner.stop)
                 os.write(sys.stderr.fileno(), FINISHING)
@@ -199,10 +194,3 @@ async def _run(grid: Grid, out: Path | None, observer: RunObserver, options: dic
     finally:
         for name, handler in before.items():
             signal.signal(name, handler)
-
-
-def exit_soon() -> None:
-    """End the process even if threads of plug-ins hang, which Python would wait for."""
-    timer = threading.Timer(EXIT_SECONDS, os._exit, (130,))
-    timer.daemon = True
-    timer.start()

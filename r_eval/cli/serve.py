@@ -31,7 +31,7 @@ def serve(
         raise UserError("serve needs either --http PORT or --mcp")
     opened = open_environment(environment, settings_of(settings))
     if http is None:
-        from r_eval.environments.serve.mcp import serve_mcp
+        from r_eval.environments.serve.mcp_server import serve_mcp
 
         serve_mcp(opened, name=environment)
         return

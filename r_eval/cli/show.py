@@ -7,30 +7,28 @@ from __future__ import annotations
 
 import difflib
 import json as json_module
-import shutil
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import typer
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
 
-from r_eval.analysis.response_types import TYPES
+from r_eval.analysis.response_types import NAMES, TYPES
 from r_eval.analysis.scoring import ensure_scored, is_current
-from r_eval.cli.options import Json, RunPath, open_run, print_json
-from r_eval.cli.transcript import harmless, print_transcript, transcript
+from r_eval.analysis.warnings import counted
+from r_eval.cli.options import Json, RunPath, open_run, print_json, print_lines
 from r_eval.errors import UserError
 from r_eval.folder import Cell, RunFolder, line_id, validated
 from r_eval.plugins import unknown
-from r_eval.records import Episode
+from r_eval.records import Episode, Step
 
 ID = 10
 """Characters of an id in the list: enough to name one of 100,000 episodes."""
 LONGEST = 60
 """Columns of a terminal that a field of the list takes at most."""
-COLUMNS = ("system", "task", "condition", "score", "type", "cause", "answer")
+COLUMNS = ("id", "system", "task", "condition", "score", "type", "cause", "answer")
+INDENT = " " * 6
 
 
 def show(
@@ -48,7 +46,7 @@ def show(
 ) -> None:
     """List the episodes of a run, or print the transcript of one.
 
-    Without EPISODE_ID, lists the episodes that match all filters. On a terminal, long texts are cut.
+    Without EPISODE_ID, lists the episodes that match all filters.
     """
     folder = open_run(run)
     cells = folder.cells()
@@ -57,10 +55,8 @@ def show(
         return
     if prompt:
         raise UserError("--prompt needs an EPISODE_ID: it prints the messages of one episode")
-    for kind, pattern, known in (
-        ("task", task, {c.task for c in cells}),
-        ("system", system, {c.system for c in cells}),
-    ):
+    for kind, pattern in (("task", task), ("system", system)):
+        known = {getattr(cell, kind) for cell in cells}
         if not any(fnmatchcase(name, pattern) for name in known):
             raise UserError(f"{run}: {unknown(kind, pattern, known)}")
     types = [name.upper() for name in type_ or ()]
@@ -69,12 +65,11 @@ def show(
             raise UserError(unknown("response type", name, TYPES))
     ensure_scored(folder)
     chosen = [cell for cell in cells if fnmatchcase(cell.task, task) and fnmatchcase(cell.system, system)]
-    rows = (row for cell in chosen for row in _rows(folder, cell, types))
+    rows = [row for cell in chosen for row in _rows(folder, cell, types)]
     if json:
-        print_json(list(rows))
+        print_json(rows)
         return
-    number = _print_rows(rows)
-    sys.stdout.write(f"{number} episode{'' if number == 1 else 's'}; r-eval show {run} ID prints a transcript\n")
+    print_lines([*_table(rows), f"{counted(len(rows), 'episode')}; r-eval show {run} ID prints a transcript"])
 
 
 def _find(folder: RunFolder, cell: Cell, is_wanted: Callable[[str], bool]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -95,24 +90,19 @@ def _rows(folder: RunFolder, cell: Cell, types: Sequence[str]) -> Iterator[dict[
         yield {**found, **own, "score": score["score"], "type": score["response_type"], "cause": cause}
 
 
-def _print_rows(rows: Iterable[dict[str, Any]]) -> int:
-    """Print the list; returns how many episodes it has."""
-    lines = [("id", *COLUMNS)]
+def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The rows as lines, their columns one below the other."""
+    lines = [list(COLUMNS)] if rows else []
     for row in rows:
-        score = "-" if row["score"] is None else f"{100 * row['score']:.1f}"
-        texts = {**row, "score": f"{score:>5}", "answer": " ".join(row["answer"][: 10 * LONGEST].split())}
-        lines.append((row["episode_id"][:ID], *(_cut(harmless(texts[name], None), LONGEST) for name in COLUMNS)))
+        score = "    -" if row["score"] is None else f"{100 * row['score']:5.1f}"
+        texts = {**row, "id": row["episode_id"][:ID], "score": score, "answer": " ".join(row["answer"][:600].split())}
+        lines.append([_cut(texts[name]) for name in COLUMNS])
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths) + len(lines[0]) * 2
-    for line in lines if len(lines) > 1 else ():
-        text = "  ".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=True))
-        sys.stdout.write(f"{_cut(text.rstrip(), columns)}\n")
-    return len(lines) - 1
+    return ["  ".join(map(set_cell_size, line, widths)).rstrip() for line in lines]
 
 
-def _cut(text: str, width: int) -> str:
-    """A text in so many columns of a terminal."""
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+def _cut(text: str) -> str:
+    return text if cell_len(text) <= LONGEST else f"{set_cell_size(text, LONGEST - 1)}…"
 
 
 def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt: bool, json: bool) -> None:
@@ -131,15 +121,113 @@ def _print_episode(folder: RunFolder, cells: Sequence[Cell], start: str, prompt:
         names = ", ".join(record["episode_id"] for _, _, record in found[:5])
         raise UserError(f"{len(found)} episodes begin with {start}: {names}{', ...' if len(found) > 5 else ''}")
     ((cell, number, record),) = found
-    episodes = cell.path(folder.episodes_root)
     score = folder.scores(cell).get(record["episode_id"]) if is_current(folder, cell) else None
     if json:
         print_json({"episode": record, "score": score})
         return
-    episode = validated(Episode, record, episodes, number)
+    episode = validated(Episode, record, cell.path(folder.episodes_root), number)
     if prompt and not episode.messages:
         raise UserError(f"{folder.path}: the record of this episode has no messages; run it again to record them")
-    text = transcript(episode, score, not sys.stdout.isatty(), prompt)
+    print_lines(transcript(episode, score, prompt))
     if score is None:
-        text.append(f"not scored yet: r-eval score {folder.path}\n")
-    print_transcript(Console(highlight=False), text)
+        print_lines([f"not scored yet: r-eval score {folder.path}"])
+
+
+def transcript(episode: Episode, score: Mapping[str, Any] | None, with_messages: bool = False) -> Iterator[str]:
+    """The whole episode, in lines: head, steps, outcome, evidence.
+
+    Args:
+        score: Its score record, where there is one.
+        with_messages: Show before each reply the messages that it answers.
+    """
+    yield f"{episode.episode_id}  {episode.system}  {episode.task}  {episode.condition}"
+    labels = {"question": [episode.question], "gold": episode.golds, "evidence": episode.evidence}
+    yield from (f"{label:<10}{' | '.join(values)}" for label, values in labels.items() if values)
+    yield ""
+    printed: set[int] = set()
+    for number, step in enumerate(episode.steps, 1):
+        if with_messages and step.request:
+            yield from _messages(episode, step, printed)
+        yield from _step(number, step)
+    yield ""
+    yield from _outcome(episode, score)
+
+
+def _messages(episode: Episode, step: Step, printed: set[int]) -> Iterator[str]:
+    """The messages that a reply answers; those that an earlier one answered already are only counted."""
+    sent = [place for place in step.request if place < len(episode.messages)]
+    new = [place for place in sent if place not in printed]
+    printed.update(new)
+    again = f", {len(sent) - len(new)} of them as before" if len(new) < len(sent) else ""
+    yield f"{INDENT}sent {len(sent)} messages{again}"
+    for place in new:
+        message = episode.messages[place]
+        calls = [json_module.dumps(call, ensure_ascii=False) for call in message.calls]
+        yield INDENT + " ".join(filter(None, [f"[{place}]", message.role, message.name, message.call_id]))
+        yield from _indented("\n".join(filter(None, [message.content, *calls])))
+
+
+def _step(number: int, step: Step) -> Iterator[str]:
+    notes = [] if step.depth is None else [f"depth {step.depth}"]
+    notes += [step.error] if step.kind == "thought" and step.error else []
+    notes += [f"{step.tokens.prompt:,} + {step.tokens.completion:,} tokens"] if step.tokens else []
+    notes += [f"{step.seconds:.2f} s"] if step.seconds >= 0.005 else []
+    notes += ["replayed"] if step.replayed else []
+    head = f"{number:>3} {step.kind}" + (f" ({', '.join(notes)})" if notes else "")
+    if step.kind == "call":
+        values = {key: json_module.dumps(value, ensure_ascii=False) for key, value in (step.arguments or {}).items()}
+        written = ", ".join(f"{key}={value}" for key, value in values.items())
+        yield f"{head}  {step.api}({written})" + (f"  {step.error}" if step.error else "")
+        yield from _indented(step.observation or "")
+    else:
+        missing = "none" if step.kind == "answer" and step.error else "(nothing)"
+        first, *rest = (step.text or missing).split("\n")
+        yield f"{head}  {first}"
+        yield from _indented("\n".join(rest))
+    if step.reasoning:
+        yield from _indented(f"reasoning: {step.reasoning}")
+
+
+def _indented(body: str) -> list[str]:
+    return [f"{INDENT}{line}" for line in body.split("\n")] if body else []
+
+
+def _outcome(episode: Episode, score: Mapping[str, Any] | None) -> Iterator[str]:
+    """How the episode ended, its score and why, where its evidence is, and what it used."""
+    from r_eval.analysis.causes import CAUSES
+
+    outcome, usage, seconds = episode.outcome, episode.usage, episode.seconds
+    yield " ".join(filter(None, [outcome.kind, outcome.cause, outcome.detail]))
+    yield from _indented(outcome.traceback)
+    if score is not None:
+        value = "no score" if score["score"] is None else f"{score['metric']} {100 * score['score']:.1f}"
+        kind = score["response_type"]
+        undecided = " (undecided)" if score["undecided"] else ""
+        yield f"{value}, response type {kind} ({NAMES.get(kind, kind)}){undecided}"
+        if why := score.get("cause"):
+            yield f"cause: {CAUSES.get(why, why)} ({why})"
+    for text, steps in _evidence(episode).items():
+        where = f"in step {', '.join(map(str, steps))}" if steps else "in no observation"
+        yield f"evidence {where}: {text}"
+    cost = "" if usage.cost is None else f"{usage.cost:.4g} USD, "
+    yield (
+        f"{usage.calls} LLM calls, {usage.prompt_tokens:,} prompt tokens ({usage.cached_tokens:,} cached), "
+        f"{usage.completion_tokens:,} completion tokens, {cost}"
+        f"{seconds.total:.2f} s ({seconds.llm:.2f} s in the LLM)"
+    )
+
+
+def _evidence(episode: Episode) -> dict[str, list[int]]:
+    """The evidence, or else the golds, and the steps whose observations hold it, by the rule of the response types."""
+    from r_eval.analysis.metrics.literals import gold_values
+    from r_eval.analysis.response_types import Observed, evidence_text
+
+    wanted = episode.evidence or [value for gold in episode.golds for value in gold_values(gold)]
+    found: dict[str, list[int]] = {text: [] for text in wanted}
+    for number, step in enumerate(episode.steps, 1):
+        if text := evidence_text(step):
+            observed = Observed([text])
+            for one, steps in found.items():
+                if observed.holds(one) if episode.evidence else observed.holds_gold(one):
+                    steps.append(number)
+    return found

@@ -92,9 +92,8 @@ class Persistent:
                 reply = await self._retried(functools.partial(self._attempt, sent, refused, effort), effort, attempts)
             except LLMError as error:
                 if error.cause == "tool_call":  # its server could not read it: the model's own turn, to be told so
-                    text: str = getattr(error, "text", "")
                     calls = (ToolCall("", "", {}, UNREADABLE),) if sent.tools else ()
-                    reply = Reply(text, calls, "tool_calls" if calls else "stop", estimated=True)
+                    reply = Reply(error.text, calls, "tool_calls" if calls else "stop", estimated=True)
                 elif error.cause == "parameter" and self._learn_from(error, sent, refused):
                     continue
                 elif error.cause in ("request", "parameter") and self._matters("extra", sent, refused):

@@ -138,6 +138,7 @@ class LLMError(Exception):
         wait: Seconds that the server asks to wait before another attempt, if it does.
         parameter: For the cause "parameter": what the server does not take, as a name in the request's body,
             "system", "tools", or "reasoning_content+" for a key that it wants and was not sent.
+        text: For the cause "tool_call": what the model wrote, where the provider repeats it.
         retries, queue, retry: As those of a reply.
     """
 
@@ -153,6 +154,7 @@ class LLMError(Exception):
     }
     """How an episode ends that meets a cause and cannot go on."""
 
+    text: str = ""
     retries: int = 0
     queue: float = 0.0
     retry: float = 0.0

@@ -42,16 +42,6 @@ SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
 HOST = re.compile(r"\w{1,20}://(?:[^/?#]*@)?([^/?#@]*)")  # without what stands before an @: it may be a key
 
 
-class ProviderError(LLMError):
-    """A failure as its provider tells it.
-
-    Attributes:
-        text: For the cause "tool_call": what the model wrote, where the provider repeats it.
-    """
-
-    text: str = ""
-
-
 class Evidence:
     """What an answer says of its failure.
 
@@ -140,12 +130,12 @@ class Evidence:
         if re.fullmatch("[45][0-9][0-9]", text) and self.status in table.VAGUE_STATUSES:
             self.status = int(text)
 
-    def failure(self, prefix: str) -> ProviderError:
+    def failure(self, prefix: str) -> LLMError:
         """What it means."""
         cause, parameter = self._decide()
         wait = self.wait() if cause in LLMError.RETRIED else None
         wait = None if wait is None else min(wait, LONGEST_WAIT)
-        failure = ProviderError(cause, self.message(prefix), wait=wait, parameter=parameter)
+        failure = LLMError(cause, self.message(prefix), wait=wait, parameter=parameter)
         if cause == "tool_call":
             said = "\n".join(self.sentences)
             call, mark, _ = said.partition("raw='")[2].rpartition("', err=")  # Ollama quotes it, and so does llama.cpp
@@ -189,7 +179,7 @@ class Evidence:
         return "quota" if "resourceexhausted" not in self.codes and table.WORDS["quota"].search(text) else "rate_limit"
 
 
-def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -> ProviderError:
+def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -> LLMError:
     """What an answer means that is no reply.
 
     Args:
@@ -201,11 +191,11 @@ def classify(status: int, body: Any, headers: Mapping[str, str] | None = None) -
         host = HOST.match(found.headers.get("location", ""))
         where = (host and one_line(host[1])) or "another path"
         why = f"it redirects to {where}; if that is right, name that address as base_url"
-        return ProviderError("request", f"HTTP {status}: {why}")
+        return LLMError("request", f"HTTP {status}: {why}")
     return found.failure(f"HTTP {status}: " if status else "")
 
 
-def error_in(data: Any) -> ProviderError | None:
+def error_in(data: Any) -> LLMError | None:
     """The error inside an answer that calls itself a success; None where there is none.
 
     Args:
@@ -222,7 +212,7 @@ def finish(reason: object) -> Finish:
     return next((table.FINISHES[word] for word in _words(reason) if word in table.FINISHES), "unknown")
 
 
-def of_exception(error: BaseException) -> ProviderError:
+def of_exception(error: BaseException) -> LLMError:
     """What an exception of an SDK or an HTTP client means: its attributes count most, then its text, then its class."""
     chain = [error]
     while (cause := chain[-1].__cause__) is not None and len(chain) < MOST_CAUSES:
@@ -296,14 +286,9 @@ def _tells(error: Any) -> bool:
     return any(map(bool, error.values())) if isinstance(error, dict) else bool(error)
 
 
-def _words(reason: object) -> tuple[str, ...]:
+def _words(reason: object) -> list[str]:
     """The words in a reason to end, if it is a text."""
-    return _split(reason[:200]) if isinstance(reason, str) else ()
-
-
-@functools.lru_cache(256)
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"\w+", text.lower().replace("-", "_")))
+    return re.findall(r"\w+", reason[:200].lower().replace("-", "_")) if isinstance(reason, str) else []
 
 
 def _key(path: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -121,7 +120,7 @@ class OpenAI(Persistent, LLM):
         try:
             await learn_capabilities(self)
         except LLMError as error:
-            error.args = (await self._explained(error),)
+            error.args = (self._explained(error),)
             raise
 
     async def close(self) -> None:
@@ -143,25 +142,14 @@ class OpenAI(Persistent, LLM):
             auto_decompress=False,  # `read_body` does it, within a bound
         )
 
-    async def _explained(self, error: LLMError) -> str:
+    def _explained(self, error: LLMError) -> str:
         """What a preflight failed of, with what a person can do about it."""
         if error.cause == "key":
             secret = f"the key in {self.api_key_env}" if self.api_key_env else "the Entra token"
             said = str(error).removeprefix(f"{self.name}: ")
             return f"{self.name}: {self.base_url} refuses {secret} ({said})"
-        if error.cause == "model":
-            with contextlib.suppress(Exception):  # the list is no more than a part of a message
-                async with asyncio.timeout(20.0):
-                    names = sorted(str(model["id"]) for model in json.loads(await self._models())["data"])
-                return f"{error}; it has: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
-        elif "HTTP 404" in str(error):
-            return f"{error} (does base_url end as it should, often in /v1?)"
-        return str(error)
-
-    async def _models(self) -> bytes:
-        """What the server answers that is asked for its models."""
-        async with self._client.get(_address(self.base_url, "models"), allow_redirects=False) as answer:
-            return await read_body(answer)
+        is_lost = error.cause == "request" and "HTTP 404" in str(error)
+        return f"{error} (does base_url end as it should, often in /v1?)" if is_lost else str(error)
 
     async def _attempt(self, sent: Request, refused: Refused, effort: Effort) -> Reply:
         if self._client is None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-from collections.abc import Awaitable
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -209,9 +208,6 @@ class Responses(OpenAI):
 
         return token
 
-    async def _models(self) -> bytes:
-        return (await self._answer(self._client.get("/models", cast_to=bytes, options=self._options)))[0]
-
     def _body(self, sent: Request, refused: Refused) -> dict[str, Any]:
         messages = repair_history(sent.messages)
         if "extra" in refused.names:
@@ -246,7 +242,9 @@ class Responses(OpenAI):
             async with asyncio.timeout(self.settings.timeout):
                 # `responses.create` would compare every item with the types of the package: 5 ms for a short request.
                 posted = self._client.post("/responses", content=body, cast_to=bytes, options=self._options)
-                return await self._answer(posted)
+                return await posted, 200, {}
+        except _Answered as answered:
+            return answered.answer
         except LLMError:
             raise
         except TimeoutError:
@@ -257,14 +255,6 @@ class Responses(OpenAI):
             if failure.cause == "connection":
                 raise Unreachable("connection", str(failure)) from None
             raise failure from None
-
-    @staticmethod
-    async def _answer(call: Awaitable[bytes]) -> Answer:
-        """What the server answers to a call of the package."""
-        try:
-            return await call, 200, {}
-        except _Answered as answered:
-            return answered.answer
 
 
 class _Answered(BaseException):

@@ -225,17 +225,13 @@ def _classify(ending: WorkflowResult, steps: list[Step]) -> WorkflowResult:
 def _record(
     cell: PlannedCell, question: Question, epoch: int, ending: WorkflowResult, steps: list[Step], llm: EpisodeLLM
 ) -> Episode:
-    task = cell.planned.task
     return Episode.model_construct(
         schema_=SCHEMA,
         episode_id=episode_id(cell, question, epoch),
         question_id=question.id,
-        task=task.name,
-        domain=task.domain,
+        **cell.cell._asdict(),
+        domain=cell.planned.task.domain,
         level=question.level,
-        workflow=cell.cell.workflow,
-        llm=cell.cell.llm,
-        condition=cell.cell.condition,
         epoch=epoch,
         question=question.question,
         golds=question.answers,

@@ -83,20 +83,19 @@ class Ledger:
         """See `CellWriter.unsynced`."""
         return self._writer.unsynced() if self._writer is not None else []
 
-    def close(self, sort: bool = False) -> None:
-        """Close the file; it may be opened again.
+    def release(self) -> CellWriter | None:
+        """The file where it is open, to be closed by the caller, perhaps in another thread; it may be opened again."""
+        writer, self._writer = self._writer, None
+        return writer
 
-        Args:
-            sort: Whether to put its lines in order where nothing is missing: the newest line of each episode at its
-                place, and at the end those that are not wanted now.
+    def sort(self) -> None:
+        """Put the lines in order where nothing is missing and the file is closed: the newest line of each episode at
+        its place, and at the end those that are not wanted now.
 
         Raises:
-            OSError: The disk refuses something; what was recorded is there.
+            OSError: The disk refuses it; the file is as it was.
         """
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-        if not sort or self._is_sorted or self.left():
+        if self._is_sorted or self.left():
             return
         starts, start = dict[tuple[int, str], int](), 0
         for _, line in whole_lines(self._path):

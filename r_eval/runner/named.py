@@ -39,8 +39,9 @@ def conditions(grid: Grid) -> list[Combined]:
     found: dict[str, Combined] = {}
     for number, entry in enumerate(grid.conditions):
         with grid.located("conditions", number):
-            name = _own_name(entry, entry.joined, found, "condition")
-            found[name] = combine(name, [located(kind, grid.folder) for kind in entry.kinds], entry.settings)
+            name = _own_name(entry, entry.condition, found, "condition")
+            kinds = [located(kind, grid.folder) for kind in entry.condition.split("+")]
+            found[name] = combine(name, kinds, entry.settings)
     for name, condition in found.items():
         if (name == CLEAN.name) != (not condition.parts):
             raise UserError(f"condition '{name}': {CLEAN.name} is the name of the bare environment, and its only one")

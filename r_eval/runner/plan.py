@@ -81,9 +81,7 @@ class PlannedTask:
     @functools.cached_property
     def task_version(self) -> str:
         """That of the task, wherever the file of its environment lies."""
-        name = without_folders(self.task.environment)
-        same = name == self.task.environment
-        return (self.task if same else dataclasses.replace(self.task, environment=name)).version
+        return dataclasses.replace(self.task, environment=without_folders(self.task.environment)).version
 
     @functools.cached_property
     def environment_parts(self) -> dict[str, str]:

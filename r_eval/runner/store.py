@@ -92,8 +92,8 @@ class Store:
     def __exit__(self, *exception: object) -> None:
         try:
             with _writable(self.folder.path):
-                for ledger in self._ledgers.values():
-                    ledger.close()
+                for writer in filter(None, [ledger.release() for ledger in self._ledgers.values()]):
+                    writer.close()
         finally:
             os.close(self._lock)
             if not self.is_written and self.is_new:  # leave nothing of a run that never began
@@ -148,8 +148,16 @@ class Store:
 
     async def complete(self, cell: PlannedCell) -> None:
         """Close a cell's file; once nothing is missing, put it in the order of the questions."""
+        ledger = self.ledger(cell)
+        writer = ledger.release()  # here, since `sync` may look at it at any time
+
+        def close() -> None:
+            if writer is not None:
+                writer.close()
+            ledger.sort()
+
         with _writable(self.folder.path):
-            await asyncio.to_thread(self.ledger(cell).close, sort=True)
+            await asyncio.to_thread(close)
 
     def write_questions(self) -> None:
         """Write down what is asked, so that the folder says it without the files that the questions came from."""
@@ -219,7 +227,7 @@ class Store:
                 }
                 for p in plan.tasks
             ],
-            "conditions": list(dict.fromkeys(c.name or c.joined for c in grid.conditions)),
+            "conditions": list(dict.fromkeys(c.name or c.condition for c in grid.conditions)),
             "cells": [self._cell_part(cell) for cell in plan.cells],
             "dropped": [dataclasses.asdict(drop) for drop in plan.drops],
             "stopped": self.stopped,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from typing import Any
 
-from r_eval.environments.corpus.sources import Document
+from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.languages import recognised
 from r_eval.llms.json_text import json_values
 from r_eval.tasks.graphs.graph import Triple
@@ -46,7 +46,7 @@ class Extracted:
 
 
 async def extract(
-    documents: Iterable[Document],
+    documents: Iterable[SourceDocument],
     client: LLMClient,
     names: NameList | None = None,
     relations: NameList | None = None,

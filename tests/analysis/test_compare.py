@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from r_eval.analysis.compare import comparable, compare_columns, pairs, ranking, score_matrix
+from r_eval.analysis.compare import comparable, pairs, score_matrix
 from r_eval.analysis.results import Results, load
 from r_eval.analysis.statistics import ScorePairs, compare
 from r_eval.folder import RunFolder
@@ -89,17 +89,3 @@ def test_a_reworded_question_is_no_common_question(tmp_path: Path, make_run: Cal
     found = pairs(load(one, two))
     assert found.attrs["notes"] == ["1 question left out: worded differently in another run."]
     assert found["questions"].max() <= 11
-
-
-def test_a_pair_without_a_common_question_has_no_p(results: Results) -> None:
-    matrix = score_matrix(results.episodes)
-    found = compare_columns(matrix, [(matrix.columns[0], "nobody")])
-    assert found["questions"].tolist() == [0]
-    assert found["p"].isna().all()
-
-
-def test_ranks_go_by_scores_and_stay_open_without_significance() -> None:
-    frame = pd.DataFrame({"a": ["x", "z"], "b": ["y", "x"], "difference": [0.2, -0.5], "significant": [False, True]})
-    found = ranking(pd.Series({"z": 0.1, "x": 0.6, "y": 0.4}), frame)
-    rows = list(found[["system", "rank", "rank_low", "rank_high"]].itertuples(index=False, name=None))
-    assert rows == [("x", 1, 1, 2), ("y", 2, 1, 3), ("z", 3, 2, 3)]

@@ -142,14 +142,3 @@ def test_only_the_cells_that_changed_are_scored_again(tmp_path: Path) -> None:
     ensure_scored(run)
     assert len(run.scores(CELL)) == 2
     assert other.path(run.scores_root).stat().st_ino == inodes[other]
-
-
-def test_cells_that_changed_are_scored_with_the_settings_of_the_kept_scores(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    write(run, 0)
-    write_manifest(tmp_path, [CELL], 2)
-    score_run(run, ["exact_match"], "published", 0.9)
-    write(run, 1)
-    ensure_scored(run)
-    (kept,) = {(r["taxonomy"], r["threshold"], *r["metrics"]) for r in run.scores(CELL).values()}
-    assert kept == ("published", 0.9, "exact_match")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from r_eval.analysis.qrels import METRICS, RETRIEVAL, by_ids, documents, text_ids
 from r_eval.analysis.scoring import score_episode, score_run
@@ -17,11 +14,6 @@ from r_eval.folder import Cell
 from r_eval.records import Outcome, Question, Step
 from tests.analysis.answers import KS, write_answers
 from tests.analysis.conftest import call, episode
-
-NAMES = [f"{letter}{number}" for letter in ("d", "文", "a#") for number in range(6)]
-passages = st.builds(lambda name, chunk: f"{name}#{chunk}", st.sampled_from(NAMES), st.integers(1, 4))
-calls = st.lists(st.lists(passages, max_size=6), max_size=4)
-wanted = st.sets(st.sampled_from(NAMES), min_size=1, max_size=5)
 
 
 def search(*found: str, **changes: Any) -> Step:
@@ -73,39 +65,6 @@ def test_a_system_that_found_nothing_is_at_0(steps: list[Step], returned: int) -
 
 def test_of_calls_that_return_texts_without_ids_nothing_is_known() -> None:
     assert by_ids([search(observation="A text.")], {"a"}, 1) is None
-
-
-@given(calls, wanted, st.randoms(use_true_random=False))
-def test_neither_the_order_nor_the_division_of_calls_matters_to_recall(
-    found: list[list[str]], relevant: set[str], dice: random.Random
-) -> None:
-    mixed = [dice.sample(one, len(one)) for one in found]
-    dice.shuffle(mixed)
-    before, after = measured(found, relevant), measured(mixed, relevant)
-    assert all(before[name] == after[name] for name in ("recall", "hit_rate", "precision"))
-    assert measured([[passage for one in found for passage in one]], relevant) == before
-
-
-def test_the_score_records_of_random_episodes_agree_with_trec_eval() -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval-terrier is not installed")
-    dice = random.Random(3)
-    for number in range(300):
-        name = f"q{number}"
-        found = [
-            [f"{dice.choice(NAMES)}#{dice.randint(1, 3)}" for _ in range(dice.randint(0, 6))]
-            for _ in range(dice.randint(1, 3))
-        ]
-        relevant = set(dice.sample(NAMES, dice.randint(1, 5)))
-        made = episode(question_id=name, steps=[search(*one) for one in found])
-        record = score_episode(made, relevant={name: relevant})["retrieval"]
-        ranked = list(dict.fromkeys(passage.rpartition("#")[0] for one in found for passage in one))
-        for end, k in (("", max(1, len(ranked))), ("@5", 5), ("@10", 10)):
-            measures = {f"success.{k}", f"recall.{k}", f"P.{k}", f"ndcg_cut.{k}"}
-            evaluator = pytrec_eval.RelevanceEvaluator({name: dict.fromkeys(relevant, 1)}, measures)
-            theirs = evaluator.evaluate({name: {one: float(-rank) for rank, one in enumerate(ranked)}}).get(name, {})
-            keys = {"recall": "recall", "hit_rate": "success", "precision": "P", "ndcg": "ndcg_cut"}
-            expected = {f"{ours}{end}": theirs.get(f"{key}_{k}", 0.0) for ours, key in keys.items()}
-            assert {one: record[one] for one in expected} == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("taxonomy", ["strict", "published"])

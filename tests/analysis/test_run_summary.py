@@ -125,7 +125,7 @@ def test_the_state_of_a_run_comes_with_what_is_missing(make: Make, state: str, w
 
 
 def spent(cost: float | None, calls: int = 10, cached: int = 0) -> dict[str, Any]:
-    return {"calls": calls, "cached": cached, "cost": cost, "tokens": 99, "seconds": 1.0}
+    return {"calls": calls, "cached": cached, "cost": cost, "tokens": 99}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from r_eval.analysis import scoring
 from r_eval.analysis.scoring import BATCH, VERSION, ensure_scored, is_current, score_episode, score_run
 from r_eval.errors import UserError
 from r_eval.folder import RunFolder
@@ -150,12 +149,6 @@ def test_scores_of_another_scorer_are_computed_again_with_their_settings(
         small.write_scores(cell, [record | changed for record in small.scores(cell).values()])
     ensure_scored(small)
     assert kept(small) == first
-
-
-def test_current_scores_are_not_computed_again(small: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    score_run(small)
-    monkeypatch.setattr(scoring, "score_run", None)
-    ensure_scored(small)
 
 
 def test_nothing_is_written_or_deleted_where_a_link_leads(small: RunFolder, tmp_path: Path) -> None:

@@ -92,9 +92,3 @@ def test_samples_are_all_right_all_wrong_or_partly_right(tmp_path: Path) -> None
 def test_a_sample_with_one_variant_or_one_without_a_verdict_is_left_out(tmp_path: Path) -> None:
     found = steady(tmp_path, {"a": "rrr", "b": "rrx", "c": "r"})
     assert (found["samples"], found["left_out"], found["all_right_share"]) == (1, 2, 1.0)
-
-
-def test_every_share_has_an_interval_over_samples(tmp_path: Path) -> None:
-    found = steady(tmp_path, {f"{name}{n}": letters for name, letters in MIXED.items() for n in range(9)})
-    for name in ("all_right_share", "partly_right_share", "right_of_partly_share"):
-        assert 0 < found[f"{name}_low"] < found[name] < found[f"{name}_high"] < 1

@@ -62,22 +62,3 @@ def test_an_environment_that_fails_is_one_sentence(folder: Path, old: str, new: 
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "templates.yaml: the environment failed: " in done.stderr
     assert said in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["nowhere.yaml"], "nowhere.yaml: no such template file"),
-        (["grid.yaml"], "grid.yaml: no source of questions: it has none of the keys templates, graph and placeholders"),
-        (["templates.yaml", "--private", "out.jsonl"], "out.jsonl would be both the public and the private file"),
-        (["out.jsonl"], "out.jsonl would be written over"),
-        (["templates.yaml", "--private", "templates.yaml"], "templates.yaml would be written over"),
-        (["templates.yaml", "--environment", "wiki"], "the environment has no records of kind 'dish'"),
-        (["templates.yaml", "--refresh", "gone.jsonl"], "gone.jsonl"),
-    ],
-)
-def test_a_mistake_is_one_line_and_nothing_is_written(folder: Path, words: list[str], said: str) -> None:
-    done = typed_here(["generate", *words, "--out", "out.jsonl"], folder)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert said in done.stderr
-    assert not (folder / "out.jsonl").exists()

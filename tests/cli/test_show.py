@@ -1,15 +1,22 @@
-"""`r-eval show`: which episodes it lists, which transcript it prints, and that it reads no more than it shows."""
+"""`r-eval show`: which episodes it lists, what a transcript has, and that nothing in either acts on the terminal."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from r_eval import Grid, run
+from r_eval.cli.options import harmless
+from r_eval.cli.show import transcript
+from r_eval.records import Outcome, Seconds, SentMessage, Step, Tokens, Usage
+from tests.analysis.conftest import call, episode
 from tests.commands import typed_here
 
 LLM = """
@@ -136,3 +143,97 @@ def test_prompt_prints_the_messages_that_were_sent(folder: Path) -> None:
     assert "\n      [0] system\n      AMiner, a database of scholars" in text
     assert text.count("      AMiner, a database of scholars") == 1
     assert "Observation 1: 0 results." in text
+
+
+# A transcript
+
+ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0001]")
+SCORE = {"score": 0.0, "metric": "token_f1", "response_type": "RE", "undecided": False, "cause": "empty_search"}
+
+
+def text_of(score: dict[str, Any] | None = None, with_messages: bool = False, **changes: Any) -> str:
+    messages = changes.pop("messages", [])
+    changed = episode(**changes).model_copy(update={"messages": messages})
+    return "".join(f"{line}\n" for line in transcript(changed, score, with_messages))
+
+
+@given(st.text())
+def test_no_text_acts_on_the_terminal(text: str) -> None:
+    assert not ACTING.search(harmless(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("\x1b[31m\r\x9b", "\\u001b[31m\\u000d\\u009b"),
+        ("\u202egnp a\u2028b", "\\u202egnp a\\u2028b"),
+        ("\U000e0001 \ud800", "\\U000e0001 \\ud800"),
+        ("a\tb\nc é 東京 😀", "a\tb\nc é 東京 😀"),
+    ],
+)
+def test_control_and_direction_characters_become_visible_signs(text: str, seen: str) -> None:
+    assert harmless(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("step", "lines"),
+    [
+        (
+            Step(kind="thought", text="Look.", seconds=1.234, tokens=Tokens(prompt=1400, completion=30), depth=2),
+            "  1 thought (depth 2, 1,400 + 30 tokens, 1.23 s)  Look.\n",
+        ),
+        (Step(kind="thought", text="Cut", error="length", replayed=True), "  1 thought (length, replayed)  Cut\n"),
+        (Step(kind="thought", text="Yes.", reasoning="Hm"), "thought  Yes.\n      reasoning: Hm\n"),
+        (Step(kind="thought", text=""), "  1 thought  (nothing)\n"),
+        (
+            call("There is no page.", "not_found", entity="Kenya", n=3),
+            '  1 call  Search(entity="Kenya", n=3)  not_found\n      There is no page.\n',
+        ),
+        (Step(kind="answer", text="", error="unparsed"), "  1 answer  none\n"),
+    ],
+)
+def test_a_step_says_what_it_was_and_what_it_took(step: Step, lines: str) -> None:
+    assert lines in text_of(steps=[step])
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"steps": [call("Nothing here."), call("The capital is Nairobi.")]}, "evidence in step 2: Nairobi\n"),
+        ({"evidence": ["Lake T"], "steps": [call("Nairobi, south of Lake T")]}, "evidence in step 1: Lake T\n"),
+        ({"steps": [call("Mombasa.")]}, "evidence in no observation: Nairobi\n"),
+        (
+            {"steps": [Step(kind="thought", text="Nairobi."), call("No Nairobi.", "not_found", entity="Nairobi")]},
+            "evidence in no observation: Nairobi\n",
+        ),
+    ],
+)
+def test_evidence_is_found_in_observations_alone(changes: dict[str, Any], found: str) -> None:
+    assert found in text_of(**changes)
+
+
+def test_each_message_is_printed_once_before_the_reply_to_it() -> None:
+    messages = [
+        SentMessage(role="system", content="Answer 東京."),
+        SentMessage(role="user", content="Question: Where?"),
+        SentMessage(role="assistant", content="", calls=[{"name": "Search"}]),
+    ]
+    steps = [Step(kind="thought", text="One.", request=[0, 1]), Step(kind="thought", text="Two.", request=[0, 1, 2])]
+    assert (
+        "      sent 2 messages\n      [0] system\n      Answer 東京.\n      [1] user\n      Question: Where?\n"
+        "  1 thought  One.\n"
+        '      sent 3 messages, 2 of them as before\n      [2] assistant\n      {"name": "Search"}\n'
+        "  2 thought  Two.\n"
+    ) in text_of(None, True, steps=steps, messages=messages)
+
+
+def test_the_end_says_the_score_the_type_the_cause_and_what_it_took() -> None:
+    text = text_of(
+        SCORE,
+        outcome=Outcome(kind="exhausted", cause="steps"),
+        usage=Usage(calls=2, prompt_tokens=1400, completion_tokens=60, cost=0.00123),
+        seconds=Seconds(total=2.5, llm=2.0),
+    )
+    assert "\nexhausted steps\ntoken_f1 0.0, response type RE (reasoning error)\n" in text
+    assert "cause: A call found nothing. (empty_search)\n" in text
+    assert "2 LLM calls, 1,400 prompt tokens (0 cached), 60 completion tokens, 0.00123 USD, 2.50 s" in text

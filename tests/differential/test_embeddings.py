@@ -4,8 +4,6 @@ here."""
 from __future__ import annotations
 
 import string
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,11 +101,3 @@ def test_the_embedded_model_knows_what_is_about_the_same() -> None:
     answers = ["The reading rooms close at nine in the evening.", "Bananas are rich in potassium."]
     near, far = get("embedding_similarity").scores(answers, [["The library shuts at 9 pm."]] * 2)
     assert near > 0.5 > 0.2 > far
-
-
-def test_naming_a_metric_loads_no_model() -> None:
-    code = (
-        "import sys; from r_eval.analysis.metrics import get; get('embedding_similarity@./x'); get('bert_score@./x');"
-    )
-    code += "assert not {'torch', 'sentence_transformers', 'numpy', 'bert_score'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from r_eval.environments.aminer import AMiner
-from r_eval.environments.aminer.shapes import Coauthor, PersonInfo, PersonPublication, Publication
+from r_eval.environments.aminer.shapes import Coauthor, PersonInfo, PersonPublication, PublicationResult
 from r_eval.environments.base import NotFound
 from tests.timing import quickest
 
@@ -26,7 +26,7 @@ class World:
         self.people = {person["person_id"]: person for person in aminer.records("person")}
         self.papers = {paper["pub_id"]: paper for paper in aminer.records("publication")}
         self.pubs: dict[str, list[PersonPublication]] = {key: aminer.getPersonPubs(key) for key in self.people}
-        self.full: dict[str, Publication] = {key: aminer.getPublication(key) for key in self.papers}
+        self.full: dict[str, PublicationResult] = {key: aminer.getPublication(key) for key in self.papers}
         self.coauthors: dict[str, list[Coauthor]] = {key: aminer.getCoauthors(key) for key in self.people}
         self.info: dict[str, PersonInfo] = {key: aminer.getPersonBasicInfo(key) for key in self.people}
 

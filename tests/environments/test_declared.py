@@ -101,14 +101,12 @@ def test_what_can_safely_be_converted_is_and_goes_out_under_its_declared_name(
     [
         ({"frm": 1}, "find_pages has no argument 'frm'. Did you mean 'from_'? Its arguments: from_, page_size, "),
         ({"page_size": "many"}, "find_pages: argument 'page_size' must be int, not 'many'."),
-        ({"from_": None}, "find_pages: argument 'from_' must be str, not None."),
         ({"lang": "fr"}, "argument 'lang' must be Literal['en', 'de'] | None, not 'fr'."),
         (
             {"tags": [["a"]]},
             "argument 'tags' must be list[str] | None, not [['a']] (0: Input should be a valid string).",
         ),
         ({"filter": {"year": "x"}}, 'must be Filter | None (Filter is {"year": int, "also"?: Any}), not {'),
-        ({"filter": {}}, "(year: Field required)"),
         ({"score": "nan"}, "argument 'score' must be float | None, not 'nan' (Input should be a finite number)."),
         ({"filter": {1, 2}}, "argument 'filter' must be Filter | None"),
         ({"tags": ["x" * 600_000]}, "find_pages: the arguments are too large."),

@@ -276,6 +276,18 @@ CASES = [
         settings={"timeout": 4},
     ),
     Case(
+        "an answer without end",
+        [tool("endless")],
+        ["endless()"],
+        [],
+        [("endless", {}, "tool_error The answer is larger than 5 MB. Ask for less.")],
+        before={
+            "endless": """sys.stdout.write('{"jsonrpc": "2.0", "id": %s, "result": {"content": "' % number)
+while True: sys.stdout.write('x' * 100000)"""
+        },
+        settings={"timeout": 30},
+    ),
+    Case(
         "a flood",
         [tool("flood")],
         ["flood()"],

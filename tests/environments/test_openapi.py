@@ -354,5 +354,5 @@ def test_a_document_that_cannot_be_used_is_the_persons_error(
 def test_a_document_that_is_not_there_is_the_persons_error(tmp_path: Path, server: Server) -> None:
     with pytest.raises(UserError, match=r"cannot be opened: .*No such file"):
         open_environment(f"openapi:{tmp_path}/none.yaml")
-    with pytest.raises(UserError, match="its own words"):
+    with pytest.raises(UserError, match="HTTP Error 404"):
         open_environment(f"openapi:{server.url}/api/special/404")

@@ -246,16 +246,11 @@ TIME, MEMORY = ("time", "exception", "unknown_api"), ("memory", "time", "output"
 WITHOUT_BOUND = {
     "import time\ntime.sleep(60)": TIME,
     "while True:\n    try:\n        while True: pass\n    except BaseException:\n        pass": TIME,
-    "answer = sum(range(10 ** 12))": TIME,
     "import re\nanswer = str(re.match('(a|a)*b', 'a' * 60))\nwhile True: pass": TIME,
     "def f(n): return f(n + 1)\nf(0)": (*TIME, *MEMORY),
     "while True: print('a' * 1000)": MEMORY,
     "answer = 'a' * 10 ** 10": MEMORY,
-    "x = []\nwhile True: x.append('a' * 1000)": MEMORY,
-    "answer = list(range(10 ** 12))": MEMORY,
-    "answer = 10 ** 10 ** 10": MEMORY,
     "while True:\n    try:\n        x = 'a' * 10 ** 10\n    except MemoryError:\n        pass": MEMORY,
-    "print('a' * 10 ** 7)": MEMORY,
     "a = 'x'\nfor i in range(60): a = [a, a]\nanswer = str(a)": MEMORY,
 }
 

@@ -36,7 +36,7 @@ from r_eval.environments.aminer.environment import AMiner
 from r_eval.environments.base import Environment, EnvironmentFailure, query_api
 from r_eval.environments.opening import open_environment
 from r_eval.environments.serve.http import serve_http
-from r_eval.environments.serve.mcp import serve_mcp
+from r_eval.environments.serve.mcp_server import serve_mcp
 
 
 class Odd(Environment):

@@ -84,7 +84,9 @@ def test_the_bytes_of_a_complete_file_depend_on_no_order_and_no_earlier_tries(
         kind: OutcomeKind = "finished" if attempt == "new" else "llm_failure"
         made = episode(cell, cell.planned.questions[question], epoch, kind, f"{attempt} {place} Ü")
         book.append(made, made.model_dump_json())
-    book.close(sort=True)
+    if writer := book.release():
+        writer.close()
+    book.sort()
     assert answers(path) == [f"new {place} Ü" for place in range(EPOCHS * QUESTIONS)]
 
 
@@ -108,5 +110,7 @@ def test_questions_that_are_not_wanted_now_are_kept_at_the_end(tmp_path: Path, c
     narrow = dataclasses.replace(cell, planned=dataclasses.replace(cell.planned, questions=cell.planned.questions[:2]))
     book = ledger(narrow, path, epochs=1)
     assert book.left() == 0
-    book.close(sort=True)
+    if writer := book.release():
+        writer.close()
+    book.sort()
     assert answers(path) == ["0", "1", "2"]

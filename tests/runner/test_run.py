@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from r_eval import Grid, UserError, arun, load_run, run
+from r_eval import Grid, UserError, arun, run
 from r_eval.folder import CellWriter
 from r_eval.runner.observer import RunObserver
 from r_eval.runner.run import Runner
@@ -151,19 +151,6 @@ def status_of(process: Path) -> str:
         return (process / "status").read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-def test_a_torn_last_line_is_repaired_and_its_episode_run_again(desk: CommandDesk) -> None:
-    grid = desk.grid(desk.llm(PLAIN))
-    run(grid, desk.out)
-    whole = contents(desk.out)
-    path = desk.out / "episodes" / "direct+one" / "clean" / "aminer__soay-easy.jsonl"
-    path.write_bytes(path.read_bytes()[:-40])
-    asked = len(desk.asked())
-    assert len(list(load_run(desk.out).episodes())) == 11
-    assert run(grid, desk.out).state == "complete"
-    assert len(desk.asked()) == asked + 1
-    assert contents(desk.out) == whole
 
 
 def test_the_machinerys_failures_are_tried_again_and_their_old_lines_go(desk: CommandDesk) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import json
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from r_eval import Grid, UserError
-from r_eval.folder import RunFolder
+from r_eval.folder import CellWriter, RunFolder
 from r_eval.records import INFRASTRUCTURE_FAILURES, Episode, Outcome, OutcomeKind, Step
 from r_eval.runner.episode import episode_id
 from r_eval.runner.plan import Plan, PlannedCell, resolve
@@ -95,6 +96,26 @@ def test_what_the_system_did_is_done_and_what_the_machinery_did_is_missing_still
     store.append(cell, episode(cell, 0, kind))
     done = kind not in INFRASTRUCTURE_FAILURES
     assert (store.ledger(cell).count(), len(list(store.missing(cell)))) == (done, 5 - done)
+
+
+def test_a_file_that_a_thread_is_closing_is_synced_by_nobody_else(
+    store: Store, cell: PlannedCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def close_slowly(writer: CellWriter) -> None:
+        close(writer)
+        time.sleep(0.2)
+
+    async def main() -> None:
+        store.append(cell, episode(cell, 0))
+        closing = asyncio.create_task(store.complete(cell))
+        await asyncio.sleep(0.1)
+        await store.sync()
+        await closing
+
+    close = CellWriter.close
+    monkeypatch.setattr(CellWriter, "close", close_slowly)
+    asyncio.run(main())
+    assert store.ledger(cell).count() == 1
 
 
 @pytest.mark.parametrize("text", ["a\u2028b", "a\x85b", "a\u2029b\x1cc", "a\r\nb", '"\\', '","checksum":"00000000"}'])

@@ -58,14 +58,6 @@ def test_a_name_that_cannot_be_used_is_refused_and_nothing_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_is_filled_the_present_one_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
-    new_domain("recipes", Path())
-    assert Path("recipes.py").is_file()
-    assert list(tmp_path.iterdir()) == [tmp_path / "empty"]
-
-
 @pytest.mark.parametrize("inside", ["folder", "file"])
 def test_what_is_there_already_is_left_alone(tmp_path: Path, inside: str) -> None:
     there = tmp_path / "recipes"
@@ -77,12 +69,6 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path, inside: str) -> Non
     with pytest.raises(UserError, match="already exists"):
         new_domain("recipes", there)
     assert [p.name for p in tmp_path.rglob("*")] == (["recipes", "mine.txt"] if inside == "folder" else ["recipes"])
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(UserError, match="cannot be written"):
-        new_domain("recipes", tmp_path / "file" / "recipes")
 
 
 def test_the_command_says_what_it_wrote_and_what_comes_next(tmp_path: Path) -> None:

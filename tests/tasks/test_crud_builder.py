@@ -148,7 +148,7 @@ def test_what_a_filter_drops_is_counted_by_its_reason(instead: dict[str, str], r
 
 def test_reports_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text("", encoding="utf-8")
-    assert "no such file" in typed_here(("data", "crud", "gone", "--llm", "openai/x"), tmp_path).stderr
+    assert "does not exist" in typed_here(("data", "crud", "gone", "--llm", "openai/x"), tmp_path).stderr
     rows = ["Short.", "一。二。三。四。", "A b. C d. E f. " * 900, "One. Two. Three.", "One. Two. Three."]
     lines = (json.dumps({"id": str(n), "text": text}) for n, text in enumerate(rows))
     (tmp_path / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")

@@ -41,7 +41,7 @@ _POSITIONS = {
 
 
 @dataclass(slots=True, eq=False)
-class Scholar:
+class WorldScholar:
     number: int
     person_id: str
     name: str
@@ -56,8 +56,8 @@ class Scholar:
     work: list[tuple[str, str, int, int | None]]
     """Position, organisation, first year, last year (None: still there); oldest first."""
     email: str
-    advisor: Scholar | None
-    advisees: list[Scholar] = field(default_factory=list)
+    advisor: WorldScholar | None
+    advisees: list[WorldScholar] = field(default_factory=list)
     papers: list[Paper] = field(default_factory=list)
 
     @property
@@ -80,7 +80,7 @@ class Paper:
     venue: str
     year: int
     num_citation: int
-    authors: list[Scholar]
+    authors: list[WorldScholar]
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Region:
     taken: set[tuple[str, str]] = field(default_factory=set)
 
 
-def communities() -> Iterator[list[Scholar]]:
+def communities() -> Iterator[list[WorldScholar]]:
     """All scholars of the world, a community at a time, with their papers; numbers run on from one to the next."""
     titles: set[str] = set()
     region = _Region([])
@@ -102,7 +102,7 @@ def communities() -> Iterator[list[Scholar]]:
             region = _Region([organisation(SEED, base + site) for site in range(SITES)])
         dice = Dice(SEED, "community", number)
         subject, neighbour = dice.some(_FIELDS, 2)
-        people: list[Scholar] = []
+        people: list[WorldScholar] = []
         for index in range(COMMUNITY):
             topics = [*dice.some(FIELDS[subject], dice.between(2, 4)), dice.pick(FIELDS[neighbour])]
             people.append(_scholar(dice, region, people, start + index, index / COMMUNITY, topics))
@@ -116,8 +116,8 @@ def _identifier(kind: str, number: int) -> str:
 
 
 def _scholar(
-    dice: Dice, region: _Region, elders: list[Scholar], number: int, place: float, topics: list[str]
-) -> Scholar:
+    dice: Dice, region: _Region, elders: list[WorldScholar], number: int, place: float, topics: list[str]
+) -> WorldScholar:
     """The next member of a community; `place` (0 to 1) runs from its senior members to its students."""
     student = place >= 0.84
     if place < 0.25:
@@ -140,7 +140,7 @@ def _scholar(
         if number % _OTHER_EVERY == 0:  # decided by the number, so that nothing else is drawn otherwise
             work[-1] = (_OTHER_POSITIONS[number // _OTHER_EVERY % len(_OTHER_POSITIONS)], *work[-1][1:])
     name, gender = _name(dice, region, site.name)
-    scholar = Scholar(
+    scholar = WorldScholar(
         number, _identifier("person", number), name, gender, topics, started, doctorate, education, work,
         f"{'.'.join(words(name))}@{site.domain}", advisor,
     )  # fmt: skip
@@ -154,11 +154,11 @@ def _universities(region: _Region) -> list[Organisation]:
 
 
 def _school(
-    dice: Dice, region: _Region, elders: list[Scholar], started: int, student: bool
-) -> tuple[Scholar | None, Organisation]:
+    dice: Dice, region: _Region, elders: list[WorldScholar], started: int, student: bool
+) -> tuple[WorldScholar | None, Organisation]:
     """An advisor who was at a university when the doctorate was begun, and that university."""
     universities = {site.name: site for site in _universities(region)}
-    options: list[tuple[Scholar, Organisation]] = []
+    options: list[tuple[WorldScholar, Organisation]] = []
     for elder in elders:
         if elder.doctorate is None or elder.doctorate + 4 > started or len(elder.advisees) >= _MOST_ADVISEES:
             continue
@@ -202,11 +202,11 @@ def _name(dice: Dice, region: _Region, site: str) -> tuple[str, str]:
             return name, gender
 
 
-def _write_papers(dice: Dice, people: list[Scholar], titles: set[str], number: int) -> int:
+def _write_papers(dice: Dice, people: list[WorldScholar], titles: set[str], number: int) -> int:
     """Give a community its papers, numbered from `number`; returns how many were written."""
     written = 0
 
-    def write(first: Scholar, last: Scholar | None, year: int) -> None:
+    def write(first: WorldScholar, last: WorldScholar | None, year: int) -> None:
         nonlocal written
         topic, authors = dice.pick(first.topics), _team(dice, people, first, last, year)
         title, abstract = title_and_abstract(dice, topic, titles)
@@ -233,12 +233,14 @@ def _write_papers(dice: Dice, people: list[Scholar], titles: set[str], number: i
     return written
 
 
-def _year(dice: Dice, scholar: Scholar) -> int:
+def _year(dice: Dice, scholar: WorldScholar) -> int:
     """A year after the scholar's start, recent ones more often."""
     return NOW - int(dice.random() * dice.random() * (NOW - scholar.started))
 
 
-def _team(dice: Dice, people: list[Scholar], first: Scholar, last: Scholar | None, year: int) -> list[Scholar]:
+def _team(
+    dice: Dice, people: list[WorldScholar], first: WorldScholar, last: WorldScholar | None, year: int
+) -> list[WorldScholar]:
     """The authors in their order: who did the work first, an advisor last; never anybody twice."""
     free = [
         other

@@ -35,9 +35,8 @@ class Places:
             currency = Draft(row["title"], "currency", "currency", aliases=cells(row, "aliases"))
             currency.add("currency_code", row["code"])
             currencies[row["code"]] = self._world.add(currency)
-        continents = {name: Draft(name, "continent", "continent") for name in self._column("continent")}
-        for continent in continents.values():
-            self._world.add(continent)
+        names = sorted({row["continent"] for row in self._rows.values()})
+        continents = {name: self._world.add(Draft(name, "continent", "continent")) for name in names}
         for code, row in self._rows.items():
             draft = Draft(row["name"], "country", "country", aliases=cells(row, "aliases"))
             draft.remark = f"It {'is not' if row['un'] else 'is'} a member state of the United Nations."
@@ -100,9 +99,6 @@ class Places:
             if part in ("", city.qualifier) or not any(part == state.name for state in self.states.values()):
                 return city
         raise LookupError(f"cities.tsv has no {name} in {country.name}")
-
-    def _column(self, name: str) -> list[str]:
-        return sorted({row[name] for row in self._rows.values()})
 
     def _add_states(self) -> None:
         """The states of the United States, in the order of their admission."""

@@ -17,7 +17,7 @@ from .phrases import KINDS
 
 
 @dataclass(eq=False)
-class Draft:
+class PageDraft:
     """A page without its text.
 
     Attributes:
@@ -34,14 +34,14 @@ class Draft:
     name: str
     kind: str
     qualifier: str
-    facts: dict[str, list[str | Draft]] = field(default_factory=dict)
+    facts: dict[str, list[str | PageDraft]] = field(default_factory=dict)
     aliases: list[str] = field(default_factory=list)
     qualified: bool = False
     noun: str = ""
     remark: str = ""
     title: str = ""
 
-    def add(self, relation: str, *values: str | Draft | None) -> None:
+    def add(self, relation: str, *values: str | PageDraft | None) -> None:
         """Note values of a relation; None and empty ones say nothing, repeated ones nothing new.
 
         Raises:
@@ -60,29 +60,29 @@ class Draft:
 
     def values(self, relation: str) -> list[str]:
         """The values as texts: a draft by its title."""
-        return [value.title if isinstance(value, Draft) else value for value in self.facts.get(relation, [])]
+        return [value.title if isinstance(value, PageDraft) else value for value in self.facts.get(relation, [])]
 
-    def only(self, relation: str) -> Draft | None:
+    def only(self, relation: str) -> PageDraft | None:
         """The first value, where it is a page."""
         values = self.facts.get(relation, [])
-        return values[0] if values and isinstance(values[0], Draft) else None
+        return values[0] if values and isinstance(values[0], PageDraft) else None
 
 
-class World:
+class WikiWorld:
     """All drafts, found by name and kind."""
 
     def __init__(self) -> None:
-        self.drafts: list[Draft] = []
-        self._names: defaultdict[str, list[Draft]] = defaultdict(list)
+        self.drafts: list[PageDraft] = []
+        self._names: defaultdict[str, list[PageDraft]] = defaultdict(list)
 
-    def add(self, draft: Draft) -> Draft:
+    def add(self, draft: PageDraft) -> PageDraft:
         """Take a draft in; its name and aliases are known from now on."""
         self.drafts.append(draft)
         aliases, draft.aliases = draft.aliases, []
         self.name(draft, draft.name, *aliases)
         return draft
 
-    def name(self, draft: Draft, *names: str) -> None:
+    def name(self, draft: PageDraft, *names: str) -> None:
         """Note further names of a draft."""
         for name in names:
             known = self._names[title_key(name)]
@@ -90,7 +90,7 @@ class World:
                 known.append(draft)
                 draft.aliases.append(name)
 
-    def find(self, name: str, *kinds: str) -> Draft | None:
+    def find(self, name: str, *kinds: str) -> PageDraft | None:
         """The draft of one of these kinds that has this name, if there is exactly one.
 
         A name with brackets, "Solaris (film)", means the draft with that qualifier.
@@ -101,7 +101,7 @@ class World:
             known = [draft for draft in known if draft.qualifier == qualifier] or known
         return known[0] if len(known) == 1 else None
 
-    def of_kind(self, *kinds: str) -> Iterator[Draft]:
+    def of_kind(self, *kinds: str) -> Iterator[PageDraft]:
         """The drafts of these kinds, in the order in which they came."""
         return (draft for draft in self.drafts if draft.kind in kinds)
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus.chunks import Chunks, build_or_load, open_chunks
-from r_eval.environments.corpus.sources import Document
+from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.environments.corpus.splitting import split
 from r_eval.errors import UserError
 
 pytest.importorskip("langchain_text_splitters", reason="needs langchain-text-splitters (extra retrieval)")
 
 DOCUMENTS = [
-    Document("a", "第一句。 Second one. 👩‍🔬 Third one. " * 5, "T"),
-    Document("b", "é"),
-    Document("c", "x " * 99),
+    SourceDocument("a", "第一句。 Second one. 👩‍🔬 Third one. " * 5, "T"),
+    SourceDocument("b", "é"),
+    SourceDocument("c", "x " * 99),
 ]
 
 
@@ -30,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "indexes"
 
 
-def chunks_of(folder: Path, *documents: Document) -> Chunks:
+def chunks_of(folder: Path, *documents: SourceDocument) -> Chunks:
     file = folder / "d.jsonl"
     file.write_text("".join(json.dumps(one._asdict()) + "\n" for one in documents), encoding="utf-8")
     return open_chunks(str(file), 16, 4)
@@ -41,7 +41,7 @@ def test_every_chunk_has_its_place_in_its_document_and_another_id_or_text_makes_
     expected = [(f"{d.id}#{n}", text) for d in DOCUMENTS for n, text in enumerate(split(d.text, 16, 4), 1)]
     assert list(zip(chunks.ids, chunks.texts, strict=True)) == expected
     pairs = [("x", "The same."), ("y", "The same."), ("x", "Another.")]
-    assert len({chunks_of(tmp_path, Document(*pair)).digest for pair in pairs}) == 3
+    assert len({chunks_of(tmp_path, SourceDocument(*pair)).digest for pair in pairs}) == 3
 
 
 # Cache folders

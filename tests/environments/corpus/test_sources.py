@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from r_eval.environments.corpus import sources
-from r_eval.environments.corpus.sources import Document, read_documents
+from r_eval.environments.corpus.sources import SourceDocument, read_documents
 from r_eval.errors import UserError
 
 
@@ -22,7 +22,7 @@ def written(path: Path, *lines: object) -> str:
 def test_json_lines_give_id_text_and_title_without_control_characters(tmp_path: Path) -> None:
     odd = '{"id": "c\\u001b", "text": "Re\\u001b[31md\\ttab\\u202e \\ud800"}'
     lines = {"id": "a", "text": "One.", "title": "T", "more": [1]}, "", {"id": 7, "text": "二"}, odd
-    expected = [Document("a", "One.", "T"), Document("7", "二"), Document("c", "Red\ttab \ufffd")]
+    expected = [SourceDocument("a", "One.", "T"), SourceDocument("7", "二"), SourceDocument("c", "Red\ttab \ufffd")]
     assert list(read_documents(written(tmp_path / "d.jsonl", *lines))) == expected
 
 
@@ -42,7 +42,10 @@ def test_a_folder_holds_a_document_a_file_or_files_of_many(tmp_path: Path) -> No
     written(tmp_path / "a" / "z.md", "# Two")
     written(tmp_path / "c.pdf", "no")
     written(tmp_path / ".git" / "x.txt", "no")
-    assert list(read_documents(str(tmp_path))) == [Document("a/z.md", "# Two"), Document("b.txt", "One.\nStill one.")]
+    assert list(read_documents(str(tmp_path))) == [
+        SourceDocument("a/z.md", "# Two"),
+        SourceDocument("b.txt", "One.\nStill one."),
+    ]
     names = ("documents_dup_part_1_part_1", "documents_hallu.txt_part_1")  # as CRUD-RAG publishes them
     many = [written(tmp_path / "many" / name, f"{name} 一。", f"{name} 二。") for name in names]
     written(tmp_path / "many" / "more.jsonl", {"id": 1, "text": "三。"})
@@ -53,7 +56,7 @@ def test_a_folder_holds_a_document_a_file_or_files_of_many(tmp_path: Path) -> No
 def test_an_embedded_set_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path / "mini.jsonl", {"id": "m", "text": "Mini."})
     monkeypatch.setattr(sources, "FOLDER", tmp_path)
-    assert list(read_documents("mini")) == [Document("m", "Mini.")]
+    assert list(read_documents("mini")) == [SourceDocument("m", "Mini.")]
     with pytest.raises(UserError, match="Did you mean mini"):
         list(read_documents("minni"))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from r_eval.environments.corpus.sources import Document
+from r_eval.environments.corpus.sources import SourceDocument
 from r_eval.tasks.graphs.extract import Extracted, chunks, extract, triples_in
 from r_eval.tasks.graphs.graph import Triple
 from r_eval.tasks.graphs.matching import NameList
@@ -71,7 +71,7 @@ def extracted(
     relations: NameList | None = None,
     known: list[Triple] | None = None,
 ) -> Extracted:
-    documents = [Document(key, text) for key, text in texts.items()]
+    documents = [SourceDocument(key, text) for key, text in texts.items()]
     return asyncio.run(extract(documents, LLMClient(name("reads_facts")), names, relations, known or []))
 
 

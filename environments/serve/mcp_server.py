@@ -11,7 +11,7 @@ import importlib.util
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from r_eval.environments.base import Environment, EnvironmentFailure
@@ -90,26 +90,13 @@ def add_mcp(app: web.Application, environment: Environment, sessions: Sessions) 
 
 async def asgi_response(application: Callable[..., Any], request: web.Request) -> web.Response:
     """What an ASGI application answers to a request, as a whole."""
+    import httpx2
     from aiohttp import web
 
-    messages: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": await request.read()}]
-    start: MutableMapping[str, Any] = {"status": 500, "headers": []}
-    parts = []
-
-    async def receive() -> MutableMapping[str, Any]:
-        return messages.pop() if messages else await asyncio.Event().wait()  # type: ignore[return-value]
-
-    async def send(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            start.update(message)
-        else:
-            parts.append(message.get("body", b""))
-
-    headers = [(name.lower(), value) for name, value in request.raw_headers]
-    about = {"type": "http", "http_version": "1.1", "scheme": "http", "query_string": b""}
-    await application({**about, "method": request.method, "path": request.path, "headers": headers}, receive, send)
-    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in start["headers"]}
-    return web.Response(status=start["status"], headers=named, body=b"".join(parts))
+    body, headers = await request.read(), list(request.headers.items())
+    asked = httpx2.Request(request.method, str(request.url), headers=headers, content=body)
+    answer = await httpx2.ASGITransport(application).handle_async_request(asked)
+    return web.Response(status=answer.status_code, headers=dict(answer.headers), body=await answer.aread())
 
 
 class Caller(Protocol):
